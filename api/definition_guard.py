@@ -22,9 +22,9 @@ _LABELS: Final = {
 }
 _PRESERVE: Final = "'x-kubernetes-preserve-unknown-fields'"
 _ACKNOWLEDGE: Final = f"' To do it all the same, set the annotation {ALLOW_DATA_LOSS} to \"true\" in the same request'"
+_NOTES: Final = "object.metadata.annotations"
+_UNACKNOWLEDGED: Final = f"!has({_NOTES}) || !('{ALLOW_DATA_LOSS}' in {_NOTES}) || {_NOTES}['{ALLOW_DATA_LOSS}'] != 'true'"
 _FROM_FILES: Final = "apply the definitions that `dynamo-webhooks crds` prints instead."
-
-
 _UPDATES: Final = {
     "apiGroups": ["apiextensions.k8s.io"],
     "apiVersions": ["v1"],
@@ -47,7 +47,7 @@ def policy() -> Node:
             "matchConditions": [
                 # it repairs conversion, and must do so even when an expression below fails
                 {"name": "not-the-provisioner", "expression": f"request.userInfo.username != '{PROVISIONER}'"},
-                {"name": "not-acknowledged", "expression": _acknowledged()},
+                {"name": "not-acknowledged", "expression": _UNACKNOWLEDGED},
             ],
             "variables": _variables(),
             "validations": _validations(),
@@ -63,11 +63,6 @@ def binding() -> Node:
         "metadata": {"name": NAME, "labels": dict(_LABELS)},
         "spec": {"policyName": NAME, "validationActions": ["Deny"]},
     }
-
-
-def _acknowledged() -> str:
-    notes = "object.metadata.annotations"
-    return f"!has({notes}) || !('{ALLOW_DATA_LOSS}' in {notes}) || {notes}['{ALLOW_DATA_LOSS}'] != 'true'"
 
 
 def _variables() -> list[Node]:

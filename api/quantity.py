@@ -107,14 +107,10 @@ def _print_decimal(nanos: int, *, exponent_form: bool) -> str:
 
 def _parts(text: str) -> _Parts:
     """Reads a quantity's text, remembering the usual short ones: a cache that holds what a client sends must not hold megabytes of it."""
-    return _remembered(text) if len(text) <= _REMEMBERED else _read(text)
+    return _read(text) if len(text) <= _REMEMBERED else _read.__wrapped__(text)
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str) -> _Parts:
-    return _read(text)
-
-
 def _read(text: str) -> _Parts:
     """Read a quantity's text; raises ValueError with a sentence that doesn't repeat the text, which may be a secret."""
     match = _TEXT.fullmatch(text)

@@ -168,9 +168,9 @@ class _Parser:
             self._expect(")")
             return found
         if token.kind in ("[", "[?"):
-            return self._list(token)
+            return self._collection(token, "list", "]")
         if token.kind == "{":
-            return self._map(token)
+            return self._collection(token, "map", "}")
         leading = token.kind == "."
         if leading:
             token = self._take()
@@ -184,31 +184,21 @@ class _Parser:
             return Tree("call", token.at, token.value, tuple(self._arguments(")")), False)
         return Tree("ident", token.at, token.value, value=leading)
 
-    def _list(self, opening: Token) -> Tree:
+    def _collection(self, opening: Token, kind: str, closing: str) -> Tree:
+        """A list or a map; a question mark makes an item optional."""
         items: list[Tree] = []
         optional: set[int] = set()
-        if opening.kind == "[?":
-            optional.add(0)
+        marked = opening.kind == "[?"
+        while marked or not self._skip(closing):
+            if marked or self._skip("?"):
+                optional.add(len(items) // 2 if kind == "map" else len(items))
+            marked = False
             items.append(self._expression())
-            self._comma("]")
-        while not self._skip("]"):
-            if self._skip("?"):
-                optional.add(len(items))
-            items.append(self._expression())
-            self._comma("]")
-        return Tree("list", opening.at, below=tuple(items), value=frozenset(optional))
-
-    def _map(self, opening: Token) -> Tree:
-        items: list[Tree] = []
-        optional: set[int] = set()
-        while not self._skip("}"):
-            if self._skip("?"):
-                optional.add(len(items) // 2)
-            items.append(self._expression())
-            self._expect(":")
-            items.append(self._expression())
-            self._comma("}")
-        return Tree("map", opening.at, below=tuple(items), value=frozenset(optional))
+            if kind == "map":
+                self._expect(":")
+                items.append(self._expression())
+            self._comma(closing)
+        return Tree(kind, opening.at, below=tuple(items), value=frozenset(optional))
 
     def _comma(self, closing: str) -> None:
         """A comma, which may also stand before the closing sign."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from ..api.decode import decoder
-from ..api.kinds import BY_NAME
+from ..api.kinds import BY_NAME, GROUP
 from ..api.walk.errors import FieldError
 from .bounds import fit_annotations, label_too_long, require_whole
 from .difference import Entry, apply_differences, are_identical, find_differences
@@ -16,7 +16,6 @@ from .legacy import came_home, due, unlike
 from .lens.protocol import Context, Fields
 from .remainder import ASIDE, Remainder, annotation_keys, aside_key, packable, read_remainder, reserved_keys, write
 
-GROUP: Final = "nvidia.com"
 TRIALS: Final = 64  # limit of attempts to restore saved values one by one; valid objects need few
 MANY: Final = 1024  # number of saved values beyond which they are restored in few groups, to bound the cost
 PARTS: Final = ("spec", "status")

@@ -1,4 +1,4 @@
-"""DynamoGraphDeployment: the declaration of its spec and status."""
+"""DynamoGraphDeployment and DynamoGraphDeploymentScalingAdapter: the declarations of their spec and status."""
 
 from typing import Final
 
@@ -38,3 +38,14 @@ for _struct, _left, _right in (
 check_coverage(SERVICE, NAME, "spec.services.*", "spec.components.*", beside=frozenset({"name"}))
 
 GRAPH: Final = Kind(NAME, *remainder_keys("dgd"), SPEC, STATUS, marked=True)
+
+ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
+
+TARGET: Final = Struct(*same("name"), Rename("serviceName", "componentName"))
+ADAPTER_SPEC: Final = Struct(*same("replicas"), Rename("dgdRef", "dgdRef", TARGET))
+ADAPTER_STATUS: Final = Struct(*same("replicas", "selector", "lastScaleTime"))
+
+for _struct, _place in ((ADAPTER_SPEC, "spec"), (TARGET, "spec.dgdRef"), (ADAPTER_STATUS, "status")):
+    check_coverage(_struct, ADAPTER, _place, _place)
+
+SCALING: Final = Kind(ADAPTER, *remainder_keys("dgdsa"), ADAPTER_SPEC, ADAPTER_STATUS)

@@ -3,21 +3,18 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from types import MappingProxyType
 from typing import Final
 
 from ..api.line import INSTALLED, Line
 from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import Fields, Row
 
-_PLACES: Final = MappingProxyType(
-    {
-        "DynamoGraphDeployment": ("dynamo_webhooks.conversion.graph", "GRAPH"),
-        "DynamoComponentDeployment": ("dynamo_webhooks.conversion.component_deployment", "COMPONENT_DEPLOYMENT"),
-        "DynamoGraphDeploymentScalingAdapter": ("dynamo_webhooks.conversion.scaling", "SCALING"),
-        "DynamoGraphDeploymentRequest": ("dynamo_webhooks.conversion.request", "REQUEST"),
-    }
-)
+_PLACES: Final = {
+    "DynamoGraphDeployment": ("dynamo_webhooks.conversion.graph", "GRAPH"),
+    "DynamoComponentDeployment": ("dynamo_webhooks.conversion.component_deployment", "COMPONENT_DEPLOYMENT"),
+    "DynamoGraphDeploymentScalingAdapter": ("dynamo_webhooks.conversion.graph", "SCALING"),
+    "DynamoGraphDeploymentRequest": ("dynamo_webhooks.conversion.request", "REQUEST"),
+}
 
 
 @cache

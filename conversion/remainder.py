@@ -36,10 +36,8 @@ class Remainder:
         status: Fields | None = None,
         kept: list[Entry] | None = None,
         travelled: bool = False,
-        legacy: list[Had] | None = None,
         *,
         both: bool = False,
-        apart: bool = False,
     ) -> None:
         """Empty by default. `travelled`: there is a valid remainder of the spec, even an empty one. `both`: each version has had values
         that the other lacks, so both sides have a remainder. `apart`: `legacy` has its own annotation, so as not to keep that of an empty
@@ -48,9 +46,9 @@ class Remainder:
         self.status: Fields = {} if status is None else status
         self.kept: list[Entry] = [] if kept is None else kept
         self.travelled = travelled
-        self.legacy: list[Had] = [] if legacy is None else legacy
+        self.legacy: list[Had] = []
         self.both = both
-        self.apart = apart
+        self.apart = False
 
     @property
     def says_anything(self) -> bool:

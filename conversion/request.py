@@ -1,15 +1,153 @@
 """DynamoGraphDeploymentRequest: the declaration of its spec and status, and the implicit defaults of a whole request."""
 
-from typing import Final
+from typing import Any, Final
 
 from .difference import are_identical
 from .kind import LEFT, RIGHT, Form, Kind, check_coverage, property_of, remainder_keys
-from .lens.protocol import Fields, object_of
-from .lens.simple import LeftOnly, RightOnly, same
+from .lens.protocol import Context, Fields, object_of
+from .lens.simple import LeftOnly, RightOnly, Route, Routes, same
 from .lens.struct import Struct
 from .request_legacy import LEGACY
 from .request_profiling import PROFILING
-from .request_status import PENDING, RESULTS, STATE
+
+PENDING: Final = "Pending"
+_PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}
+_STATES: Final = {**{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}, "Deployed": "Ready"}
+_DELETED: Final = "DeploymentDeleted"
+
+
+def phase_of(state: Any, deployment: Any) -> str:
+    """The phase of a state; unknown ones are pending, as in the Go operator."""
+    if state == _DELETED or (state == "Ready" and object_of(deployment).get("created") is not True):
+        return "Ready"
+    return "Deployed" if state == "Ready" else _PHASES.get(state, PENDING) if type(state) is str else PENDING
+
+
+def _fits(state: object, deployment: object, phase: object) -> bool:
+    return phase == phase_of(state, deployment) if phase != "Deployed" else state == "Ready"
+
+
+class State(Routes):
+    """State and phase: tables; values that one side lacks are restored only if they match the other side."""
+
+    left: tuple[str, ...] = ("state", "deployment")
+    right: tuple[str, ...] = ("phase", "dgdName", "profilingPhase", "profilingJobName", "deploymentInfo")
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Map the state; restore phase, profiling and deployment details that match the left side."""
+        state, deployment = left.get("state"), left.get("deployment")
+        name = object_of(deployment).get("name")
+        if state is not None:
+            phase = phase_of(state, deployment)
+            if kept.get("phase") == "Deployed" and phase == "Ready" and state == "Ready" and _same(kept.get("dgdName"), name):
+                phase = "Deployed"
+            right["phase"] = phase
+        if name and type(name) is str:
+            right["dgdName"] = name
+        for member in ("profilingPhase", "profilingJobName"):
+            # the profiling phase ends with it; the job's name stays
+            if kept.get(member) and (member == "profilingJobName" or right.get("phase") == "Profiling"):
+                right[member] = kept[member]
+        if kept.get("deploymentInfo") is not None and _same(kept.get("dgdName"), name):
+            right["deploymentInfo"] = kept["deploymentInfo"]
+        _save_left(state, deployment, save)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Map the phase; restore a saved state or deployment with that phase and name."""
+        phase, name = right.get("phase"), right.get("dgdName")
+        if phase is not None:
+            left["state"] = _STATES.get(phase, PENDING) if type(phase) is str else PENDING
+        if name and type(name) is str:
+            left["deployment"] = {"name": name}
+        if kept:
+            _restore_left(phase, name, kept, left)
+        _save_right(right, left, save)
+
+
+def _save_left(state: Any, deployment: Any, save: Fields) -> None:
+    if type(state) is not str:  # no schema admits it, and typed readers would refuse the remainder
+        state = ""
+    homeless = bool(state) and state not in _PHASES
+    said = object_of(deployment)
+    if homeless:
+        save["state"] = state
+    if type(deployment) is dict and (homeless or any(said.get(name) for name in ("namespace", "state", "created"))):
+        save["deployment"] = deployment
+        if state:
+            save["state"] = state
+
+
+def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
+    state, deployment = kept.get("state"), kept.get("deployment")
+    named = _same(object_of(deployment).get("name"), name)
+    # a deployment with another phase is outdated, like the state saved with it
+    said = state or left.get("state")
+    fits = not said or _fits(said, deployment, phase if phase is not None else PENDING)
+    if state and fits and phase is not None and (named or state != _DELETED):
+        left["state"] = state
+    # left-only members of the same deployment stay when the right side writes another phase
+    if type(deployment) is dict and named and (fits or _fits(left.get("state") or "", deployment, phase)):
+        left["deployment"] = deployment
+
+
+def _save_right(right: Fields, left: Fields, save: Fields) -> None:
+    phase = right.get("phase")
+    if phase == "Deployed" and phase_of(left.get("state"), left.get("deployment")) != "Deployed":
+        save["phase"] = phase
+        _copy(right, save, "dgdName")
+    _copy(right, save, "profilingJobName", *(["profilingPhase"] if phase == "Profiling" else []))
+    if right.get("deploymentInfo") is not None:
+        _copy(right, save, "deploymentInfo", "dgdName")
+
+
+def _copy(source: Fields, target: Fields, *names: str) -> None:
+    for name in names:
+        if source.get(name) not in (None, ""):
+            target[name] = source[name]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return (one or "") == (other or "")
+
+
+class Results(Routes):
+    """The resulting graph: a member on the left, the selected one of the results on the right."""
+
+    left: tuple[str, ...] = ("generatedDeployment",)
+    right: tuple[str, ...] = ("profilingResults",)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Put it among the results, beside the saved candidates."""
+        results: Fields = {}
+        if pareto := object_of(kept.get("profilingResults")).get("pareto"):
+            results["pareto"] = pareto
+        if left.get("generatedDeployment") is not None:
+            results["selectedConfig"] = left["generatedDeployment"]
+        if results:
+            right["profilingResults"] = results
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Take it out, and save the candidates."""
+        results = object_of(right.get("profilingResults"))
+        if results.get("selectedConfig") is not None:
+            left["generatedDeployment"] = results["selectedConfig"]
+        if results.get("pareto"):
+            save["profilingResults"] = {"pareto": results["pareto"]}
+
+
+_ASIDE: Final = "kept aside"
+STATE: Final = State(
+    Route(("state",), ("phase",), "by table; states that have no phase are kept aside"),
+    Route(("deployment", "name"), ("dgdName",), "renamed"),
+    Route(("deployment",), ("dgdName",), "its name; the rest is kept aside", whole=False),
+    *(Route(("deployment", name), ("dgdName",), _ASIDE, whole=False) for name in ("namespace", "state", "created")),
+    *(Route((), (name,), _ASIDE) for name in ("profilingPhase", "profilingJobName", "deploymentInfo")),
+)
+RESULTS: Final = Results(
+    Route(("generatedDeployment",), ("profilingResults", "selectedConfig"), "moved"),
+    Route(("generatedDeployment",), ("profilingResults",), "a section for it", whole=False),
+    Route((), ("profilingResults", "pareto"), _ASIDE),
+)
 
 ALONE: Final[dict[str, Fields]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
 # of members that the left side has without a default

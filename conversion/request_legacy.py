@@ -9,7 +9,7 @@ from ..api.decode import decoder
 from .kind import LEFT, PREFIX, Legacy
 from .lens.protocol import Fields, object_of
 from .remainder import encode
-from .request_blob import project
+from .request_profiling import project
 
 _START: Final = f"{PREFIX}dgdr-"
 DISCOVERY: Final = f"{_START}enable-gpu-discovery"

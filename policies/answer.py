@@ -3,10 +3,10 @@
 Control characters of the author's text are escaped: an API server silently drops a warning with one, and kubectl prints denials unchanged.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Final
 
-from ..api.paths import Path, format_path
+from ..api.paths import format_path
 from ..api.wording import escape_unprintable, rule_address, shorten
 from .finding import Finding, Level
 
@@ -23,13 +23,9 @@ MOST: Final = 1_000  # errors, and warnings, that a server looks for; an answer 
 REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
 
 
-# paths in the author's version, if rules read another; others are printed unchanged
-Translation: TypeAlias = Mapping[Path, str]
-
-
-def format_finding(finding: Finding, translate: Translation | None = None) -> str:
+def format_finding(finding: Finding) -> str:
     """One finding as one line: path, requirement, value, and the rule's name in brackets."""
-    path = shorten(_field(finding, translate), _PATH_LENGTH)
+    path = shorten(_field(finding), _PATH_LENGTH)
     text = _text(finding, MESSAGE_LENGTH - len(path) - 2)
     return f"{path}: {text}" if path else text
 
@@ -39,23 +35,21 @@ def is_refused(findings: Iterable[Finding]) -> bool:
     return any(finding.level in REFUSING for finding in findings)
 
 
-def warnings(findings: Iterable[Finding], translate: Translation | None = None) -> list[str]:
+def warnings(findings: Iterable[Finding]) -> list[str]:
     """The texts of the warnings, each of at most 120 characters; the last one of very many counts those that are left out."""
     found = [finding for finding in findings if finding.level is Level.WARNING]
     shown = found if len(found) <= WARNINGS else found[: WARNINGS - 1]
-    texts = [_warning(finding, translate) for finding in shown]
+    texts = [_warning(finding) for finding in shown]
     return texts if len(found) <= WARNINGS else [*texts, f"and {_more(found, shown)} more warnings"]
 
 
-def _warning(finding: Finding, translate: Translation | None) -> str:
+def _warning(finding: Finding) -> str:
     """One warning; where it is too long, the rule's name is the first to go."""
-    whole = format_finding(finding, translate)
+    whole = format_finding(finding)
     return whole if len(whole) <= WARNING_LENGTH else shorten(whole.removesuffix(f" [{finding.rule.name}]"), WARNING_LENGTH)
 
 
-def status(
-    kind: str, group: str, name: str, findings: list[Finding], translate: Translation | None = None, *, site: str = ""
-) -> dict[str, Any]:
+def status(kind: str, group: str, name: str, findings: list[Finding], *, site: str = "") -> dict[str, Any]:
     """The `metav1.Status` of a denial: 422 Invalid with one cause a finding, or 500 when nothing but our own faults refuse.
 
     `site` is the address of the documentation: causes then name the page of their rule. kubectl prints causes, one a line.
@@ -63,7 +57,7 @@ def status(
     refusing = [finding for finding in findings if finding.level in REFUSING]
     faults = all(finding.level is Level.FAULT for finding in refusing)
     shown = refusing[:CAUSES]
-    lines = [format_finding(finding, translate) for finding in shown]
+    lines = [format_finding(finding) for finding in shown]
     if len(refusing) > CAUSES:
         lines.append(f"and {_more(refusing, shown)} more")
     what = f'{kind}.{group} "{escape_unprintable(shorten(name, 253))}"'
@@ -76,7 +70,7 @@ def status(
             "name": shorten(name, 253),
             "group": group,
             "kind": kind,
-            "causes": [_cause(finding, translate, site) for finding in shown],
+            "causes": [_cause(finding, site) for finding in shown],
         },
     }
 
@@ -85,17 +79,17 @@ def _more(found: list[Finding], shown: list[Finding]) -> str:
     return f"{len(found) - len(shown)}" if len(found) < MOST else f"at least {MOST - len(shown)}"
 
 
-def _cause(finding: Finding, translate: Translation | None, site: str) -> dict[str, str]:
+def _cause(finding: Finding, site: str) -> dict[str, str]:
     return {
         "reason": finding.cause.value,
         "message": " ".join(filter(None, (_text(finding, MESSAGE_LENGTH), rule_address(site, finding.rule.name)))),
-        "field": shorten(_field(finding, translate), _LONGEST_FIELD),
+        "field": shorten(_field(finding), _LONGEST_FIELD),
     }
 
 
-def _field(finding: Finding, translate: Translation | None) -> str:
+def _field(finding: Finding) -> str:
     # cut before it is escaped, too: names may be absurdly long
-    return escape_unprintable(shorten((translate or {}).get(finding.path) or format_path(finding.path, _LONGEST_FIELD), _LONGEST_FIELD))
+    return escape_unprintable(shorten(format_path(finding.path, _LONGEST_FIELD), _LONGEST_FIELD))
 
 
 def _text(finding: Finding, limit: int) -> str:

@@ -100,24 +100,18 @@ def facts_from(data: object) -> Facts:
 
 def _checked(key: str, value: Any) -> Any:
     if key in _BOOLEANS:
-        if not isinstance(value, bool):
-            raise FactsError(f"{key}: must be true, false or null, got {value!r}")
-        return value
-    if key in _TEXTS:
-        if not isinstance(value, str):
-            raise FactsError(f"{key}: must be text, got {value!r}")
-        return _version(value) if key == "operatorVersion" else value
-    if key == "operatorScope":
-        if value not in ("cluster", "namespace"):
-            raise FactsError(f"{key}: must be cluster or namespace, got {value!r}")
-        return value
-    if key == "operatorLine":
-        return _line(value)
-    if key in _NAMES:
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise FactsError(f"{key}: must be a list of names, got {value!r}")
-        return frozenset(value)
-    return _topologies(key, value)
+        good, wanted = isinstance(value, bool), "true, false or null"
+    elif key in _TEXTS:
+        good, wanted = isinstance(value, str), "text"
+    elif key == "operatorScope":
+        good, wanted = value in ("cluster", "namespace"), "cluster or namespace"
+    elif key in _NAMES:
+        good, wanted = isinstance(value, list) and all(isinstance(item, str) for item in value), "a list of names"
+    else:
+        return _line(value) if key == "operatorLine" else _topologies(key, value)
+    if not good:
+        raise FactsError(f"{key}: must be {wanted}, got {value!r}")
+    return frozenset(value) if key in _NAMES else _version(value) if key == "operatorVersion" else value
 
 
 def _line(value: Any) -> Line:

@@ -67,14 +67,10 @@ def plain_gpus_of_pod(component: Fields) -> int:
 
 def is_plain(text: str) -> bool:
     """Whether a text in `resources` is a quantity; unlike those of a container these are never trimmed."""
-    return _is_plain_short(text) if len(text) <= _REMEMBERED else _is_plain(text)
+    return _is_plain(text) if len(text) <= _REMEMBERED else _is_plain.__wrapped__(text)
 
 
 @lru_cache(maxsize=1024)
-def _is_plain_short(text: str) -> bool:
-    return _is_plain(text)
-
-
 def _is_plain(text: str) -> bool:
     return is_quantity(text) and text == text.strip()
 

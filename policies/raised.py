@@ -5,17 +5,10 @@ Imports `logging` only then: a check without errors starts without it.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Final
 
-
-class _Mode:
-    __slots__ = ("silent",)
-
-    def __init__(self) -> None:
-        self.silent = False
-
-
-_mode: Final = _Mode()
+_mode: Final = SimpleNamespace(silent=False)
 
 
 @contextmanager

@@ -15,14 +15,9 @@ from tools.written import update
 
 Node: TypeAlias = dict[str, Any]
 GENERATED: Final = Path(schema.GENERATED)
-MODULES: Final = {
-    "DynamoGraphDeployment": "graph",
-    "DynamoComponentDeployment": "component",
+MODULES: Final = {  # of the others it is component
     "DynamoGraphDeploymentRequest": "request",
-    "DynamoGraphDeploymentScalingAdapter": "graph",
-    "DynamoCheckpoint": "alone",
-    "DynamoModel": "alone",
-    "DynamoWorkerMetadata": "alone",
+    **dict.fromkeys(("DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata"), "alone"),
 }
 _NOT_OURS: Final = ("title", "$defs")
 _ROOT: Final[Node] = {
@@ -34,7 +29,7 @@ _ROOT: Final[Node] = {
 
 def model_of(kind: str, version: str) -> type[BaseModel]:
     """Finds the root model of a kind in a version."""
-    module = importlib.import_module(f"dynamo_webhooks.api.models.{version}.{MODULES[kind]}")
+    module = importlib.import_module(f"dynamo_webhooks.api.models.{version}.{MODULES.get(kind, 'component')}")
     model: type[BaseModel] = getattr(module, kind)
     return model
 

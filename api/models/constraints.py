@@ -1,8 +1,9 @@
-"""The CEL rules that the API server runs on our objects, as data; `api.walk.rules` compiles them. Nothing here needs pydantic."""
+"""The CEL rules that the API server runs on our objects, as data; `api.walk.validate` compiles them. Nothing here needs pydantic."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..line import NEWEST, OLDEST, Line
 from ..schema import BELOW
@@ -25,6 +26,9 @@ class Constraint(NamedTuple):
     def is_of(self, line: Line) -> bool:
         """Whether a line has the rule."""
         return self.since <= line and (self.until is None or line < self.until)
+
+
+Rules: TypeAlias = tuple[Constraint, ...]
 
 
 def validations(*constraints: Constraint) -> dict[str, Any]:
@@ -190,21 +194,91 @@ POD_TEMPLATE: Final = (SIDECAR_IMAGE, INIT_IMAGE, POD_EXECUTOR)
 KVT: Final = (KVT_LABEL_REQUIRED, KVT_ONE_SOURCE, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
 CHECKPOINT_ALPHA: Final = (CKPT_SOURCE_ALPHA, CKPT_JOB_REF, CKPT_JOB_AUTO)
 CHECKPOINT_BETA: Final = (CKPT_SOURCE_BETA, CKPT_JOB_REF, CKPT_JOB_AUTO)
-ALL: Final[tuple[Constraint, ...]] = (
-    PVC_CREATE,
-    SHM_SIZE,
-    *CHECKPOINT_ALPHA,
-    CKPT_SOURCE_BETA,
-    *GMS_ALPHA,
-    *GMS_BETA[:2],
-    *KVT,
-    KVT_PREFIX_LENGTH,
-    ONE_EPP,
-    UNIQUE_NAMES,
-    EPP_TYPE,
-    EPP_ONE_SOURCE,
-    CKPT_IDENTITY_IMMUTABLE,
-    RESTART_ON_CREATE,
-    *MIN_AVAILABLE,
-    *POD_TEMPLATE,
+
+_since_1_6: Final = partial(Constraint, since=Line.V1_6)
+
+
+def _of_type(field: str, *, switched_on: str = "", first: Rules = (), template: Rules = (), roles: Rules = ()) -> tuple[Rules, Rules]:
+    """The rules of a graph's components, and of single ones, by the name of their type; the others stand in their order between these.
+
+    (cel-lpx-replicas, cel-lpx-adapter and cel-role-templates of single ones are inferred.)
+    """
+    lpx = f"has(self.{field}) && self.{field} == 'lpx'"
+    every = (
+        *first,
+        *MIN_AVAILABLE,
+        _since_1_6(
+            "cel-min-available-most",
+            f"!has(self.minAvailable) || (!has(self.replicas) && {lpx}) || (has(self.replicas) && self.replicas == 0)"
+            " || self.minAvailable <= (has(self.replicas) ? self.replicas : 1)",
+            "minAvailable must be at most replicas, unless replicas is 0",
+        ),
+        Constraint(
+            "cel-type-immutable",
+            f"!has(oldSelf.{field}) || (has(self.{field}) && self.{field} == oldSelf.{field})",
+            f"{field} must not change once it is set",
+            since=Line.V1_5,
+        ),
+        *template,
+        _since_1_6(
+            "cel-lpx-replicas",
+            f"!({lpx} && has(self.replicas) && self.replicas < 1)",
+            f"replicas must be at least 1 when {field} is lpx",
+        ),
+        _since_1_6(
+            "cel-lpx-adapter",
+            f"!({lpx} && has(self.scalingAdapter){switched_on})",
+            f"scalingAdapter must not be given when {field} is lpx",
+        ),
+        *roles,
+    )
+    only = _since_1_6("cel-lpx-only", f"!has(self.lpx) || ({lpx})", f"lpx must only be given when {field} is lpx")
+    needed = _since_1_6("cel-lpx-needed", f"!({lpx}) || has(self.lpx)", f"lpx must be given when {field} is lpx")
+    alone = _since_1_6("cel-lpx-alone", f"!({lpx})", f"{field} must not be lpx outside of a graph")
+    return (*every, only, needed), (*every, alone)
+
+
+def _lpx_restart(parts: str, exists: str) -> Constraint:
+    return _since_1_6(
+        "cel-lpx-restart",
+        f"!has(self.restart) || !has(self.{parts}) || !self.{parts}.exists({exists})"
+        " || (has(self.restart.strategy) && has(self.restart.strategy.type) && self.restart.strategy.type == 'Parallel')",
+        "restart.strategy.type must be Parallel in a graph with a component of type lpx",
+    )
+
+
+_LPX_TEMPLATE: Final = _since_1_6(
+    "cel-lpx-template",
+    "!(has(self.type) && self.type == 'lpx') || !has(self.podTemplate)",
+    "podTemplate must be given in the roles when type is lpx",
 )
+_ROLE_TEMPLATES: Final = _since_1_6(
+    "cel-role-templates",
+    "(has(self.type) && self.type == 'lpx') || !has(self.roles) || !self.roles.exists(r, has(r.podTemplate))"
+    " || (!has(self.podTemplate) && self.roles.all(r, has(r.podTemplate)))",
+    "podTemplate must be given either for the component or in all of its roles",
+)
+LOCAL_PARTITIONS: Final = _since_1_6(
+    "cel-local-partitions",
+    "self.mode == 'IDs' ? has(self.ids) : !has(self.ids)",
+    "ids must be given when mode is IDs, and only then",
+)
+LPX_RESTART_ALPHA: Final = _lpx_restart(
+    "services", "name, has(self.services[name].componentType) && self.services[name].componentType == 'lpx'"
+)
+LPX_RESTART_BETA: Final = _lpx_restart("components", "c, has(c.type) && c.type == 'lpx'")
+_ON: Final = " && has(self.scalingAdapter.enabled) && self.scalingAdapter.enabled == true"
+PART_ALPHA, ALONE_ALPHA = _of_type("componentType", switched_on=_ON)
+PART_BETA, ALONE_BETA = _of_type("type", first=(EPP_TYPE,), template=(_LPX_TEMPLATE,), roles=(_ROLE_TEMPLATES,))
+
+
+def _named() -> Iterator[Constraint]:
+    """Every rule that this module names, alone or in a group."""
+    for value in tuple(globals().values()):
+        if isinstance(value, Constraint):
+            yield value
+        elif type(value) is tuple:
+            yield from value
+
+
+ALL: Final = tuple(dict.fromkeys(_named()))

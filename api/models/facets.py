@@ -16,8 +16,7 @@ COMPONENT_PATTERN: Final = "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$"
 LABEL_KEY_PATTERN: Final = (
     r"^(([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*/)?([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$"
 )
-_THREE_NUMBERS: Final = r"\.".join(["(0|[1-9][0-9]{0,3})"] * 3)
-VERSION_PATTERN: Final = f"^{_THREE_NUMBERS}$"
+VERSION_PATTERN: Final = r"^(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$"
 # The API server's own pattern for quantities in CustomResourceDefinitions.
 QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
@@ -87,7 +86,9 @@ ContainerName: TypeAlias = Annotated[str, Field(pattern=LABEL_PATTERN, min_lengt
 Filled: TypeAlias = Annotated[str, Field(min_length=1)]
 AS_SET: Final = Facets({"x-kubernetes-list-type": "set"})
 ContainerNames: TypeAlias = Annotated[list[ContainerName], AS_SET]
-VersionNumbers: TypeAlias = Annotated[str, Field(pattern=VERSION_PATTERN)]
+VersionOverride: TypeAlias = Annotated[
+    str, Field(pattern=VERSION_PATTERN, description="Version of Dynamo in an image whose tag does not tell it."), since("1.5")
+]
 BRIEF: Final = Facets({"x-brief": True})  # two more whole templates would not fit into the annotation of `kubectl apply`
 BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
 BY_TYPE: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})

@@ -83,5 +83,7 @@ class Condition(Part):
     type: Annotated[str, Field(max_length=316, pattern=_TYPE_PATTERN)] = Field(description="Which condition this is.")
 
 
-Conditions: TypeAlias = list[Condition]
-ConditionsByType: TypeAlias = Annotated[list[Condition], BY_TYPE]
+Conditions: TypeAlias = Annotated[
+    list[Condition], Field(description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+]
+ConditionsByType: TypeAlias = Annotated[Conditions, BY_TYPE]

@@ -1,12 +1,13 @@
 """Parts that read the same in both versions: of graphs and components, of checkpoints, and the configuration of the endpoint picker."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from .constraints import KVT, KVT_PREFIX_LENGTH, validations
+from .constraints import KVT, KVT_PREFIX_LENGTH, LOCAL_PARTITIONS, validations
 from .facets import (
     AS_SET,
+    BY_NAME,
     LABEL_KEY_PATTERN,
     REQUIRED_ANYWAY,
     Anything,
@@ -22,12 +23,11 @@ from .facets import (
     Part,
     Texts,
     Time,
-    VersionNumbers,
+    VersionOverride,
     below,
     since,
 )
 from .kubernetes import ConfigMapKey
-from .type_constraints import LOCAL_PARTITIONS
 
 BackendFramework: TypeAlias = Literal["sglang", "vllm", "trtllm"]
 GraphState: TypeAlias = Literal["initializing", "pending", "successful", "failed"]
@@ -205,6 +205,16 @@ class Role(Part):
     replicas: Annotated[Int32, Field(ge=1), since("1.6")] | None = Field(None, description="Pods of the role in a replica.")
 
 
+_Role = TypeVar("_Role", bound=Role)
+Roles: TypeAlias = Annotated[
+    list[_Role],
+    Field(max_length=2, description="What is said of the roles of a replica on several nodes, all of them or none."),
+    below("1.6", maxItems=None),
+    BY_NAME,
+    since("1.5"),
+]
+
+
 class LocalPartitions(Part):
     """Which partitions of the local nodes are used."""
 
@@ -245,13 +255,11 @@ class ComponentParts(Part):
     min_available: Annotated[Int32, Field(ge=1), since("1.3")] | None = Field(
         None, description="Replicas below which the component counts as failed."
     )
-    runtime_version_override: Annotated[VersionNumbers, since("1.5")] | None = Field(
-        None, description="Version of Dynamo in an image whose tag does not tell it."
-    )
+    runtime_version_override: VersionOverride | None = None
 
 
 class Picker(Part):
-    """Settings of an endpoint picker component."""
+    """Settings of an endpoint picker, the component that chooses a worker for each request."""
 
     config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
     config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")

@@ -48,17 +48,13 @@ def amount(count: int) -> str:
     return next(f"{count // factor}{unit}" for unit, factor in _SIZES.items() if count % factor == 0)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The values that a key accepts. `text` completes "must be ..." in errors and in docs/configuration.md."""
 
     text: str
     read: Callable[[Any], Any]  # from a value of the file, None if it isn't allowed
-    write: Callable[[Any], Any] = _same
+    write: Callable[[Any], Any] = lambda value: value
 
 
 def _typed(text: str, kind: type, good: Callable[[Any], bool] = lambda _: True) -> Allowed:

@@ -37,10 +37,6 @@ class Correlation:
             self._by_key[id(old)] = {map_key(one, names): one for one in old if _has_keys(one, names)}
         return self._by_key[id(old)].get(map_key(item, names), MISSING) if _has_keys(item, names) else MISSING
 
-    def without_unchanged(self, errors: Iterable[FieldError]) -> Iterator[FieldError]:
-        """Drops the errors of unchanged parts, as the API server ratchets stored objects."""
-        return (error for error in errors if not self.is_within_unchanged(error.path))
-
     def is_within_unchanged(self, path: Path) -> bool:
         """Whether a place, or an ancestor of it, is the same in both objects."""
         new: Any = self._new

@@ -85,33 +85,24 @@ def _default(done: list[Path], path: Path, value: Any, plan: _Plan) -> None:
 
 def _drop_nulls(path: Path, value: Any, node: Node) -> Iterator[Path]:
     if isinstance(value, dict):
-        for name, child_node, is_key in _children(value, node):
-            place = (*path, Key(name) if is_key else name)
-            if value[name] is None and not child_node.get("nullable"):
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        for name in list(value):
+            item = value[name]
+            child = properties.get(name, extra)
+            if not isinstance(child, dict) or not (item is None or isinstance(item, (dict, list))):
+                continue
+            place, child = (*path, name if name in properties else Key(name)), resolve(child)
+            if item is None and not child.get("nullable"):
                 del value[name]
                 yield place
             else:
-                yield from _drop_nulls(place, value[name], child_node)
+                yield from _drop_nulls(place, item, child)
     elif isinstance(value, list) and "items" in node:
         items = resolve(node["items"])
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):
                 yield from _drop_nulls((*path, index), item, items)
-
-
-def _children(value: dict[str, Any], node: Node) -> Iterator[tuple[str, Node, bool]]:
-    """Yields the fields that may hold something to do, with their schema, and whether they're keys of a map."""
-    properties: dict[str, Node] = node.get("properties") or {}
-    extra = node.get("additionalProperties")
-    for name in list(value):
-        item = value[name]
-        if item is not None and not isinstance(item, (dict, list)):
-            continue
-        child = properties.get(name)
-        if child is not None:
-            yield name, resolve(child), False
-        elif isinstance(extra, dict):
-            yield name, resolve(extra), True
 
 
 def _copy(value: Any) -> Any:

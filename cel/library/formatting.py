@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from ..errors import EvaluationError
@@ -120,32 +121,17 @@ def _decimal(value: Any, _precision: int) -> str:
     raise EvaluationError("decimal clause can only be used on integers")
 
 
-def _number(value: Any, clause: str) -> float:
+def _number(value: Any, precision: int, *, form: str, clause: str) -> str:
     if class_of(value) not in (*_WHOLE, float):
         raise EvaluationError(f"{clause} clause can only be used on doubles")
-    return float(value)
+    number = float(value)
+    return f"{number:.{precision}{form}}" if math.isfinite(number) else _double(number)
 
 
-def _fixed(value: Any, precision: int) -> str:
-    number = _number(value, "fixed-point")
-    return f"{number:.{precision}f}" if math.isfinite(number) else _double(number)
-
-
-def _scientific(value: Any, precision: int) -> str:
-    number = _number(value, "scientific")
-    return f"{number:.{precision}e}" if math.isfinite(number) else _double(number)
-
-
-def _binary(value: Any, _precision: int) -> str:
-    if class_of(value) in (*_WHOLE, bool):
-        return f"{int(value):b}"
-    raise EvaluationError("only integers and bools can be formatted as binary")
-
-
-def _octal(value: Any, _precision: int) -> str:
-    if class_of(value) in _WHOLE:
-        return f"{int(value):o}"
-    raise EvaluationError("octal clause can only be used on integers")
+def _digits(value: Any, _precision: int, *, form: str, kinds: tuple[type, ...], wrong: str) -> str:
+    if class_of(value) in kinds:
+        return f"{int(value):{form}}"
+    raise EvaluationError(wrong)
 
 
 def _hexadecimal(value: Any, _precision: int) -> str:
@@ -160,10 +146,10 @@ def _hexadecimal(value: Any, _precision: int) -> str:
 _FORMS: Final[dict[str, Callable[[Any, int], str]]] = {
     "s": _text,
     "d": _decimal,
-    "f": _fixed,
-    "e": _scientific,
-    "b": _binary,
-    "o": _octal,
+    "f": partial(_number, form="f", clause="fixed-point"),
+    "e": partial(_number, form="e", clause="scientific"),
+    "b": partial(_digits, form="b", kinds=(*_WHOLE, bool), wrong="only integers and bools can be formatted as binary"),
+    "o": partial(_digits, form="o", kinds=_WHOLE, wrong="octal clause can only be used on integers"),
     "x": _hexadecimal,
     "X": lambda value, precision: _hexadecimal(value, precision).upper(),
 }

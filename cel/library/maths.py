@@ -3,7 +3,6 @@
 import math
 import operator
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 from ..errors import EvaluationError, no_overload
@@ -14,24 +13,16 @@ from ..values import LARGEST_UINT, NUMBERS, Uint, class_of
 _FIELD = 64
 
 
-def _greatest(*values: Any) -> Any:
-    return reduce(lambda one, other: other if other > one else one, values)
-
-
-def _least(*values: Any) -> Any:
-    return reduce(lambda one, other: other if other < one else one, values)
-
-
 def _checked(items: list[Any]) -> list[Any]:
     if not items or not all(class_of(item) in NUMBERS for item in items):
         raise no_overload()
     return items
 
 
-function("math.greatest", *NUMBERS, ...)(_greatest)
-function("math.least", *NUMBERS, ...)(_least)
-function("math.greatest", list)(lambda items: _greatest(*_checked(items)))
-function("math.least", list)(lambda items: _least(*_checked(items)))
+function("math.greatest", *NUMBERS, ...)(lambda *values: max(values))
+function("math.least", *NUMBERS, ...)(lambda *values: min(values))
+function("math.greatest", list)(lambda items: max(_checked(items)))
+function("math.least", list)(lambda items: min(_checked(items)))
 
 
 def _half_up(value: float) -> float:

@@ -15,12 +15,6 @@ _WORD: Final = Chars((("A", "Z"), ("a", "z"), ("0", "9"), ("_", "_")))
 States = tuple[int, ...]
 
 
-@lru_cache(maxsize=256)
-def compile_regex(text: str) -> Regex:
-    """Returns the machine of a regular expression. Raises RegexError."""
-    return Regex(text)
-
-
 class Regex:
     """A machine: instructions are (kind, what it needs, where it goes), and begin at 0."""
 
@@ -181,3 +175,6 @@ def _asserted(kind: str, before: str, char: str) -> bool:
     if kind == "end_line":
         return char in ("", "\n")
     return ((bool(before) and _WORD.has(before)) != (bool(char) and _WORD.has(char))) is (kind == "word")
+
+
+compile_regex: Final = lru_cache(maxsize=256)(Regex)  # by its text; may raise RegexError

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from ...admission.pipeline import Admission
 from ...api.line import OLDEST
-from ...api.models.type_constraints import ALL
+from ...api.models.constraints import ALL
 from ...api.paths import Path, format_path
 from ...api.wording import shorten
 from ...policies.checks import CEL_RULE, OTHER_VERSION, SCHEMA_RULE, UNKNOWN_FIELD

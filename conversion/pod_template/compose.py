@@ -12,13 +12,10 @@ PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")
 
 
-def compose(left: Fields, line: Line, *, forced: bool = False, mains: bool = False) -> Fields | None:
-    """The template of a component; None if no field needs one and it isn't `forced`.
-
-    `mains` keeps further containers named `main`, which can only come from v1beta1.
-    """
+def compose(left: Fields, line: Line) -> Fields | None:
+    """The template of a component; None if no field needs one."""
     pod, over = overlay(left)
-    return compose_known(left, pod, over, line, forced=forced, mains=mains)
+    return compose_known(left, pod, over, line, forced=False, mains=False)
 
 
 def overlay(left: Fields) -> tuple[Fields, Fields]:
@@ -31,7 +28,10 @@ def overlay(left: Fields) -> tuple[Fields, Fields]:
 
 
 def compose_known(left: Fields, pod: Fields, over: Fields, line: Line, *, forced: bool, mains: bool) -> Fields | None:
-    """The template of a component with a known `overlay`; see `compose`."""
+    """The template of a component with a known `overlay`; None if no field needs one and it isn't `forced`.
+
+    `mains` keeps further containers named `main`, which can only come from v1beta1.
+    """
     if not (forced or pod or over or _asked(left)):
         return None
     others = object_items(pod, "containers") if pod else []

@@ -12,7 +12,7 @@ from .mounts import flat_list
 class Pieces:
     """The pieces of a component's pod; `main` is None if the template has no such container."""
 
-    __slots__ = ("cache", "flat", "main", "metadata", "over", "pod", "present", "rest", "sidecar")
+    __slots__ = ("cache", "flat", "main", "metadata", "over", "pod", "present", "rest")
 
     def __init__(self, present: bool, main: Fields | None, rest: list[Fields], pod: Fields, metadata: Fields, cache: Fields | None) -> None:
         self.present = present  # there is a template
@@ -23,7 +23,6 @@ class Pieces:
         self.cache = cache
         self.flat: Fields = {}  # the flat members
         self.over: Fields = {}  # the rest of main
-        self.sidecar = False  # the sidecar's container became a flat member
 
 
 def take_apart(right: Fields, *, secrets: bool) -> Pieces:
@@ -102,7 +101,6 @@ def take_sidecar(pieces: Pieces, kept: Fields) -> None:
         sidecar["envFromSecret"] = secret
     pieces.flat["frontendSidecar"] = kept if compose_sidecar(kept) == compose_sidecar(sidecar) else sidecar
     pieces.rest = [other for other in pieces.rest if other.get("name") != SIDECAR]
-    pieces.sidecar = True
 
 
 def plain_sidecar(sidecar: Fields) -> bool:

@@ -11,7 +11,7 @@ from ..lens.protocol import Fields, object_member
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")
-_TO_FLAT: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
+TO_FLAT: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
 _FLAT: Final = ("cpu", "memory", "gpu")
 _REMEMBERED: Final = 32  # characters, as for quantities themselves
 
@@ -121,7 +121,7 @@ def flat_part(amounts: Fields, written: Fields) -> Fields:
     out: Fields = {}
     more: Fields = {}
     for name, amount in amounts.items():
-        place = "gpu" if name == kind else _TO_FLAT.get(name, "")
+        place = "gpu" if name == kind else TO_FLAT.get(name, "")
         if name in custom or not place or (place == "gpu" and name != kind):
             more[name] = custom[name] if _spelled_flat(custom.get(name)) == amount else amount
             continue
@@ -137,8 +137,8 @@ def _flat_amounts(amounts: Fields) -> Fields:
     out: Fields = {}
     custom: Fields = {}
     for name, value in amounts.items():
-        if name in _TO_FLAT:
-            out[_TO_FLAT[name]] = value
+        if name in TO_FLAT:
+            out[TO_FLAT[name]] = value
         else:
             custom[name] = value
     if custom:
@@ -162,7 +162,7 @@ def _canonical_flat(amounts: Fields) -> bool:
             if not value or type(value) is not dict:
                 return False
             for key, text in value.items():
-                if key in _TO_FLAT or text is None or _spelled_flat(text) != text:
+                if key in TO_FLAT or text is None or _spelled_flat(text) != text:
                     return False
         elif name not in _FLAT or value is None or _spelled_flat(value) != value:
             return False

@@ -7,11 +7,10 @@ import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.models.constraints import GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint, validations
-from dynamo_webhooks.api.models.type_constraints import ALL
+from dynamo_webhooks.api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint, validations
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
-from dynamo_webhooks.api.walk.rules import rule_of
+from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.constraint_table import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}

@@ -12,7 +12,7 @@ from dynamo_webhooks.api.crd import build, by_service, manifest
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import NEWEST, UNTOLD, Line, decide_line, is_beyond, of_definition
 from dynamo_webhooks.api.schema import MARKS
-from dynamo_webhooks.api.walk.rules import rule_of
+from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.test_crd import LAST_APPLIED_LIMIT
 
 Node = dict[str, Any]

@@ -19,14 +19,14 @@ import pytest
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, KINDS, list_kind_versions
 from dynamo_webhooks.api.line import OLDEST, Line
-from dynamo_webhooks.api.models import constraints, type_constraints
+from dynamo_webhooks.api.models import constraints
 from dynamo_webhooks.api.models.constraints import Constraint
 from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.metadata import metadata_type_errors
-from dynamo_webhooks.api.walk.rules import rule_of
+from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.test_cel import CASES
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ControlPlane, Reply, control_plane
@@ -164,8 +164,8 @@ def test_rules_of_a_line_judge_as_the_api_server(planes: Planes, line: Line, sit
 def test_every_rule_has_a_site() -> None:
     tried = {site.rule for line in Line for site in sites(line)}
     of_updates = {constraints.CKPT_IDENTITY_IMMUTABLE.rule, constraints.MIN_AVAILABLE_KEPT.rule}
-    of_updates |= {each.rule for each in type_constraints.ALL if each.id == "cel-type-immutable"}
-    assert tried | of_updates == {constraint.rule for constraint in type_constraints.ALL}
+    of_updates |= {each.rule for each in constraints.ALL if each.id == "cel-type-immutable"}
+    assert tried | of_updates == {constraint.rule for constraint in constraints.ALL}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import yaml
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.api.models.type_constraints import ALL
+from dynamo_webhooks.api.models.constraints import ALL
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.validation.levels import CEL, CONVERSION, DECODE, ERROR, POLICIES, SCHEMA
 from dynamo_webhooks.policies.checks import UNFILLED

@@ -75,15 +75,6 @@ def test_very_many_warnings_are_counted_instead_of_listed() -> None:
     assert len(warnings([_finding(Level.WARNING)] * WARNINGS)) == WARNINGS
 
 
-def test_a_translated_path_is_shown_in_the_authors_words() -> None:
-    finding = _finding()
-    answer = status("DynamoGraphDeployment", "nvidia.com", "g", [finding], {finding.path: "spec.components[0].replicas"})
-    assert answer["details"]["causes"][0]["field"] == "spec.components[0].replicas"
-    assert "invalid: spec.components[0].replicas: must" in answer["message"]
-    advice = _finding(Level.WARNING)
-    assert warnings([advice], {advice.path: "spec.components[0].replicas"})[0].startswith("spec.components[0].replicas: ")
-
-
 def test_a_long_warning_gives_up_the_rules_name_first() -> None:
     (text,) = warnings([_finding(Level.WARNING, "x" * 90)])
     assert text == "spec.services[w].replicas: " + "x" * 90

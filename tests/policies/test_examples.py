@@ -14,7 +14,7 @@ from dynamo_webhooks.policies.evaluate import compute_edits
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.rule import Rule
 from tests.policies.examples import Example, merged, parse
-from tools.manual.versions import other_version, twins
+from tools.manual.rules import other_version, twins
 
 RULES = [rule for rule in list_declared() if not rule.is_default]
 DEFAULTS = [rule for rule in list_declared() if rule.is_default]

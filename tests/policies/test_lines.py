@@ -16,7 +16,7 @@ from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import CREATE, Review
 from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, Stage, default, rule
-from tools.manual.versions import twins
+from tools.manual.rules import twins
 from tools.rule_index import _row
 
 OBJECT = {"metadata": {"name": "g"}, "spec": {"components": [{"name": "a"}]}}

@@ -48,7 +48,7 @@ class Terminal:
     def __init__(self, folder: Path, programs: Path) -> None:
         """`programs` is a folder for commands that the lines may name; our own is put there."""
         self._folder = folder
-        self._code = 0
+        self.code = 0  # of the last line
         for name, words in ((PROGRAM, "-P -m dynamo_webhooks.cli.main"), ("python", "-P")):
             shim = programs / name
             shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', "utf-8")
@@ -65,20 +65,15 @@ class Terminal:
     def run(self, line: str) -> str:
         """What a line prints, on either stream. Raises: TerminalError for the folder's name, and for a bug."""
         if line == "echo $?":
-            return f"{self._code}\n"
+            return f"{self.code}\n"
         words = shlex.split(line)
         own = words[0] == PROGRAM and not _SHELL & {*line}
-        self._code, printed = self._within(words[1:]) if own else self._shell(line)
+        self.code, printed = self._within(words[1:]) if own else self._shell(line)
         if str(self._folder) in printed:
             raise TerminalError(f"{line}: prints where the session's folder is")
-        if self._code == BUG:
+        if self.code == BUG:
             raise TerminalError(f"{line}: fails with an internal error: {printed.strip()}")
         return printed
-
-    @property
-    def code(self) -> int:
-        """The exit code of the last line."""
-        return self._code
 
     def _within(self, words: list[str]) -> tuple[int, str]:
         both = io.BytesIO()

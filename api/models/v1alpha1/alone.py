@@ -43,7 +43,7 @@ class CheckpointStatus(Part):
     job_name: str | None = Field(None, description="Name of the job that makes it.")
     created_at: Time | None = Field(None, description="When it became ready.")
     message: str | None = Field(None, description="Details for people.")
-    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+    conditions: Conditions | None = None
 
 
 class DynamoCheckpoint(Part):
@@ -90,7 +90,7 @@ class ModelStatus(Part):
     lora_fallback_covered_endpoints: Annotated[int, since("1.4")] | None = Field(
         None, description="How many endpoints fall back to the base model."
     )
-    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+    conditions: Conditions | None = None
 
 
 class DynamoModel(Part):

@@ -1,10 +1,20 @@
-"""One service of a graph, and DynamoComponentDeployment v1alpha1: the same on its own."""
+"""Version v1alpha1 of a graph of services, of one service on its own, and of the replicas of one for autoscalers."""
 
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from ..constraints import CHECKPOINT_ALPHA, GMS_ALPHA, SHM_SIZE, validations
+from ..constraints import (
+    ALONE_ALPHA,
+    CHECKPOINT_ALPHA,
+    GMS_ALPHA,
+    LPX_RESTART_ALPHA,
+    PART_ALPHA,
+    PVC_CREATE,
+    RESTART_ON_CREATE,
+    SHM_SIZE,
+    validations,
+)
 from ..facets import (
     BRIEF,
     BY_NAME,
@@ -12,29 +22,33 @@ from ..facets import (
     ContainerName,
     ContainerNames,
     Domain,
+    Filled,
     FreeForm,
     Int32,
     Int64,
     Part,
     Quantity,
     Texts,
-    below,
+    Time,
     since,
 )
 from ..kubernetes import Conditions, EnvVar, ExtraPodSpec, MetricSpec, PodTemplate, Probe, ResourceClaim, ScalingBehaviour
 from ..parts import (
     BackendFramework,
     CheckpointPolicy,
+    CheckpointStatus,
     ComponentParts,
+    GraphProgress,
+    GraphSettings,
     Identity,
     Lpx,
     Picker,
     ProviderOverride,
     Replicas,
     Role,
+    Roles,
     RollingUpdateProgress,
 )
-from ..type_constraints import ALONE_ALPHA, PART_ALPHA
 
 
 class ServiceReplicaStatus(Replicas):
@@ -240,9 +254,7 @@ class Component(ComponentParts):
     readiness_probe: Probe | None = Field(None, description="Readiness probe of the main container.")
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: Picker | None = Field(
-        None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
-    )
+    epp_config: Picker | None = None
     frontend_sidecar: FrontendSidecar | None = Field(None, description="A frontend beside the main container.")
     checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
     topology_constraint: ServiceTopology | None = Field(None, description="Where the pods are packed together.")
@@ -258,9 +270,7 @@ class GraphComponent(Component):
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
     )
-    roles: Annotated[list[GraphRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[GraphRole] | None = None
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
@@ -270,16 +280,14 @@ class ComponentSpec(Component):
     model_config = ConfigDict(json_schema_extra=validations(*ALONE_ALPHA))
 
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
-    roles: Annotated[list[ComponentRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[ComponentRole] | None = None
 
 
 class ComponentStatus(Part):
     """What was seen of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: Conditions = Field(description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+    conditions: Conditions
     pod_selector: Texts | None = Field(None, description="Labels of the component's pods.")
     service: ServiceReplicaStatus | None = Field(None, description="Replicas of the component.")
 
@@ -289,3 +297,80 @@ class DynamoComponentDeployment(Part):
 
     spec: ComponentSpec | None = Field(None, description="What the component should look like.")
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class VolumeClaim(Part):
+    """A persistent volume claim that services can mount."""
+
+    model_config = ConfigDict(json_schema_extra=validations(PVC_CREATE))
+
+    create: bool | None = Field(None, description="Whether the operator creates the claim; otherwise it must exist.")
+    name: str = Field(description="Name of the claim.")
+    storage_class: str | None = Field(None, description="Storage class of a claim to create.")
+    size: Quantity | None = Field(None, description="Size of a claim to create.")
+    volume_access_mode: str | None = Field(None, description="Access mode of a claim to create, such as ReadWriteMany.")
+
+
+class GraphTopology(Part):
+    """Where the pods of the graph are packed together."""
+
+    topology_profile: Filled = Field(description="Name of the ClusterTopology that defines the domains.")
+    pack_domain: Domain | None = Field(None, description="Domain for the services that name none themselves.")
+
+
+class GraphSpec(GraphSettings):
+    """What the graph should look like."""
+
+    model_config = ConfigDict(json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_ALPHA))
+
+    pvcs: Annotated[list[VolumeClaim], Field(max_length=100)] | None = Field(None, description="Claims that services can mount by name.")
+    services: Annotated[dict[str, GraphComponent], Field(max_length=25)] | None = Field(
+        None, description="The services that the graph consists of, by name; each runs in pods of its own."
+    )
+    envs: list[EnvVar] | None = Field(None, description="Environment variables for every service.")
+    topology_constraint: GraphTopology | None = Field(None, description="Where pods are packed together.")
+
+
+class GraphStatus(GraphProgress):
+    """What was seen of the graph."""
+
+    conditions: Conditions | None = None
+    services: dict[str, ServiceReplicaStatus] | None = Field(None, description="Replicas by service.")
+    checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by service.")
+    rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")
+
+
+class DynamoGraphDeployment(Part):
+    """A graph of services that together serve a model."""
+
+    spec: GraphSpec | None = Field(None, description="What the graph should look like.")
+    status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class ServiceReference(Part):
+    """A service of a graph."""
+
+    name: Filled = Field(description="Name of the graph, in the same namespace.")
+    service_name: Filled = Field(description="Name of the service in it.")
+
+
+class ScalingAdapterSpec(Part):
+    """How many replicas are wanted, and of what."""
+
+    replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas of the service.")
+    dgd_ref: ServiceReference = Field(description="The service that is scaled.")
+
+
+class ScalingAdapterStatus(Part):
+    """What autoscalers read."""
+
+    replicas: Int32 | None = Field(None, description="Replicas that exist.")
+    selector: str | None = Field(None, description="Label selector of the service's pods.")
+    last_scale_time: Time | None = Field(None, description="When the number last changed.")
+
+
+class DynamoGraphDeploymentScalingAdapter(Part):
+    """Lets autoscalers set the replicas of one service of a graph."""
+
+    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
+    status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

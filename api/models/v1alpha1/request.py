@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts, VersionNumbers, since
+from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts, VersionOverride
 from ..kubernetes import Conditions, ResourceRequirements, Toleration
 from ..parts import GraphState
 
@@ -46,9 +46,7 @@ class RequestSpec(Part):
     use_mocker: bool = Field(False, description="Deploys a simulation that needs no GPU.")
     profiling_config: ProfilingConfig = Field(description="How profiling runs.")
     enable_gpu_discovery: bool = Field(True, description="Whether the cluster's GPUs are looked up.")
-    runtime_version_override: Annotated[VersionNumbers, since("1.5")] | None = Field(
-        None, description="Version of Dynamo in an image whose tag does not tell it."
-    )
+    runtime_version_override: VersionOverride | None = None
     auto_apply: bool = Field(False, description="Whether the graph found is deployed at once.")
     deployment_overrides: DeploymentOverrides | None = Field(None, description="Metadata of a graph deployed at once.")
 
@@ -70,7 +68,7 @@ class RequestStatus(Part):
     ] = Field("Initializing", description="Where the request stands.")
     backend: str | None = Field(None, description="Inference engine that was chosen.")
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
+    conditions: Conditions | None = None
     profiling_results: str | None = Field(None, description="Where the results lie.")
     generated_deployment: EmbeddedObject | None = Field(None, description="The graph that was found.")
     deployment: DeploymentStatus | None = Field(None, description="The graph that was deployed at once.")

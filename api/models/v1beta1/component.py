@@ -1,10 +1,21 @@
-"""One component of a graph, and DynamoComponentDeployment v1beta1: the same on its own."""
+"""Version v1beta1 of a graph of components, of one component on its own, and of the replicas of one for autoscalers."""
 
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from ..constraints import CHECKPOINT_BETA, EPP_ONE_SOURCE, GMS_BETA, validations
+from ..constraints import (
+    ALONE_BETA,
+    CHECKPOINT_BETA,
+    EPP_ONE_SOURCE,
+    GMS_BETA,
+    LPX_RESTART_BETA,
+    ONE_EPP,
+    PART_BETA,
+    RESTART_ON_CREATE,
+    UNIQUE_NAMES,
+    validations,
+)
 from ..facets import (
     BRIEF,
     BY_NAME,
@@ -12,29 +23,34 @@ from ..facets import (
     ContainerName,
     ContainerNames,
     Domain,
+    Facets,
     Filled,
     FreeForm,
     Int32,
     Int64,
     Part,
     Quantity,
+    Time,
     below,
     since,
 )
-from ..kubernetes import ComponentPodTemplate, ConditionsByType
+from ..kubernetes import ComponentPodTemplate, ConditionsByType, EnvVar
 from ..parts import (
     BackendFramework,
     CheckpointPolicy,
+    CheckpointStatus,
     ComponentParts,
+    GraphProgress,
+    GraphSettings,
     Identity,
     Lpx,
     Picker,
     ProviderOverride,
     Replicas,
     Role,
+    Roles,
     RollingUpdateProgress,
 )
-from ..type_constraints import ALONE_BETA, PART_BETA
 
 
 class ComponentReplicaStatus(Replicas):
@@ -143,7 +159,7 @@ class ScalingAdapter(Part):
 
 
 class EndpointPicker(Picker):
-    """Settings of an endpoint picker component."""
+    """Settings of an endpoint picker, the component that chooses a worker for each request."""
 
     model_config = ConfigDict(json_schema_extra=validations(EPP_ONE_SOURCE))
 
@@ -173,9 +189,7 @@ class ComponentSettings(ComponentParts):
     shared_memory_size: Quantity | None = Field(None, description="Size of the shared memory volume; zero leaves it out.")
     model_ref: ModelReference | None = Field(None, description="Model that the component serves, for endpoint discovery.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: EndpointPicker | None = Field(
-        None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
-    )
+    epp_config: EndpointPicker | None = None
     frontend_sidecar: str | None = Field(None, description="Name of the container that runs a frontend beside the main one.")
     compilation_cache: CompilationCache | None = Field(None, description="A claim for compiled kernels.")
     topology_constraint: ComponentTopology | None = Field(None, description="Where the pods are packed together.")
@@ -191,9 +205,7 @@ class Component(ComponentSettings):
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
     )
-    roles: Annotated[list[GraphRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[GraphRole] | None = None
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
@@ -205,18 +217,14 @@ class ComponentSpec(ComponentSettings):
     # Recorded answers of the API server accept a component on its own without a name.
     name: ComponentName | None = Field(None, description="Name of the component in its graph.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
-    roles: Annotated[list[ComponentRole], Field(max_length=2), below("1.6", maxItems=None), BY_NAME, since("1.5")] | None = Field(
-        None, description="What is said of the roles of a replica on several nodes, all of them or none."
-    )
+    roles: Roles[ComponentRole] | None = None
 
 
 class ComponentStatus(Part):
     """What was seen of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: ConditionsByType | None = Field(
-        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
-    )
+    conditions: ConditionsByType | None = None
     component: ComponentReplicaStatus | None = Field(None, description="Replicas of the component.")
 
 
@@ -225,3 +233,67 @@ class DynamoComponentDeployment(Part):
 
     spec: ComponentSpec | None = Field(None, description="What the component should look like.")
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class GraphTopology(Part):
+    """Where the pods of the graph are packed together."""
+
+    cluster_topology_name: Filled = Field(description="Name of the ClusterTopology that defines the domains.")
+    pack_domain: Domain | None = Field(None, description="Domain for the components that name none themselves.")
+
+
+class GraphSpec(GraphSettings):
+    """What the graph should look like."""
+
+    model_config = ConfigDict(json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_BETA))
+
+    components: Annotated[list[Component], Field(max_length=25), BY_NAME, Facets(validations(ONE_EPP, UNIQUE_NAMES))] | None = Field(
+        None, description="The components that the graph consists of, each with a name and pods of its own."
+    )
+    env: list[EnvVar] | None = Field(None, description="Environment variables for every component.")
+    topology_constraint: GraphTopology | None = Field(None, description="Where pods are packed together.")
+
+
+class GraphStatus(GraphProgress):
+    """What was seen of the graph."""
+
+    conditions: ConditionsByType | None = None
+    components: dict[str, ComponentReplicaStatus] | None = Field(None, description="Replicas by component.")
+    checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by component.")
+    rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")
+
+
+class DynamoGraphDeployment(Part):
+    """A graph of components that together serve a model."""
+
+    spec: GraphSpec | None = Field(None, description="What the graph should look like.")
+    status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
+
+
+class ComponentReference(Part):
+    """A component of a graph."""
+
+    name: Filled = Field(description="Name of the graph, in the same namespace.")
+    component_name: Filled = Field(description="Name of the component in it.")
+
+
+class ScalingAdapterSpec(Part):
+    """How many replicas are wanted, and of what."""
+
+    replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas of the component.")
+    dgd_ref: ComponentReference = Field(description="The component that is scaled.")
+
+
+class ScalingAdapterStatus(Part):
+    """What autoscalers read."""
+
+    replicas: Int32 = Field(description="Replicas that exist.")
+    selector: str | None = Field(None, description="Label selector of the component's pods.")
+    last_scale_time: Time | None = Field(None, description="When the number last changed.")
+
+
+class DynamoGraphDeploymentScalingAdapter(Part):
+    """Lets autoscalers set the replicas of one component of a graph."""
+
+    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
+    status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from ..facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part, VersionNumbers, below, since
+from ..facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part, VersionOverride, below, since
 from ..kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[
@@ -118,9 +118,7 @@ class RequestSpec(Part):
     overrides: Overrides | None = Field(None, description="Changes to the profiling job, and to the graph that is made.")
     features: Features | None = Field(None, description="Optional parts of the graph: a planner, or a simulated backend.")
     search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="How widely the profiler searches.")
-    runtime_version_override: Annotated[VersionNumbers, below, since("1.5")] | None = Field(
-        None, description="Version of Dynamo in an image whose tag does not tell it."
-    )
+    runtime_version_override: VersionOverride | None = None
     auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
 
 
@@ -157,9 +155,7 @@ class RequestStatus(Part):
     profiling_phase: ProfilingPhase | None = Field(None, description="Step of the profiling under way.")
     dgd_name: str | None = Field(None, description="Name of the graph.")
     profiling_job_name: str | None = Field(None, description="Name of the profiling job.")
-    conditions: ConditionsByType | None = Field(
-        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
-    )
+    conditions: ConditionsByType | None = None
     profiling_results: ProfilingResults | None = Field(None, description="What profiling found.")
     deployment_info: DeploymentInfo | None = Field(None, description="The deployed graph in short.")
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")

@@ -19,8 +19,7 @@ from dynamo_webhooks.policies.catalogue import list_all
 from tests.golden.corpus import cases
 from tests.golden.test_admission import _review as read_case
 from tools.manual.parts import parser_of
-from tools.site.fields import address, own_fields
-from tools.site.pages import messages, navigation, site_files
+from tools.site.pages import address, messages, navigation, own_fields, site_files
 
 _files: Final = cache(lambda: site_files(playground=False))
 

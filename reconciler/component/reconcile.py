@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from ...kube.errors import ApiError
 from ...kube.protocol import Node
-from ..checkpoint.offers import publish_offers
-from ..checkpoint.restoring import say_standing, write_choices
+from ..checkpoint.restoring import publish_offers, say_standing, write_choices
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error

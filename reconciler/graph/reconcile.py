@@ -5,8 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.errors import ApiError
 from ...kube.protocol import Node
-from ..checkpoint.offers import publish_offers
-from ..checkpoint.restoring import say_standing, write_choices
+from ..checkpoint.restoring import publish_offers, say_standing, write_choices
 from ..common.keys import key_of, uid_of
 from ..common.problems import RETRY_SLOW, RETRY_SOON, PassResult, Problem, Refusal, first_of, problem_of_error
 from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, COMPONENTS, GRAPHS, MANAGER, SECRET, WORKER_DIGEST

@@ -17,11 +17,11 @@ from ..engine.work import Work
 from ..engine.write import mark_applied
 from ..render.objects import reference
 from . import phases
-from .annotations import digest_of, graph_name, hardware_of, read_progress, read_requested_hardware
+from .annotations import digest_of, graph_name, read_map, read_progress, read_requested_hardware
 from .decide import Plan, Seen, applies, decide, is_mine, may_begin_again, phase_of
 from .hardware import KINDS, Cluster
 from .job import render_job, render_output, render_rights
-from .names import JOB_NAME, MANAGED, OURS, PROGRESS, SPEC, SPEC_KEY, job_of, output_of
+from .names import HARDWARE, JOB_NAME, MANAGED, OURS, PROGRESS, SPEC, SPEC_KEY, job_of, output_of
 from .phases import Step
 from .result import Result, ResultError, failure_of, find_result, is_there, prepare_graph, result_of, summarise_result
 from .shared import Requests, describe_ending
@@ -206,7 +206,7 @@ async def write_hardware(work: Work, request: Node, hardware: Node) -> Node:
 
 async def begin(work: Work, request: Node, settings: OperatorConfiguration) -> None:
     """Makes the Job and before it what its pod needs, unless they are there. Raises: ApiError, StandDownError, TakenError."""
-    hardware = {**hardware_of(request), **read_requested_hardware(request)}
+    hardware = {**read_map(request, HARDWARE), **read_requested_hardware(request)}
     wanted = mark_applied(render_job(request, hardware, settings))
     wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_of(request.get("spec"))
     live = await live_job(work, request)

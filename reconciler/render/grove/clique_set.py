@@ -18,9 +18,8 @@ from ..merge import object_items, put_named, string_map
 from ..multinode.role import Role, check_nodes, grove_rank, grove_roles
 from ..names import ENGINE_GROUP, GRAPH_NAME, MAIN, TOPOLOGY_LABEL, lower_name
 from ..objects import make_child
-from ..pod.assemble import pod_spec
+from ..pod.assemble import LOCK, pod_spec
 from ..pod.container import drop_probes
-from ..pod.failover import LOCK
 from ..settings import Settings
 from ..template import own_templates
 from ..workload import PodPlan

@@ -176,14 +176,12 @@ def _claim(graph: Graph, entry: Fields) -> Fields:
 
 def _adapters(graph: Graph) -> list[Fields]:
     """The adapters through which autoscalers change replicas, of components that want one."""
-    return [_adapter(graph, one) for one in graph.members if one.fields.get("scalingAdapter") is not None]
-
-
-def _adapter(graph: Graph, member: Member) -> Fields:
-    name, marks = object_name(graph, member), {GRAPH_NAME: graph.name, COMPONENT_LABEL: member.name}
-    spec = {"replicas": replicas_in(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
-    kind = "DynamoGraphDeploymentScalingAdapter"
-    return make_child(API_VERSION, kind, name, labels=marks, owner=graph.object, spec=spec)
+    out, kind = [], "DynamoGraphDeploymentScalingAdapter"
+    for member in (one for one in graph.members if one.fields.get("scalingAdapter") is not None):
+        name, marks = object_name(graph, member), {GRAPH_NAME: graph.name, COMPONENT_LABEL: member.name}
+        spec = {"replicas": replicas_in(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
+        out.append(make_child(API_VERSION, kind, name, labels=marks, owner=graph.object, spec=spec))
+    return out
 
 
 def _no_grove(graph: Graph) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.errors import NotServedError
 from ...kube.protocol import Node
-from ...policies.facts import Facts
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT
 from ..engine.cluster_settings import read_served
@@ -38,10 +37,6 @@ class Orchestrator(NamedTuple):
     lost: bool = False  # whether it runs on Grove, which can't be asked
     served: bool = True  # whether the cluster serves Grove
     bound: bool = False  # whether an annotation of line 1.5 says where, which nobody can change
-
-    def facts(self, known: Facts) -> Facts:
-        """The facts by which the graph is judged: what runs is not refused for what the cluster has come to serve, or serves no more."""
-        return known._replace(grove=self.grove) if self.runs else known
 
 
 def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Orchestrator:

@@ -19,14 +19,12 @@ from .checkpoint.index import Checkpoints
 from .common.keys import Key, key_of
 from .common.problems import RETRY_SLOW
 from .common.resources import GRAPH, MADE, MANAGER, MODEL, OPTIONAL, SECRET, SLICE, WORKER_METADATA
-from .engine.cache import EVERY, Cache
+from .engine.cache import EVERY, Cache, is_overwritten, read_intent, route_change
 from .engine.cluster_settings import Judge
 from .engine.namespaces import Territory
-from .engine.pacing import Pace, Retries
 from .engine.queue import Cause, Queue, cause_of
-from .engine.route import is_overwritten, read_intent, route_change
 from .engine.switches import SWITCHES, Waits
-from .engine.work import Work
+from .engine.work import Pace, Retries, Work
 from .engine.write import Writer
 from .graph.ended_pods import SELECTIONS
 from .metrics.meters import Gauges, Meters, objects_by_state

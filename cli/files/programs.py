@@ -1,17 +1,26 @@
-"""Runs programs of the user, such as git, helm and kustomize, with limits of time and output, and leaves nothing of them behind."""
+"""Runs programs of the user, such as git, helm and kustomize, with limits of time and output, and leaves nothing of them behind.
+
+Nothing is fetched: resources of kustomizations that are addresses instead of local files are looked for beforehand.
+"""
+
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120 - pathlib raises for a name that is too long, and drops the author's ./
 
 import os
 import re
 import selectors
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from typing import IO, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, Final
 
+from ...api.paths import Path, format_path
 from ...api.wording import shorten
-from ..yaml.load import InputError, Source
-from .read import LIMIT, decode
+from ..console.exits import UsageError
+from ..yaml.load import Document, InputError, Source, read_text
+from .find import CHART
+from .read import LIMIT, decode, load_text
 
 LONGEST: Final = 500  # characters of what the program says
 _PATIENCE: Final = 120  # seconds, to read and write local files
@@ -103,3 +112,146 @@ def _said(stderr: bytes) -> str:
     logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log
     text = re.sub(r"\\(.)", r"\1", logged[1]) if logged else re.sub("^error: ", "", lines[-1], flags=re.IGNORECASE)
     return shorten(text, LONGEST)
+
+
+def chart_command(folder: str, values: Sequence[str]) -> tuple[str, ...]:
+    """What renders a chart here. Raises: UsageError when helm can't be found, the folder is no chart, or values are no local file."""
+    if not folder or folder.startswith("-") or "\0" in folder or not os.path.isfile(os.path.join(folder, CHART)):
+        raise UsageError(f"--helm {folder!a}: must be a local folder with a {CHART}")
+    for file in values:
+        # helm would fetch addresses, and takes a comma for the end of a name
+        if "," in file or "\0" in file or not os.path.isfile(file):
+            raise UsageError(f"--values {file!a}: must be a local file, and have no comma in its name")
+    if not shutil.which("helm"):
+        raise UsageError("--helm needs helm, which can't be found; render the chart elsewhere, and check the output")
+    return ("helm", "template", folder, *(f"--values={file}" for file in values))
+
+
+def render_chart(folder: str, words: Sequence[str]) -> Source | InputError:
+    """What a chart renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text."""
+    return render(words, f"helm:{folder}")
+
+
+_PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))  # the first that is there
+_FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_CONFIGURED: Final = frozenset({"generators", "transformers", "validators"})
+_INCLUDED: Final = _CONFIGURED | {"resources", "bases", "components"}
+# fields that name files or folders, in kustomizations and in configurations of generators and transformers; in any case, as for kustomize
+_LOADED: Final = _INCLUDED | {"crds", "configurations", "path", "paths", "files", "env", "envs", "patchesstrategicmerge"}
+# what kustomize takes for the address of a file, or of a repository: with a scheme or a user, or at a host that it knows
+_ADDRESS: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://|git::|gh:|[\w.-]+@[\w.-]+[:/]|(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[:/]|[^\n]*(?:\.git(?:[/?]|$)|/_git/|\?ref=)",
+    re.IGNORECASE,
+)
+
+
+def kustomization_command(folder: str) -> tuple[str, ...]:
+    """What renders a folder here. Raises: UsageError when no program does, or the folder can't be one."""
+    if not folder or folder.startswith("-") or "\0" in folder:
+        raise UsageError(f"-k {folder!a}: must be a folder with a kustomization")
+    if _is_address(folder) and not os.path.isdir(folder):
+        raise UsageError(f"-k {_without_password(folder)}: must be a local folder; nothing is fetched, so clone it first")
+    for program in _PROGRAMS:
+        if shutil.which(program[0]):
+            return (*program, folder)
+    raise UsageError("-k needs kustomize or kubectl, and neither can be found")
+
+
+def render_kustomization(folder: str, words: Sequence[str]) -> Source | InputError:
+    """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text.
+
+    What can't be read here, such as a file with a duplicate key, is an error, though kustomize might accept it.
+    """
+    try:
+        _refuse_remote(folder, set(), configures=False)
+    except InputError as error:
+        return error
+    return render(words, f"kustomize:{folder}")  # the folder begins with no hyphen
+
+
+def _is_address(text: str) -> bool:
+    """Whether kustomize would fetch this instead of reading a file."""
+    return "\n" not in text and bool(_ADDRESS.match(text))
+
+
+def _without_password(address: str) -> str:
+    """An address for people: without a user and password."""
+    return re.sub(r"(?<=//)[^/@\s]*@", "", address)
+
+
+def _refuse_remote(folder: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
+    """Raises: InputError for the first resource of a kustomization, and of all that it includes, that is remote or can't be read.
+
+    `configures`: what the folder's kustomization names are generators and transformers, whose own fields may name files.
+    """
+    real = (os.path.realpath(folder), configures)
+    if real in seen:
+        return
+    seen.add(real)
+    for name in _FILES:
+        file = os.path.join(folder, name)
+        if os.path.isfile(file):
+            _refuse_in_file(file, seen, configures=configures)
+
+
+def _refuse_in_file(file: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
+    """The same of what a kustomization, or the configuration of a generator, names."""
+    for document in read_text(Source(file, load_text(file))):
+        if isinstance(document, InputError):
+            raise document
+        for field, value in _named(document.data, (), loaded=False):
+            _refuse_fetched(document, field, value)
+            beside, top = _beside(file, value), _folded(field[0])
+            configured = configures or top in _CONFIGURED
+            if os.path.isdir(beside):
+                _refuse_remote(beside, seen, configures=configured)
+            elif configured and top in _INCLUDED and os.path.isfile(beside) and (beside, True) not in seen:
+                seen.add((beside, True))
+                _refuse_in_file(beside, seen, configures=True)
+        for field, value in _inline(document):
+            _refuse_fetched(document, field, value)
+
+
+def _refuse_fetched(document: Document, field: Path, value: str) -> None:
+    file = document.source.name
+    if _is_address(value) and ("://" in value or not os.path.isfile(_beside(file, value))):
+        line, column, _ = document.value_position(field)
+        got = shorten(_without_password(value), LONGEST)
+        text = f"{format_path(field)} must be a local file or folder, got {got}; nothing is fetched, so"
+        raise InputError(f"{text} keep a copy beside it, or render it yourself and check the output", file, line, column)
+
+
+def _inline(document: Document) -> Iterator[tuple[Path, str]]:
+    """What configurations of generators name that a kustomization holds as texts. Raises: InputError for one that can't be read."""
+    data, file = document.data, document.source.name
+    for name in [name for name in data if _folded(name) in _CONFIGURED] if isinstance(data, dict) else ():
+        texts = data[name] if isinstance(data[name], list) else []
+        for index, text in enumerate(texts):
+            for one in read_text(Source(file, text)) if isinstance(text, str) else ():
+                if isinstance(one, InputError):
+                    if not {*"\n:{"}.intersection(text):  # the odd name of a file
+                        continue
+                    line, column, _ = document.value_position((name, index))
+                    raise InputError(f"{format_path((name, index))}: {one.text}", file, line, column)
+                yield from (((name, index, *field), value) for field, value in _named(one.data, (), loaded=False))
+
+
+def _beside(file: str, value: str) -> str:
+    return os.path.join(os.path.dirname(file), value)
+
+
+def _named(data: Any, at: Path, *, loaded: bool) -> Iterator[tuple[Path, str]]:
+    """Every text below a field that names files, with its path; a generator's file may be written as KEY=FILE."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _named(value, (*at, key), loaded=_folded(key) in _LOADED)
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _named(value, (*at, index), loaded=loaded)
+    elif loaded and isinstance(data, str) and "\n" not in data:
+        key, equals, file = data.partition("=")
+        yield at, file if equals and len(at) > 1 and _folded(at[-2]) == "files" and "/" not in key else data
+
+
+def _folded(step: str | int) -> str:
+    return str(step).casefold()

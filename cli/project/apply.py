@@ -21,8 +21,7 @@ from .discover import find_owners, find_project_file, own
 from .keys import USER
 
 if TYPE_CHECKING:
-    from .judge import Cluster
-    from .load import Project
+    from .load import Cluster, Project
 
 RULES_FROM: Final = "rules-from"
 

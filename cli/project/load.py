@@ -1,24 +1,258 @@
-"""Reads a project file, and the one that it extends, and fills in a command's flags, which win key by key.
+"""Reads and judges a project file, and the one that it extends, and fills in a command's flags, which win key by key.
 
-A repository may be untrusted: every file is in it, and nothing is run.
+A repository may be a stranger's: every path must lie in it, and nothing is run.
 """
 
-# ruff: noqa: PTH100, PTH113, PTH116, PTH118, PTH120 - pathlib takes longer to import than a small file takes to check
+# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH116, PTH117, PTH118, PTH120 - pathlib takes longer to import than a small file takes to check
 
 import argparse
+import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
+from ...api.line import Line
+from ...api.paths import Path, format_path
+from ...api.wording import URL, shorten
 from ..console.exits import UsageError
+from ..console.nearest import did_you_mean
 from ..files.find import is_excluded
 from ..files.read import STDIN, folders_above, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
-from .discover import NAME, Match, Place
-from .judge import Cluster, Judge, Override, quote, show_path
+from .discover import NAME, Match, PatternError, Place, expand_pattern
 from .keys import ReportRequest
+
+_Several = TypeVar("_Several", dict[str, Any], list[Any])
+_WILD: Final = frozenset("*?[")
+_LABEL: Final = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+MOST: Final = 200  # clusters, overrides, and their paths: each path may list many folders, and each file is looked up in all
+_SHOWN: Final = 80  # characters of a wrong value
+
+
+class Severity(NamedTuple):
+    """The project file's setting of a rule: error, warning or off, the reason, and its position."""
+
+    level: str
+    reason: str
+    origin: str
+
+
+class Cluster(NamedTuple):
+    """A cluster of the project file: its files, and what holds for them."""
+
+    paths: tuple[Match, ...]
+    facts: str | None
+    line: Line | None
+    namespace: str
+    origin: str
+
+
+class Override(NamedTuple):
+    """Severities of rules in some files."""
+
+    paths: tuple[Match, ...]
+    rules: Mapping[str, Severity]
+
+
+def show_path(path: str) -> str:
+    """A path relative to the working directory."""
+    return os.path.relpath(path, os.path.realpath(os.curdir))
+
+
+class Judge:
+    """Turns the file's content into values, or reports its errors."""
+
+    def __init__(self, file: str, place: Place, document: Document) -> None:
+        """`place` is the folder of the file, and the repository's root."""
+        self.file = file
+        self.place = place
+        self.document = document
+        self.patterns = 0  # so far
+
+    def names(self) -> list[str]:
+        """The keys that are given, in the order of the table."""
+        for name in self.document.data:
+            self._known((name,), name, keys.BY_NAME, "key")
+        return [name for name in keys.BY_NAME if name in self.document.data]
+
+    def value(self, name: str, extending: str = "") -> Any:
+        """The value of a key in its shape; `extending` is the file that extends this one."""
+        data, path = self.document.data[name], (name,)
+        if name == "extends" and extending:
+            self._wrong(path, f"must not be given in a file that another one extends, here {extending}")
+        match keys.BY_NAME[name].shape:
+            case keys.PATHS:
+                return [self._input((name, index), one) for index, one in enumerate(self._texts(path, data))]
+            case keys.INSIDE:
+                return [self._inside((name, index), one) for index, one in enumerate(self._texts(path, data))]
+            case keys.GLOBS:
+                return self._texts(path, data)
+            case keys.LINE:
+                return self._line(path, data)
+            case keys.PATH:
+                return self._path(path, data)
+            case keys.URL:
+                return self._url(path, data)
+            case keys.RULES:
+                return self._rules(path, data)
+            case keys.CLUSTERS:
+                return {one: self._cluster((name, one), fields) for one, fields in self._few(path, self._mapping(path, data)).items()}
+            case keys.OVERRIDES:
+                return [self._override((name, index), fields) for index, fields in enumerate(self._few(path, self._list(path, data)))]
+            case _:
+                return {form: self._output((name, form), form, one) for form, one in self._mapping(path, data).items()}
+
+    def _line(self, path: Path, data: Any) -> Line:
+        return Line(self._choice(path, str(data) if isinstance(data, float) else data, keys.LINES))
+
+    def _url(self, path: Path, data: Any) -> str:
+        if not isinstance(data, str) or not URL.fullmatch(data):
+            self._wrong(path, f"must be a URL such as https://docs.example.org/, got {quote(data)}")
+        return data
+
+    def _cluster(self, path: Path, data: Any) -> Cluster:
+        fields = self._fields(path, data, keys.CLUSTER_KEYS)
+        facts = self._path((*path, "facts"), fields["facts"]) if "facts" in fields else None
+        if facts is not None and not os.path.isfile(facts):
+            self._wrong((*path, "facts"), f"must be a file that exists, got {quote(fields['facts'])}")
+        namespace = self._text((*path, "namespace"), fields["namespace"]) if "namespace" in fields else ""
+        if namespace and not (_LABEL.fullmatch(namespace) and len(namespace) < 64):
+            self._wrong((*path, "namespace"), f"must be the name of a namespace, got {quote(namespace)}")
+        paths = self._patterns((*path, "paths"), fields["paths"]) if "paths" in fields else ()
+        line = self._line((*path, "line"), fields["line"]) if "line" in fields else None
+        return Cluster(paths, facts, line, namespace, self._origin(path))
+
+    def _override(self, path: Path, data: Any) -> Override:
+        fields = self._fields(path, data, keys.OVERRIDE_KEYS)
+        for word in keys.OVERRIDE_KEYS:
+            if word not in fields:
+                self._wrong(path, f"must have {word}")
+        return Override(self._patterns((*path, "paths"), fields["paths"]), self._rules((*path, "rules"), fields["rules"]))
+
+    def _patterns(self, path: Path, data: Any) -> tuple[Match, ...]:
+        found: list[Match] = []
+        self.patterns += len(texts := self._texts(path, data))
+        if self.patterns > MOST:
+            self._wrong(path, f"clusters and overrides must have at most {MOST} paths in all")
+        for index, text in enumerate(texts):
+            at = (*path, index)
+            try:
+                found += [Match(one, self._origin(at), format_path(at)) for one in expand_pattern(self.place, text)]
+            except PatternError as error:
+                self._wrong(at, f"{error}, got {quote(text)}")
+        return tuple(found)
+
+    def _few(self, path: Path, data: _Several) -> _Several:
+        if len(data) > MOST:
+            self._wrong(path, f"must have at most {MOST} entries, got {len(data)}")
+        return data
+
+    def _rules(self, path: Path, data: Any) -> dict[str, Severity]:
+        return {rule: self._severity((*path, rule), rule, one) for rule, one in self._mapping(path, data).items()}
+
+    def _origin(self, path: Path) -> str:
+        return f"{self.file}:{self.document.position(path).line}"
+
+    def _input(self, path: Path, text: str) -> str:
+        shown = self._path(path, text)
+        if _WILD.intersection(shown) and not os.path.lexists(shown):
+            self._wrong(path, f"must be a file or folder, got {quote(text)}; exclude takes globs")
+        return shown
+
+    def _path(self, path: Path, data: Any) -> str:
+        """A path in the repository, where git's own files are not ours to read or write."""
+        text = self._text(path, data)
+        place, absolute = self.place, "\0" in text or os.path.isabs(text)
+        real = "" if absolute else os.path.realpath(os.path.join(place.folder, text))
+        if absolute or not is_within(real, place.root):
+            self._wrong(path, f"must be a path in the repository, relative to this file, got {quote(text)}")
+        if os.path.exists(real) and not (os.path.isfile(real) or os.path.isdir(real)):
+            self._wrong(path, f"must be a file or folder, {quote(text)} is a pipe or device")
+        if {".git", "git~1"}.intersection(part.lower() for part in os.path.relpath(real, place.root).split("/")):
+            self._wrong(path, f"must not be a file of git itself, got {quote(text)}")
+        shown = show_path(os.path.join(place.folder, text))
+        return os.path.join(os.curdir, shown) if shown == "-" else shown
+
+    def _inside(self, path: Path, text: str) -> str:
+        shown = self._input(path, text)
+        if not is_within(os.path.realpath(shown), self.place.folder):
+            self._wrong(path, f"must be in the folder of this file or below, got {quote(text)}")
+        if not os.path.exists(shown):
+            self._wrong(path, f"must be a file or folder that exists, got {quote(text)}")
+        return shown
+
+    def _severity(self, path: Path, rule: str, data: Any) -> Severity:
+        from ...policies.catalogue import list_all
+
+        if not rule.startswith(keys.USER):  # those are known once the files of rules-from are read
+            self._known(path, rule, [one.name for one in list_all()], "rule")
+        fields = self._fields(path, data, ("severity", "reason"))
+        for word in ("severity", "reason"):
+            if word not in fields:
+                self._wrong(path, f"must have a {word}")
+        # a decoder of YAML 1.1 reads off as false
+        level = keys.OFF if fields["severity"] is False else fields["severity"]
+        self._choice((*path, "severity"), level, keys.SEVERITIES)
+        return Severity(level, self._text((*path, "reason"), fields["reason"]), self._origin(path))
+
+    def _output(self, path: Path, form: str, data: Any) -> str:
+        self._known(path, form, keys.SUFFIXES, "format")
+        if data == "-":
+            return "-"
+        shown = self._path(path, data)
+        if not is_within(os.path.realpath(shown), self.place.folder):
+            self._wrong(path, f"must be a file in the folder of this file or below, got {quote(data)}")
+        if not shown.lower().endswith(keys.SUFFIXES[form]):
+            self._wrong(path, f"must end in {' or '.join(keys.SUFFIXES[form])}, got {quote(data)}")
+        return shown
+
+    def _texts(self, path: Path, data: Any) -> list[str]:
+        return [self._text((*path, index), one) for index, one in enumerate(self._list(path, data))]
+
+    def _list(self, path: Path, data: Any) -> list[Any]:
+        if not isinstance(data, list):
+            self._wrong(path, f"must be a list, got {quote(data)}")
+        return data
+
+    def _fields(self, path: Path, data: Any, known: Any) -> dict[str, Any]:
+        """The fields of a mapping with known keys."""
+        fields = self._mapping(path, data)
+        for word in fields:
+            self._known((*path, word), word, known, "key")
+        return fields
+
+    def _text(self, path: Path, data: Any) -> str:
+        if not isinstance(data, str) or not data.strip():
+            self._wrong(path, f"must be a text that is not empty, got {quote(data)}")
+        return data
+
+    def _mapping(self, path: Path, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self._wrong(path, f"must be a mapping, got {quote(data)}")
+        return data
+
+    def _choice(self, path: Path, data: Any, known: tuple[str, ...]) -> str:
+        if data not in known:
+            near = did_you_mean(data, known) if isinstance(data, str) else ""
+            self._wrong(path, f"must be one of {', '.join(known)}, got {quote(data)}{near}")
+        return str(data)
+
+    def _known(self, path: Path, word: str, known: Any, what: str) -> None:
+        if word not in known:
+            short = f"; known here: {', '.join(known)}" if len(known) <= 12 else ""
+            self._wrong(path, f"there is no such {what}{did_you_mean(word, known) or short}")
+
+    def _wrong(self, path: Path, text: str) -> NoReturn:
+        raise UsageError(f"{self._origin(path)}: {shorten(format_path(path), 200)}: {text}")
+
+
+def quote(data: Any) -> str:
+    """A value as messages show it."""
+    return shorten(json.dumps(data, ensure_ascii=False), _SHOWN)
+
 
 _LONGEST: Final = 2**20  # bytes of a project file
 _ATTRIBUTES: Final = {"outputs": "output"}  # of a command's arguments, where they are not called as the key

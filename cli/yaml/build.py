@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ...api.wording import shorten
 from .errors import InputError
 from .positions import Mark, Place, Span
 from .scalars import Scalar, ScalarError, key_text
@@ -98,10 +99,10 @@ class Builder:
     def alias(self, name: str, start: Mark, end: Mark) -> None:
         """Copies an anchor's value, at the anchored place. Raises: InputError for an unknown anchor, one in itself, or too many copies."""
         if name in self._open_anchors:
-            raise self.error(start, f"the alias *{_short(name)} is inside its own anchor")
+            raise self.error(start, f"the alias *{shorten(name, 80)} is inside its own anchor")
         found = self._anchors.get(name)
         if found is None:
-            raise self.error(start, f"the alias *{_short(name)} has no anchor before it")
+            raise self.error(start, f"the alias *{shorten(name, 80)} has no anchor before it")
         data, place = found
         if isinstance(data, (dict, list)):
             self._put_copy(data, start, place)
@@ -146,7 +147,7 @@ class Builder:
             frame.merged.discard(key)
         elif first is not None:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
-            raise self.error(span.start, f'duplicate key "{_short(key)}", on {lines}')
+            raise self.error(span.start, f'duplicate key "{shorten(key, 80)}", on {lines}')
 
     def _put(self, value: Value, place: Place, anchor: str | None) -> None:
         if anchor:
@@ -206,7 +207,3 @@ def _plainly(frame: _Frame, value: Scalar, span: Span) -> bool:
         fields[key] = (frame.key_span, _new(Place, (span, None, None)))
         frame.key = None
     return True
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:79] + "\N{HORIZONTAL ELLIPSIS}"

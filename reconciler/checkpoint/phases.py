@@ -95,19 +95,14 @@ def is_decided(job: Node) -> bool:
 def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, kept: Storage | None, moment: datetime) -> Step:
     """The status after a look at the Job, and at the agent's Lease where that decides."""
     mark, complete, left = _mark(job), is_true(job.get("status") or {}, "Complete"), in_force(lease, moment)
-    if mark == "failed":
-        if complete:
-            text = "Checkpoint job completed but snapshot-agent reported checkpoint failure"
-            return _failed(checkpoint, status, "CheckpointVerificationFailed", text, moment)
-        return _failed(checkpoint, status, "JobFailed", "Checkpoint job failed", moment)
     if asks_for_lease(job) and left > 0:
         return Step(status, until=max(1.0, min(left, 60.0)))
     if mark == "completed":
         return _ready(checkpoint, status, job, kept, moment)
     if complete:
-        text = "Checkpoint job completed without snapshot-agent completion confirmation"
-        return _failed(checkpoint, status, "CheckpointVerificationFailed", text, moment)
-    if is_true(job.get("status") or {}, "Failed"):
+        why = "but snapshot-agent reported checkpoint failure" if mark == "failed" else "without snapshot-agent completion confirmation"
+        return _failed(checkpoint, status, "CheckpointVerificationFailed", f"Checkpoint job completed {why}", moment)
+    if mark == "failed" or is_true(job.get("status") or {}, "Failed"):
         return _failed(checkpoint, status, "JobFailed", "Checkpoint job failed", moment)
     return Step(status)
 

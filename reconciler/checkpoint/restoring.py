@@ -1,8 +1,10 @@
 """From which snapshot a component's pods are restored: what of that must be asked of the cluster. What follows from it is pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from ...admission.new_pods import OFFER
 from ...kube.errors import ConflictError, ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import PODS, Resource
@@ -14,7 +16,7 @@ from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
 from ..render.checkpoint import storage
-from ..render.checkpoint.restore import Restore, format_offer, targets_of
+from ..render.checkpoint.restore import Restore, format_offer, read_owner, targets_of
 from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
 from ..render.merge import string_map
@@ -287,3 +289,39 @@ def _explain_other(snapshot: Node, targets: list[str]) -> str:
         return ""
     what = f"PodSnapshot {snapshot['metadata']['name']} is of container {', '.join(taken)[:200]}"
     return f"{what}, the component restores {', '.join(targets)}; pods start cold"
+
+
+MOST: Final = 300  # offers of one checkpoint: half of what its annotations may hold
+
+
+async def publish_offers(work: Work, namespace: str, offers: Mapping[str, tuple[str, str]]) -> None:
+    """Make the offers to some components so. `offers`: value of the pods' label -> name of the checkpoint, and the offer; "" for none.
+
+    Reads only the cache, and writes nothing where nothing changes. Raises: ApiError, StandDownError.
+    """
+    for checkpoint in work.cache.all(CHECKPOINT, namespace):
+        name = key_of(checkpoint).name
+        wanted = {OFFER + label: text if name == of else "" for label, (of, text) in offers.items()}
+        change = decide_offers(checkpoint, wanted, lambda kind, named: work.cache.get(Key(kind, namespace, named)) is not None)
+        if change:
+            with contextlib.suppress(ForbiddenError):  # then new pods start cold, as the others do
+                await work.patch_metadata(checkpoint, {"uid": uid_of(checkpoint), "annotations": change})
+
+
+def decide_offers(checkpoint: Node, wanted: Mapping[str, str], exists: Callable[[str, str], bool]) -> dict[str, str | None]:
+    """The changed annotations of a checkpoint; those whose owner doesn't exist any more go with the next change. Pure."""
+    now = {name: text for name, text in (checkpoint["metadata"].get("annotations") or {}).items() if name.startswith(OFFER)}
+    change: dict[str, str | None] = {name: text or None for name, text in wanted.items() if now.get(name, "") != text}
+    if not change:
+        return {}
+    change |= {name: None for name, text in now.items() if name not in wanted and not _is_owned(text, exists)}
+    room = MOST - len(now.keys() - change.keys()) - sum(name in now and text is not None for name, text in change.items())
+    added = [name for name, text in change.items() if text is not None and name not in now]
+    return {name: text for name, text in change.items() if name not in added[max(room, 0) :]}
+
+
+def _is_owned(text: str, exists: Callable[[str, str], bool]) -> bool:
+    try:
+        return exists(*read_owner(text))
+    except (ValueError, KeyError, TypeError):
+        return False

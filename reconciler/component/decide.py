@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from ...kube.protocol import Node
 from ..checkpoint.restore_condition import COLD, set_restore_condition
 from ..common.applied_diff import digest
-from ..common.conditions import RECONCILING, Condition, merge_conditions, note_ignored, set_condition
-from ..common.problems import Problem, join_messages
+from ..common.conditions import Condition, merge_conditions, note_ignored
+from ..common.problems import Problem
 from ..common.workers import runtime_figures
 from ..render.children import direct_children
 from ..render.objects import annotate
@@ -74,12 +74,6 @@ def report(seen: Seen, plan: Plan, workload: Node, workers: Iterable[Node | None
         "observedGeneration": generation,
     }
     return set_restore_condition(note_ignored(status, plan.notes, generation, moment), standing, generation, moment)
-
-
-def make_failed_status(before: Node, problems: Sequence[Problem], moment: datetime) -> Node:
-    """The status after a failed pass: only the condition changes."""
-    text = f"Failed to reconcile DynamoComponentDeployment: {join_messages([*problems])}"
-    return set_condition(before, AVAILABLE, Condition(AVAILABLE, "False", RECONCILING, text), moment)
 
 
 def _figures(workload: Node) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from ...kube.errors import ApiError
 from ...kube.protocol import Node
-from ..checkpoint.offers import publish_offers
-from ..checkpoint.restoring import say_standing, write_choices
-from ..common.conditions import condition_of
+from ..checkpoint.restoring import publish_offers, say_standing, write_choices
+from ..common.conditions import RECONCILING, Condition, condition_of, set_condition
 from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
 from ..common.resources import GRAPH, LWS, STATEFUL_SET
@@ -14,7 +13,7 @@ from ..engine.work import Work
 from ..render.graph import replicas_in
 from ..workload.orchestrator import find_orchestrator
 from ..workload.pods import add_pod_reasons
-from .decide import Plan, decide, make_failed_status, report
+from .decide import Plan, decide, report
 from .observe import AVAILABLE, FAILED, REFUSED, Seen, is_of_a_graph, observe
 
 
@@ -78,7 +77,9 @@ async def report_failed_pass(work: Work, obj: Node, problem: Problem) -> PassRes
 
 
 async def _fail(work: Work, obj: Node, problems: list[Problem], after: float) -> PassResult:
-    if await work.patch_status(obj, make_failed_status(obj.get("status") or {}, problems, work.now())):
+    text = f"Failed to reconcile DynamoComponentDeployment: {join_messages(problems)}"
+    told = Condition(AVAILABLE, "False", RECONCILING, text)
+    if await work.patch_status(obj, set_condition(obj.get("status") or {}, AVAILABLE, told, work.now())):
         await work.say(obj, "Warning", FAILED, join_messages(problems))
     return PassResult(tuple(problems), after)
 

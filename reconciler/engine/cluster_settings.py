@@ -33,13 +33,6 @@ def read_served(known: Mapping[str, Presence]) -> Settings:
     return Settings(grove=grove, lws=lws, kai=kai, dra=dra, istio=istio)
 
 
-def read_grove(work: Work) -> tuple[bool, bool]:
-    """Whether Grove may be used, and whether the cluster serves it."""
-    served = read_served(work.known()).grove
-    switch = work.settings.orchestrators.grove.enabled
-    return served if switch is None else switch, served
-
-
 def read_facts(work: Work) -> Facts:
     """The facts by which objects are judged that no webhook has judged; what is not known is left to be so."""
     found, known = work.settings, work.known()

@@ -39,38 +39,13 @@ def cause_of(obj: Node, *, known: bool) -> Cause:
     return Cause.LOOK
 
 
-class _Lane:
-    """One lane, whose namespaces take turns; `served` is the number of its last turn."""
-
-    __slots__ = ("namespaces", "served")
-
-    def __init__(self) -> None:
-        self.namespaces: OrderedDict[str, OrderedDict[Key, None]] = OrderedDict()  # the next one first, each with its keys as they came
-        self.served = 0
-
-    def put(self, key: Key) -> None:
-        """Add a key that isn't there."""
-        self.namespaces.setdefault(key.namespace, OrderedDict())[key] = None
-
-    def remove(self, key: Key) -> None:
-        """Remove a key that is there."""
-        keys = self.namespaces[key.namespace]
-        del keys[key]
-        if not keys:
-            del self.namespaces[key.namespace]
-
-    def first(self) -> Key:
-        """The first key of the namespace whose turn it is; then it is the next one's."""
-        namespace, keys = next(iter(self.namespaces.items()))
-        self.namespaces.move_to_end(namespace)
-        return next(iter(keys))
-
-
 class Lanes:
     """Orders keys by cause, then by turns of kinds, then of namespaces, then first in, first out."""
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[Cause, str], _Lane] = {}
+        # the namespaces of each lane take turns, the next one first, each with its keys as they came
+        self._lanes: dict[tuple[Cause, str], OrderedDict[str, OrderedDict[Key, None]]] = {}
+        self._served: Counter[tuple[Cause, str]] = Counter()  # the number of each lane's last turn
         self._causes: OrderedDict[Key, Cause] = OrderedDict()  # the longest waiting key first
         self._turn = 0
 
@@ -87,29 +62,34 @@ class Lanes:
         if known is not None:
             if known <= cause:
                 return
-            self._lanes[known, key.kind].remove(key)
-            del self._causes[key]
+            self._remove(known, key)
         self._causes[key] = cause
-        self._lanes.setdefault((cause, key.kind), _Lane()).put(key)
+        self._lanes.setdefault((cause, key.kind), OrderedDict()).setdefault(key.namespace, OrderedDict())[key] = None
 
     def take(self) -> Key:
         """Remove the next key. Raises: ValueError if none waits."""
         self._turn += 1
         if self._turn % FAIR == 0 and self._causes:
-            key = next(iter(self._causes))
-            lane = self._lanes[self._causes[key], key.kind]
+            key, cause = next(iter(self._causes.items()))
         else:
-            standing = {at: lane for at, lane in self._lanes.items() if lane.namespaces}
-            lane = min(standing.items(), key=lambda each: (each[0][0], each[1].served))[1]
-            key = lane.first()
-        lane.served = self._turn
-        lane.remove(key)
-        del self._causes[key]
+            at = min((at for at, lane in self._lanes.items() if lane), key=lambda at: (at[0], self._served[at]))
+            namespace, keys = next(iter(self._lanes[at].items()))
+            self._lanes[at].move_to_end(namespace)
+            key, cause = next(iter(keys)), at[0]
+        self._served[cause, key.kind] = self._turn
+        self._remove(cause, key)
         return key
+
+    def _remove(self, cause: Cause, key: Key) -> None:
+        lane = self._lanes[cause, key.kind]
+        del self._causes[key], lane[key.namespace][key]
+        if not lane[key.namespace]:
+            del lane[key.namespace]
 
     def clear(self) -> None:
         """Remove all keys."""
         self._lanes.clear()
+        self._served.clear()
         self._causes.clear()
 
 

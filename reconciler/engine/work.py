@@ -1,17 +1,22 @@
-"""What all passes share: writes with the permission of the moment, problems, status, Events. Each kind's pass is elsewhere."""
+"""What all passes share: writes with the permission of the moment, problems, status, Events; and how often something is done.
+
+Status is written at most once a second for mere progress, and what fails is tried less and less often. Each kind's pass is elsewhere.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from ...kube.errors import ApiError
-from ..common.conditions import IGNORED, condition_of, status_patch
+from ..common.conditions import IGNORED, RECONCILING, condition_of, status_patch
 from ..common.keys import Key, key_of
 from ..common.problems import ContestedError, Problem, StandDownError, TakenError, problem_of_error
 from ..common.resources import FINALIZER, KEPT, resource_of
-from .pacing import Retries
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from ..workload.pods import Reads
     from .cache import Cache
     from .cluster_settings import Judge
-    from .pacing import Pace
     from .switches import Waits
     from .write import Writer
 
@@ -145,3 +149,89 @@ class Work:
         """Raises: StandDownError when nothing may be written for the object any more."""
         if not self.may_write(key_of(obj).namespace):
             raise StandDownError(key_of(obj).namespace)
+
+
+HELD: Final = 1.0  # maximum delay of progress in seconds
+_KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn
+_FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
+FIRST: Final = 10.0  # seconds before the second try; the first one is at once
+MOST: Final = 300.0  # maximum seconds between tries
+CALM: Final = 600.0  # seconds after which a try no longer counts
+REMEMBERED: Final = 5000  # what is forgotten earlier is tried at once
+
+
+class Pace:
+    """Remembers recent writes of each object's status."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: dict[Key, float] = {}  # oldest first; for an object without a status, when one was first delayed
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def wait(self, key: Key, before: Node, now: Node) -> float:
+        """The delay of a changed status in seconds; 0 to write at once."""
+        moment = self._clock()
+        begins = not before and _is_beginning(now)
+        last = self._last.get(key, moment if begins else -math.inf)
+        left = last + HELD - moment
+        if left <= 0 or not (begins or _told(before) == _told(now)):
+            while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
+                del self._last[oldest]
+            self._last.pop(key, None)
+            self._last[key] = moment
+            return 0.0
+        self._last.setdefault(key, last)
+        return left
+
+
+def _is_beginning(now: Node) -> bool:
+    """Whether a first status only reports that work began."""
+    found = now.get("conditions") or ()
+    quiet = all(one["status"] != "True" and one["reason"] != RECONCILING for one in found)
+    return bool(found) and quiet and now.get("state", "pending") == "pending"
+
+
+def _told(status: Node) -> Node:
+    """A status without numbers and messages."""
+    conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
+    return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}
+
+
+class Tries(NamedTuple):
+    """The recent tries at one thing."""
+
+    times: int = 0
+    last: float = 0.0
+    why: str = ""  # of the last one
+
+    @property
+    def pause(self) -> float:
+        """Seconds between the last try and the next."""
+        return min(MOST, FIRST * 2.0 ** (self.times - 1)) if self.times else 0.0
+
+
+class Retries:
+    """Counts tries at things by their names."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._tries: OrderedDict[tuple[str, ...], Tries] = OrderedDict()
+
+    def find(self, name: tuple[str, ...]) -> Tries:
+        """The recent tries."""
+        tries = self._tries.get(name, Tries())
+        return tries if self._clock() - tries.last < CALM else Tries()
+
+    def left(self, name: tuple[str, ...]) -> float:
+        """Seconds until the next try; 0 for now."""
+        tries = self.find(name)
+        return max(0.0, tries.last + tries.pause - self._clock()) if tries.times else 0.0
+
+    def note(self, name: tuple[str, ...], why: str) -> None:
+        """A try was made."""
+        self._tries[name] = Tries(self.find(name).times + 1, self._clock(), why)
+        self._tries.move_to_end(name)
+        if len(self._tries) > REMEMBERED:
+            self._tries.popitem(last=False)

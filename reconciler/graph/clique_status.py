@@ -167,18 +167,15 @@ def _place(graph: Graph, made: Node) -> Condition | None:
     """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
     if not is_constrained(graph):
         return None
-    generation = graph.object["metadata"].get("generation")
     said = condition_of(made.get("status") or {}, NO_LEVELS)
+    told = "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework"
     if said.get("reason") == "ClusterTopologyNotFound":
-        return Condition(PLACED, "False", "TopologyDefinitionNotFound", str(said.get("message") or ""), generation)
-    if said.get("status") == "True":
-        return Condition(PLACED, "False", NO_LEVELS, str(said.get("message") or ""), generation)
-    if said.get("status") == "False":
-        message = "All required topology levels are available in the cluster topology"
-        return Condition(PLACED, "True", "AllTopologyLevelsAvailable", message, generation)
-    return Condition(
-        PLACED, "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework", generation
-    )
+        told = "False", "TopologyDefinitionNotFound", str(said.get("message") or "")
+    elif said.get("status") == "True":
+        told = "False", NO_LEVELS, str(said.get("message") or "")
+    elif said.get("status") == "False":
+        told = "True", "AllTopologyLevelsAvailable", "All required topology levels are available in the cluster topology"
+    return Condition(PLACED, *told, graph.object["metadata"].get("generation"))
 
 
 def lighten(gang: Node) -> None:

@@ -116,10 +116,9 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
         said = template_annotations(member)
         surge, unavailable = said.get(MAX_SURGE, ""), said.get(MAX_UNAVAILABLE, "")
         sizes = all_sizes[name]
-        targets = next_sizes(sizes, surge, unavailable)
-        replicas[name] = targets.new
+        left, replicas[name] = next_sizes(sizes, surge, unavailable)
         before = [one for one in ranked if component_of(one) == name]
-        resized += _shared_out(before, max(targets.old, replicas_held_back(name, all_sizes, surge, unavailable)))
+        resized += _shared_out(before, max(left, replicas_held_back(name, all_sizes, surge, unavailable)))
         ready = _standing([new[name]]).ready if name in new else -1
         if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _standing(before).ready == 0:
             updated.append(name)

@@ -54,7 +54,9 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
         return Refusal(REFUSED, cut)
     way = find_orchestrator(work, obj)
     lws = any(on_leader_worker_sets(component) for component in components_of(work, obj))
-    facts = way.facts(read_facts(work))
+    facts = read_facts(work)
+    if way.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
+        facts = facts._replace(grove=way.grove)
     if message := work.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
         return Refusal(REFUSED, message)
     if way.lost and not way.moving:

@@ -14,8 +14,8 @@ from ..common.problems import Problem, problem_of_error
 from ..common.resources import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
 from ..engine.switches import SWITCHES
 from ..engine.work import Work
-from ..render.checkpoint.checkpoint import DELETE, RETAIN
 from ..render.checkpoint.identity import read_identity_hash
+from ..render.checkpoint.job import DELETE, RETAIN
 from ..render.children import direct_children
 from ..render.errors import RenderError
 from ..render.gms import shares_gpus

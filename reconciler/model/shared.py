@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
 from ...api.operator.controllers import Models as ModelSettings
-from ...kube.clocks import Clocks
+from ...kube.clocks import LOCAL, Clocks
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import PODS, SERVICES
@@ -19,9 +22,8 @@ from ..engine.cache import Cache
 from ..engine.work import Work
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from .endpoints import Endpoint, Found, list_endpoints
-from .loader import Loader
-from .lora import adapter_of
-from .worker import Workers
+from .lora import Standing, Wish, adapter_of
+from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
 
 PAUSE: Final = 2.0  # seconds between two writes of a status while loading
 _NONE: Final[frozenset[Key]] = frozenset()
@@ -117,3 +119,258 @@ def _place(found: Node) -> tuple[str, str]:
 
 def _asks(model: Node) -> object:
     return adapter_of(model), model["metadata"].get("deletionTimestamp")
+
+
+LOG: Final = logging.getLogger("reconciler.models")
+FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
+MOST: Final = 120.0  # between two attempts
+REFUSED: Final = 600.0  # between two attempts where the worker says that it won't ever
+UNLOADING: Final = 4.0  # between two attempts to unload from a model that is being deleted, whose time is bounded
+SLOW: Final = 10.0  # seconds after which a call gives its turn to others, and goes on beside them
+IN_NAMESPACE: Final = 128  # calls under way for the models of one namespace, slow ones included
+PORTION: Final = 4  # a changed source is loaded on one of so many pods at a time
+
+
+@dataclass(slots=True)
+class _Loads:
+    wish: Wish
+    began: float
+    due: float  # of the next look
+    pods: dict[str, Pod] = field(default_factory=dict)
+    pending: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    runners: int = 0
+    running: int = 0  # pods that are being called
+
+
+class Loader:
+    """What is loaded where, for all models of a process."""
+
+    def __init__(
+        self,
+        caller: Workers,
+        changed: Callable[[Key], None],
+        settings: ModelSettings | None = None,
+        *,
+        stray: Callable[[Key, Endpoint], Awaitable[str]] | None = None,
+        clocks: Clocks = LOCAL,
+    ) -> None:
+        """`changed(key)` hears of every call that ended; `stray` says why an address isn't the pod's, and is asked once for each."""
+        self._stray = stray
+        self._caller, self._changed, self._settings = caller, changed, settings or ModelSettings()
+        self._clock, self._sleep, self._chance = clocks.monotonic, clocks.sleep, clocks.chance
+        self._models: dict[Key, _Loads] = {}
+        self._turns = asyncio.Semaphore(self._settings.concurrency)
+        self._namespaces: dict[str, asyncio.Semaphore] = {}
+        self._active = 0  # models with calls under way or waiting
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def run(self) -> None:
+        """Asks every worker now and then whether it still has what it should."""
+        while True:
+            await self._sleep(self._settings.verify_interval / 10)
+            for key, loads in [*self._models.items()]:
+                if self._clock() >= loads.due and not loads.wish.unload:
+                    loads.due = self._next_look()
+                    self._verify(key, loads)
+
+    async def close(self) -> None:
+        """Ends all calls, and makes no more."""
+        self._closed = True
+        for key in [*self._models]:
+            self.forget(key)
+        for task in [*self._tasks]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._caller.close()
+
+    def keep(self, key: Key, wish: Wish, endpoints: Sequence[Endpoint], *, check: bool) -> None:
+        """What a model wants now, on which pods. With `check`, pods are asked first, if nothing was known of the model."""
+        loads = self._models.get(key)
+        if loads is None:
+            loads = self._models[key] = _Loads(wish, self._clock(), self._next_look())
+        else:
+            check = False
+        if loads.wish != wish:
+            self._wish(loads, wish)
+        gone = loads.pods.keys() - {one.uid for one in endpoints}
+        for uid in gone:
+            self._drop(loads, uid)
+        for one in endpoints:
+            pod = loads.pods.get(one.uid)
+            if pod is None:
+                pod = loads.pods[one.uid] = Pod(one, check=check)
+            elif not one.callable:
+                pod.check = True  # its container may have been started anew until it is ready again
+                pod.errors = 0
+                _stop_waiting(pod)
+            pod.endpoint = one
+            if not one.callable and not wish.unload:
+                pod.done = pod.clean = False
+                loads.pending.pop(one.uid, None)
+            elif not (pod.done and pod.clean) and pod.wait is None and not pod.running:
+                loads.pending.setdefault(one.uid)
+        self._start(key, loads)
+
+    def standing(self, key: Key) -> Standing:
+        """How it stands with a model that was told to `keep`."""
+        loads = self._models[key]
+        pods = loads.pods
+        callable_pods = [pod for pod in pods.values() if pod.endpoint.callable or loads.wish.unload]
+        return Standing(
+            frozenset(uid for uid, pod in pods.items() if pod.done),
+            tuple((pod.endpoint.pod, pod.failure) for pod in callable_pods if pod.failure),
+            self.busy(key),
+            all(pod.done and pod.clean for pod in callable_pods),
+        )
+
+    def busy(self, key: Key) -> bool:
+        """Whether calls for a model are under way or wait for their turn."""
+        loads = self._models.get(key)
+        return loads is not None and bool(loads.running or loads.pending)
+
+    def seconds(self, key: Key) -> float:
+        """How long a model has wanted what it wants."""
+        loads = self._models.get(key)
+        return self._clock() - loads.began if loads is not None else 0.0
+
+    def forget(self, key: Key) -> None:
+        """The model is gone, or wants nothing."""
+        loads = self._models.pop(key, None)
+        if loads is not None:
+            for uid in [*loads.pods]:
+                self._drop(loads, uid)
+
+    def _next_look(self) -> float:
+        return self._clock() + self._settings.verify_interval * (0.9 + 0.2 * self._chance())
+
+    def _wish(self, loads: _Loads, wish: Wish) -> None:
+        again = (wish.lora, wish.unload, wish.replace) != (loads.wish.lora, loads.wish.unload, loads.wish.replace)
+        if wish.unload and not loads.wish.unload:
+            loads.began = self._clock()
+        settled = loads.wish.replace and not wish.replace and wish.lora == loads.wish.lora
+        loads.wish = wish
+        for pod in loads.pods.values():
+            if again and not settled:
+                pod.done = False
+                pod.failure, pod.errors = "", 0
+                _stop_waiting(pod)
+            pod.clean = pod.done and not wish.stale
+
+    def _drop(self, loads: _Loads, uid: str) -> None:
+        _stop_waiting(loads.pods.pop(uid))
+        loads.pending.pop(uid, None)
+
+    def _verify(self, key: Key, loads: _Loads) -> None:
+        for uid, pod in loads.pods.items():
+            if pod.done and pod.endpoint.callable and not pod.silent and not pod.running:
+                pod.check = True
+                loads.pending.setdefault(uid)
+        self._start(key, loads)
+
+    def _limit(self, loads: _Loads) -> int:
+        """Calls at a time for one model: all that there may be, unless others wait too."""
+        limit = self._settings.concurrency if self._active <= 1 else self._settings.per_model
+        return min(limit, max(1, len(loads.pods) // PORTION)) if loads.wish.replace else limit
+
+    def _start(self, key: Key, loads: _Loads) -> None:
+        if self._closed:
+            return
+        if loads.pending and not loads.runners:
+            self._active += 1
+        for _ in range(min(self._limit(loads) - loads.runners, len(loads.pending))):
+            loads.runners += 1
+            self._begin(self._run(key, loads))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _run(self, key: Key, loads: _Loads) -> None:
+        """Serves one pod after the other until none waits, or others have come to share with."""
+        share = self._namespaces.setdefault(key.namespace, asyncio.Semaphore(IN_NAMESPACE))
+        try:
+            while loads.pending and loads.runners <= self._limit(loads):
+                await share.acquire()
+                async with self._turns:
+                    call = self._next(key, loads)
+                    if call is None:
+                        share.release()
+                        return
+                    call.add_done_callback(lambda _: share.release())
+                    await asyncio.wait({call}, timeout=SLOW)
+        finally:
+            loads.runners -= 1
+            self._active -= not loads.runners
+
+    def _next(self, key: Key, loads: _Loads) -> asyncio.Task[None] | None:
+        """Begins the calls of the pod that has waited longest; None when none waits any more."""
+        if not loads.pending:
+            return None
+        uid, _ = loads.pending.popitem(last=False)
+        if not loads.pending:
+            loads.pending.clear()  # an emptied map keeps the room of all that were in it
+        pod = loads.pods[uid]
+        pod.running = True
+        loads.running += 1
+        return self._begin(self._serve(key, loads, pod))
+
+    async def _serve(self, key: Key, loads: _Loads, pod: Pod) -> None:
+        wish, endpoint, before = loads.wish, pod.endpoint, (pod.done, pod.clean, pod.failure)
+        refused = False
+        try:
+            failure = await self._confirm(key, pod)
+            if not failure:
+                await (unload_all(self._caller, wish, endpoint) if wish.unload else load(self._caller, wish, pod))
+        except UnreachableError as error:
+            failure, refused = str(error), isinstance(error, RefusedError) and error.final
+        except Exception:
+            LOG.exception("%s: a call to pod %s failed with an unexpected error", key, endpoint.pod)
+            failure = "internal error; see the reconciler's log"
+        finally:
+            pod.running = False
+            loads.running -= 1
+        if self._models.get(key) is not loads or loads.pods.get(endpoint.uid) is not pod:
+            return
+        if loads.wish != wish or (not pod.endpoint.callable and not wish.unload):
+            pod.done = pod.clean = False  # it was for something that nobody wants any more
+            if pod.endpoint.callable or loads.wish.unload:
+                loads.pending.setdefault(endpoint.uid)
+                self._start(key, loads)
+            return
+        pod.failure = failure
+        if failure:
+            self._later(key, loads, pod, refused=refused)
+        else:
+            pod.errors = 0
+            pod.done = pod.clean = True
+        if (pod.done, pod.clean, pod.failure) != before:
+            self._changed(key)
+
+    async def _confirm(self, key: Key, pod: Pod) -> str:
+        one = pod.endpoint
+        wrong = ""
+        if self._stray is not None and pod.confirmed != (one.address, one.other) and not (wrong := await self._stray(key, one)):
+            pod.confirmed = (one.address, one.other)
+        return wrong
+
+    def _later(self, key: Key, loads: _Loads, pod: Pod, *, refused: bool) -> None:
+        most = UNLOADING if loads.wish.unload else REFUSED if refused else MOST
+        pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
+        pod.errors += 1
+        pod.wait = self._begin(self._again(key, loads, pod, pause))
+
+    async def _again(self, key: Key, loads: _Loads, pod: Pod, pause: float) -> None:
+        await self._sleep(pause)
+        pod.wait = None
+        if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wish.unload):
+            loads.pending.setdefault(pod.endpoint.uid)
+            self._start(key, loads)
+
+
+def _stop_waiting(pod: Pod) -> None:
+    if pod.wait is not None:
+        pod.wait.cancel()
+        pod.wait = None

@@ -86,16 +86,6 @@ def framework_of(component: Fields, said: str, path: Path) -> str:
     return said or (found[0] if found else NONE)
 
 
-def framework_of_graph(components: Iterable[Fields], said: str, path: Path) -> str:
-    """The framework of a graph: its own, else its workers'. Raises: RenderError if the workers run different ones."""
-    if said:
-        return said
-    found = sorted({framework_of(component, "", path) for component in components} - {NONE})
-    if len(found) > 1:
-        raise RenderError(path, f"must be one framework for all workers, found {' and '.join(found)}; say which one, or split the graph")
-    return found[0] if found else NONE
-
-
 def is_python(container: Fields) -> bool:
     """Whether a container's command is a Python interpreter."""
     command = container.get("command") or [""]

@@ -102,15 +102,8 @@ class Sizes(NamedTuple):
     new_available: int
 
 
-class Targets(NamedTuple):
-    """The next replicas of both generations."""
-
-    old: int
-    new: int
-
-
-def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
-    """The next step of a roll, within shares of surge and unavailability; empty or invalid ones are 25 %."""
+def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> tuple[int, int]:
+    """The next replicas of the old and the new generation, within shares of surge and unavailability; empty or invalid ones are 25 %."""
     surge = _amount(max_surge, sizes.desired, up=True)
     unavailable = _amount(max_unavailable, sizes.desired, up=False)
     if surge == 0 and unavailable == 0:
@@ -122,7 +115,7 @@ def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
     spare = max(0, sizes.old_available + sizes.new_available - least)
     old = max(0, sizes.old - min(most_down, broken + spare))
     new = min(sizes.desired, sizes.new + max(0, sizes.desired + surge - sizes.old - sizes.new))
-    return Targets(old, new)
+    return old, new
 
 
 def replicas_held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_unavailable: str) -> int:

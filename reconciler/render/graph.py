@@ -16,7 +16,7 @@ from ...conversion.remainder import read_remainder
 from ...policies.domain import LPX
 from ...policies.engines import ENGINES_SINCE, list_templates
 from .errors import RenderError
-from .framework import framework_of_graph
+from .framework import NONE, framework_of
 from .merge import object_items, string_map
 from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, WORKERS, lower_name
 from .template import shared_template
@@ -71,9 +71,16 @@ class Graph(NamedTuple):
 
     @property
     def framework(self) -> str:
-        """The framework of all components. Raises: RenderError if they differ."""
-        components = [one.fields for one in self.members]
-        return framework_of_graph(components, str(self.spec.get("backendFramework") or ""), ("spec", "backendFramework"))
+        """The framework of the graph: its own, else its workers'. Raises: RenderError if the workers run different ones."""
+        if said := str(self.spec.get("backendFramework") or ""):
+            return said
+        path: Path = ("spec", "backendFramework")
+        found = sorted({framework_of(one.fields, "", path) for one in self.members} - {NONE})
+        if len(found) > 1:
+            raise RenderError(
+                path, f"must be one framework for all workers, found {' and '.join(found)}; say which one, or split the graph"
+            )
+        return found[0] if found else NONE
 
 
 def convert_for_render(obj: Fields, wanted: Target) -> Fields:

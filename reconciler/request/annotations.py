@@ -10,7 +10,7 @@ from ...conversion.lens.protocol import Fields
 from ...conversion.remainder import read_remainder
 from ..common.resources import RETRY
 from ..render.merge import as_map, string_map
-from .names import HARDWARE, PROGRESS
+from .names import PROGRESS
 
 _KEY: Final = "disagg.yaml"
 # the profiler's word -> that of v1beta1
@@ -88,7 +88,7 @@ class Progress(NamedTuple):
 
 def read_progress(request: Fields) -> Progress:
     """The notes on a request; text that isn't ours counts as none."""
-    found = _parsed(request, PROGRESS)
+    found = read_map(request, PROGRESS)
     known = {name: found[name] for name in Progress._fields if type(found.get(name)) is type(getattr(Progress(), name))}
     return Progress(**known)
 
@@ -96,11 +96,6 @@ def read_progress(request: Fields) -> Progress:
 def retry_of(request: Fields) -> str:
     """The value of the annotation that asks for another attempt."""
     return str((request["metadata"].get("annotations") or {}).get(RETRY) or "")
-
-
-def hardware_of(request: Fields) -> Fields:
-    """What was found in the cluster earlier."""
-    return _parsed(request, HARDWARE)
 
 
 def digest_of(spec: Any) -> str:
@@ -117,7 +112,8 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _parsed(request: Fields, name: str) -> Fields:
+def read_map(request: Fields, name: str) -> Fields:
+    """The JSON map in an annotation; text that is none counts as an empty one."""
     text = (request["metadata"].get("annotations") or {}).get(name)
     try:
         found = json.loads(text) if isinstance(text, str) and len(text) <= 4096 else {}

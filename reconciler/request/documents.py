@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
@@ -36,14 +36,6 @@ class _Open:
     depth: int = 0  # levels below it
 
 
-class _Known(NamedTuple):
-    """What an anchor names."""
-
-    value: Any
-    size: int
-    depth: int  # levels that it adds
-
-
 def read_documents(text: str) -> list[Any]:
     """All documents of a text, in their order. Raises: UnreadableError, whose message begins with the number of the document."""
     return read(text)[0]
@@ -73,7 +65,7 @@ class _Reader:
         self.found: list[Any] = []
         self.values, self._most = 0, most
         self._open: list[_Open] = []
-        self._anchors: dict[str, _Known] = {}
+        self._anchors: dict[str, tuple[Any, int, int]] = {}  # what one names: its value, size, and the levels that it adds
         self._resolver = Resolver()
         self._constructor = SafeConstructor()
 
@@ -90,7 +82,8 @@ class _Reader:
             known = self._anchors.get(str(event.anchor))
             if known is None:
                 raise self.refused(f"alias {str(event.anchor)[:40]} must name an earlier value")
-            self._add(known.value, None, known.size, known.depth)
+            value, size, depth = known
+            self._add(value, None, size, depth)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._anchors.clear()
 
@@ -107,7 +100,7 @@ class _Reader:
         if len(self._open) + depth > DEEPEST:
             raise self.refused(f"must be nested at most {DEEPEST} levels deep")
         if anchor:
-            self._anchors[anchor] = _Known(value, size, depth)
+            self._anchors[anchor] = value, size, depth
         if not self._open:
             self.found.append(value)
             return

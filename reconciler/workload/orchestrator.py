@@ -9,10 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.errors import NotServedError
 from ...kube.protocol import Node
-from ...policies.facts import Facts
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT
-from ..engine.cluster_settings import read_grove
+from ..engine.cluster_settings import read_served
 from ..engine.work import Work
 from ..render.children import render
 from ..render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
@@ -38,15 +37,6 @@ class Orchestrator(NamedTuple):
     lost: bool = False  # whether it runs on Grove, which can't be asked
     served: bool = True  # whether the cluster serves Grove
     bound: bool = False  # whether an annotation of line 1.5 says where, which nobody can change
-
-    @property
-    def remedy(self) -> str:
-        """What moves the graph away from a Grove that is gone."""
-        return f"{WORKLOAD_PROVIDER} keeps it there" if self.bound else f'{ENABLE_GROVE}: "false" moves it away from there'
-
-    def facts(self, known: Facts) -> Facts:
-        """The facts by which the graph is judged: what runs is not refused for what the cluster has come to serve, or serves no more."""
-        return known._replace(grove=self.grove) if self.runs else known
 
 
 def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Orchestrator:
@@ -78,7 +68,8 @@ def orchestrator_condition(way: Orchestrator, graph: Node, waits: str = "") -> C
         return Condition(ORCHESTRATOR, "False", _MOVING, waits, generation)
     if way.lost:
         why = "is switched off" if way.served else "is not served by the cluster"
-        text = f"the graph runs on Grove, which {why}, and is left alone; {way.remedy}"
+        remedy = f"{WORKLOAD_PROVIDER} keeps it there" if way.bound else f'{ENABLE_GROVE}: "false" moves it away from there'
+        text = f"the graph runs on Grove, which {why}, and is left alone; {remedy}"
         return Condition(ORCHESTRATOR, "False", _LOST, text, generation)
     if way.grove:
         return Condition(ORCHESTRATOR, "True", _GROVE, "the graph runs on Grove", generation)
@@ -94,7 +85,8 @@ def is_switching(graph: Node) -> bool:
 
 def find_orchestrator(work: Work, graph: Node) -> Orchestrator:
     """Where a graph runs or is to run."""
-    usable, served = read_grove(work)
+    served, switch = read_served(work.known()).grove, work.settings.orchestrators.grove.enabled
+    usable = served if switch is None else switch
     gone = CLIQUES in work.cache.lacking() and CLIQUES not in work.cache.unreadable()
     return pathway(graph, work.cache.owned(graph), usable=usable and not gone, served=served and not gone)
 

@@ -14,7 +14,7 @@ from ..engine.work import Work
 from ..render.checkpoint import storage
 from ..render.graph import Graph
 from ..render.grove.member import QUEUE, VOLCANO
-from ..render.multinode.device_claims import find_needed_classes, find_needed_templates
+from ..render.multinode.role import find_needed_classes, find_needed_templates
 from ..render.settings import Checkpoints, Claims
 
 

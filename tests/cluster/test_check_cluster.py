@@ -14,7 +14,7 @@ import yaml
 
 from dynamo_webhooks.cli.commands.completion.command import SCRIPTS
 from dynamo_webhooks.cli.main import main
-from dynamo_webhooks.cli.objects.apply import simulate_apply
+from dynamo_webhooks.cli.objects.cluster_snapshot import simulate_apply
 from tests.cli.facts.installed import OURS, configuration
 from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.harness import ADMIN, USER, ControlPlane

@@ -95,10 +95,10 @@ def _rendered(arguments: argparse.Namespace) -> Iterator[Source | InputError]:
     if not arguments.kustomize and not arguments.helm:
         return
     from ...console.output import write_stderr
-    from ...files import helm, kustomize
+    from ...files.programs import chart_command, kustomization_command, render_chart, render_kustomization
 
-    folders = [(folder, kustomize.render_kustomization, kustomize.command(folder)) for folder in dict.fromkeys(arguments.kustomize)]
-    folders += [(folder, helm.render_chart, helm.command(folder, arguments.values)) for folder in dict.fromkeys(arguments.helm)]
+    folders = [(folder, render_kustomization, kustomization_command(folder)) for folder in dict.fromkeys(arguments.kustomize)]
+    folders += [(folder, render_chart, chart_command(folder, arguments.values)) for folder in dict.fromkeys(arguments.helm)]
     for folder, render, words in folders:
         one = render(folder, words)
         if not arguments.quiet and not isinstance(one, InputError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from ....policies.review import Fields
-    from ...project.judge import Override, Severity
+    from ...project.load import Override, Severity
     from ...userrules.load import Asked, Pods, UserRules
     from ...validation.finding import LocatedFinding
     from ...yaml.load import Source

@@ -12,8 +12,7 @@ from ....conversion.kinds import KINDS
 from ....conversion.remainder import KEPT, annotation_keys
 from ....conversion.translate import Translation
 from ...legacy.modernise import Note
-from ...rewrite.align import Origin
-from ...rewrite.match_items import match_items
+from ...rewrite.align import Origin, match_items
 
 _SERVICES: Final = ("spec", "services")
 _EMPTY: Final = '{"spec":{},"version":1}'  # the mark of the version in which an object was written, and nothing more

@@ -7,7 +7,7 @@ from ....api.operator.configuration import OperatorConfiguration
 from ....api.operator.controllers import LABELLED, NONE
 from ....api.paths import lookup
 from ....conversion.lens.protocol import Fields
-from ....reconciler.checkpoint.offline import explain_missing_claim, observe_offline
+from ....reconciler.checkpoint.restore_condition import explain_missing_claim, observe_offline
 from ....reconciler.common.resources import PULL_SECRET
 from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
 from ....reconciler.render.errors import RenderError

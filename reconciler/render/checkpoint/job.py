@@ -1,20 +1,39 @@
-"""The Job that starts a worker, waits until it is warm, and has its snapshot taken."""
+"""The checkpoint that a component asks for, and its Job: it starts a worker, waits until it is warm, and has its snapshot taken."""
 
 import copy
 from typing import Any, Final
 
 from ....api.decode import decoder
+from ....api.kinds import api_version
+from ....api.line import Line
 from ....api.paths import Path
 from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
+from ....policies.domain import list_containers
 from ..errors import RenderError
-from ..merge import object_items, string_map
-from ..names import ARTIFACT_VERSION, CHECKPOINT_ID, CHECKPOINT_SOURCE, MAIN, RESTORE_TARGET, STORAGE_PATH, STORAGE_TYPE, TARGET_CONTAINERS
-from ..objects import make_child
-from ..pod.assemble import add_shared_memory
-from ..settings import Checkpoints
-from . import storage as stored
-from .identity import check_version, job_name, read_artifact_version, read_identity_hash
+from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
+from ..graph import Graph, Member, experimental, spans_pods
+from ..merge import merge_override, object_items, string_map
+from ..names import (
+    ARTIFACT_VERSION,
+    CHECKPOINT_ID,
+    CHECKPOINT_SOURCE,
+    COMPONENT,
+    MAIN,
+    RESTORE_TARGET,
+    STORAGE_PATH,
+    STORAGE_TYPE,
+    TARGET_CONTAINERS,
+)
+from ..objects import co_owner, make_child
+from ..observed import Observed
+from ..pod.assemble import add_shared_memory, plain_pod_spec
+from ..pod.container import overlay_container
+from ..settings import Checkpoints, Settings
+from ..split import component_object
+from ..workload import plan_member
+from . import storage
+from .identity import FIRST_VERSION, check_version, identity_hash, job_name, read_artifact_version, read_identity_hash
 from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_seccomp_profile
 from .storage import Storage
 
@@ -33,7 +52,7 @@ def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
         raise RenderError(wrong[0].path, wrong[0].message)
     check_version(checkpoint)
     asked = (checkpoint.get("spec") or {}).get("job") or {}
-    found = stored.find_configured_storage(settings)
+    found = storage.find_configured_storage(settings)
     template: Fields = copy.deepcopy(asked.get("podTemplateSpec") or {})
     target = str(asked.get("targetContainerName") or MAIN)
     pod = {
@@ -48,7 +67,7 @@ def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
 def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
     """The objects of a checkpoint: its claim, where that is created, and its Job. Raises: RenderError as `job_of`."""
     namespace = str((checkpoint.get("metadata") or {}).get("namespace") or "default")
-    return [*stored.claims(settings, namespace), job_of(checkpoint, settings)]
+    return [*storage.claims(settings, namespace), job_of(checkpoint, settings)]
 
 
 def image_of(job: Fields) -> str:
@@ -114,3 +133,114 @@ def _wait_for_snapshot(container: Fields, count: int, path: Path) -> None:
         raise RenderError((*path, "command"), text)
     words = [*container["command"], *(container.get("args") or ())]
     container["command"], container["args"] = ["cuda-checkpoint"], ["--launch-job", *words]
+
+
+DELETE: Final = "Delete"  # deletionPolicy: the checkpoint goes with the last graph that it was made for
+RETAIN: Final = "Retain"
+_TYPED: Final = ("spec", "job", "podTemplateSpec")  # path of a checkpoint's typed template
+
+
+def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
+    """The checkpoint of a component, if it is to be created. Other graphs may use it: it has no owner, or each of them is one.
+
+    Raises: RenderError if the checkpoint has no identity, or the configuration names no usable storage.
+    """
+    wanted = experimental(member.fields, "checkpoint")
+    if wanted is None or not settings.checkpoints.made or settings.pod_snapshots:
+        return []
+    claims = storage.claims(settings.checkpoints, graph.namespace)
+    if wanted.get("checkpointRef"):
+        return claims
+    path = (*member.path, "experimental", "checkpoint")
+    identity = wanted.get("identity")
+    if not identity:
+        if settings.line >= Line.V1_4:
+            return claims  # that line admits it; without_effect says so
+        raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
+    if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either
+        return claims
+    identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
+    name, marks = f"checkpoint-{identity_hash(identity)}", {CHECKPOINT_ID: identity_hash(identity)}
+    annotations = {ARTIFACT_VERSION: FIRST_VERSION}
+    out = make_child("nvidia.com/v1alpha1", "DynamoCheckpoint", name, graph.namespace, labels=marks, annotations=annotations)
+    target = str(wanted.get("targetContainerName") or MAIN)
+    gms = experimental(member.fields, "gpuMemoryService") if settings.checkpoints.gate else None
+    shared = [_claim_template(member, target, gms, out)] if gms is not None else []
+    if member.name in observed.checkpoints:
+        return [*claims, *shared]
+    if wanted.get("deletionPolicy") == DELETE:
+        out["metadata"]["ownerReferences"] = [co_owner(graph.object)]
+    out["spec"] = {"identity": identity, "job": {"targetContainerName": target}}
+    out["spec"]["job"]["podTemplateSpec"] = _template(graph, member, wanted, target, settings)
+    if gms is not None:
+        _share_gpus(out, gms, [str(one) for one in (wanted.get("job") or {}).get("gmsClientContainers") or ()])
+    return [*claims, *shared, out]
+
+
+def _share_gpus(checkpoint: Fields, gms: Fields, clients: list[str]) -> None:
+    """Wire the pod of a checkpoint, in place, for the GPU memory service of the component."""
+    spec = checkpoint["spec"]
+    target = spec["job"]["targetContainerName"]
+    wire(spec["job"]["podTemplateSpec"]["spec"], {target, *clients}, target, _claim_name(checkpoint))
+    device = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS}
+    extra = {"extraClientContainers": clients} if clients else {}
+    spec["gpuMemoryService"] = {"enabled": True, "mode": "intraPod", **device, **extra}
+
+
+def _claim_template(member: Member, target: str, gms: Fields, checkpoint: Fields) -> Fields:
+    """The claim of the GPUs that the containers of a checkpoint's pod share. Raises: RenderError if the target container asks for none."""
+    where = (*member.path, "podTemplate", "spec", "containers")
+    named = ((index, one) for index, one in enumerate(list_containers(member.fields)) if one.get("name") == target)
+    count = sum(gpus_of(one, (*where, index)) for index, one in named)
+    if not count:
+        path = (*member.path, "experimental", "checkpoint", "targetContainerName")
+        raise RenderError(path, f"must be a container that asks for GPUs, which gpuMemoryService shares; {target[:80]!r} asks for none")
+    name, spec = _claim_name(checkpoint), claim_spec("gpus", gms, count)
+    return make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, owner=checkpoint, spec=spec)
+
+
+def _claim_name(checkpoint: Fields) -> str:
+    return f"{checkpoint['metadata']['name']}-worker-gpu"
+
+
+def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:
+    """The pod of the checkpoint: the component's, with only the target container, and the user's overlay."""
+    made = component_object(graph, member, "", "")["spec"]
+    alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
+    annotations = string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
+    spec = plain_pod_spec(plan_member(graph, member, alone, annotations, hints={}), settings)  # it runs on one node
+    spec["containers"] = [one for one in object_items(spec.get("containers")) if one.get("name") == target]
+    if not spec["containers"]:
+        path = (*member.path, "experimental", "checkpoint", "targetContainerName")
+        raise RenderError(path, f"must be the name of a container of the pod template, got {target[:80]!r}")
+    spec["restartPolicy"] = "Never"
+    overlay = _overlay_of(wanted, (*member.path, "experimental", "checkpoint"))
+    head = overlay.get("metadata") or {}
+    metadata: Fields = {"labels": {COMPONENT: member.name, **string_map(head.get("labels"))}}
+    if head.get("annotations"):
+        metadata["annotations"] = string_map(head["annotations"])
+    return {"metadata": metadata, "spec": _overlay_pod(spec, overlay.get("spec") or {})}
+
+
+def _overlay_of(wanted: Fields, path: Path) -> Fields:
+    """The pod template of a component's checkpoint, or an empty one. Raises: RenderError naming a field of a wrong type."""
+    overlay: Fields = (wanted.get("job") or {}).get("podTemplate") or {}
+    kind, version = "DynamoCheckpoint", "v1alpha1"
+    typed = {"apiVersion": api_version(version), "kind": kind, "spec": {"job": {"podTemplateSpec": overlay}}}
+    wrong = [one for one in decoder(kind, version)(typed) if one.path[: len(_TYPED)] == _TYPED] if overlay else []
+    if wrong:
+        raise RenderError((*path, "job", "podTemplate", *wrong[0].path[len(_TYPED) :]), wrong[0].message)
+    return overlay
+
+
+def _overlay_pod(spec: Fields, overlay: Fields) -> Fields:
+    """A pod spec overridden by another: containers and volumes by name, others as in `merge`."""
+    named = ("containers", "initContainers", "volumes")
+    out = merge_override(spec, {name: value for name, value in overlay.items() if name not in named})
+    for part in named:
+        ours, theirs = object_items(spec.get(part)), {one.get("name"): one for one in object_items(overlay.get(part))}
+        put = overlay_container if part == "containers" else merge_override
+        both = [put(one, theirs.pop(one.get("name"))) if one.get("name") in theirs else one for one in ours]
+        if both or theirs:
+            out[part] = [*both, *theirs.values()]
+    return out

@@ -11,16 +11,19 @@ from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_G
 from .. import discovery
 from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
 from ..errors import RenderError
-from ..framework import TRTLLM
-from ..graph import Graph, Member, check_templates, is_inter_pod, replicas_in, size_of
-from ..merge import string_map
+from ..framework import TRTLLM, VLLM
+from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
+from ..graph import Graph, Member, check_templates, experimental, is_inter_pod, replicas_in, size_of
+from ..merge import object_items, put_named, string_map
 from ..multinode.role import Role, check_nodes, grove_rank, grove_roles
-from ..names import ENGINE_GROUP, GRAPH_NAME, TOPOLOGY_LABEL, lower_name
+from ..names import ENGINE_GROUP, GRAPH_NAME, MAIN, TOPOLOGY_LABEL, lower_name
 from ..objects import make_child
-from ..pod.assemble import pod_spec
+from ..pod.assemble import LOCK, pod_spec
+from ..pod.container import drop_probes
 from ..settings import Settings
 from ..template import own_templates
-from . import inter_pod, names
+from ..workload import PodPlan
+from . import names
 from .member import GroveMember, choose_scheduler, grove_member
 
 MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
@@ -84,7 +87,7 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
         "cliques": made,
     }
     groups = [_group(one) for one in graph.members if names.is_grouped(one)]
-    templates = [one for member in graph.members if is_inter_pod(member.fields) for one in inter_pod.claim_templates(member)]
+    templates = [one for member in graph.members if is_inter_pod(member.fields) for one in claim_templates(member)]
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
     return {
@@ -102,7 +105,7 @@ def _group(member: Member) -> Fields:
         "cliqueNames": names.cliques(member),
         "replicas": replicas_in(member.fields) or names.least(member),
         "minAvailable": names.least(member),
-        **({"resourceSharing": inter_pod.sharing(member)} if is_inter_pod(member.fields) else {}),
+        **({"resourceSharing": sharing(member)} if is_inter_pod(member.fields) else {}),
         **_constraint(member.fields, member.path, SCALING_GROUP),
     }
 
@@ -111,7 +114,7 @@ def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None
     """The cliques of a component, in the order of their names. Raises: RenderError if the component has no valid pods."""
     member = one.member
     if is_inter_pod(member.fields):
-        inter_pod.check_failover(member)
+        check_failover(member)
         return [made for rank in range(member.nodes) for made in _rank(one, rank, settings)]
     if member.nodes > 1:
         return _leader_and_workers(one, settings)
@@ -147,9 +150,9 @@ def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
 
 def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
     """The server of a rank, and the engines that start after it."""
-    member, count = one.member, inter_pod.gpus(one.member)
+    member, count = one.member, gpus(one.member)
     pod = _pod(one, None, settings)
-    inter_pod.make_server(pod, one.plan, rank, count)
+    make_server(pod, one.plan, rank, count)
     found = discovery.labels(one.plan.annotations, settings)
     server = _clique(one, names.server(member, rank), 1, pod)
     # a server receives no requests
@@ -158,8 +161,8 @@ def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
     role = grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None
     pod = _pod(one, role, settings)
     failover = is_inter_pod(member.fields, "failover")
-    inter_pod.make_engine(pod, one.plan, rank, failover=failover)
-    replicas = inter_pod.engines(member)
+    make_engine(pod, one.plan, rank, failover=failover)
+    replicas = engines(member)
     engine = _clique(one, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
     engine["spec"]["startsAfter"] = [names.server(member, rank)]
     if failover:
@@ -234,3 +237,115 @@ def _read_override(holder: Fields, path: Path, target: str, steps: tuple[str, ..
     if not isinstance(value, dict):
         raise RenderError((*where, *inner), "must be an object: a topology constraint is all that can be overridden")
     return value
+
+
+_VOLUME: Final = "gms-shared"
+_SHARED: Final = "/run/gms/shared"
+_SERVE: Final = f"""\
+rm -f {_SHARED}/gms_*.sock
+trap 'ending=1; trap "" TERM INT; kill 0' TERM INT
+python3 -m gpu_memory_service.cli.server &
+server=$!
+wait "$server"
+status=$?
+# a signal ends that wait early; the shell remembers how the server itself ends
+if [ -n "$ending" ]; then
+  wait "$server"
+  status=$?
+fi
+exit "$status"
+"""
+
+
+def engines(member: Member) -> int:
+    """The engines of each rank: one, and those on standby."""
+    failover = (member.fields.get("experimental") or {}).get("failover") or {}
+    if not is_inter_pod(member.fields, "failover"):
+        return 1
+    shadows = failover.get("numShadows")
+    return 1 + (shadows if isinstance(shadows, int) else 1)
+
+
+def check_failover(member: Member) -> None:
+    """Refuse intra-pod failover with GPUs shared between pods. Raises: RenderError with the path of the mode."""
+    if experimental(member.fields, "failover") is not None and not is_inter_pod(member.fields, "failover"):
+        path = (*member.path, "experimental", "failover", "mode")
+        raise RenderError(path, "must be InterPod where gpuMemoryService.mode is; use one mode for both")
+
+
+def gpus(member: Member) -> int:
+    """The GPUs of one rank. Raises: RenderError if there are none."""
+    count = gpu_count(member.fields, member.path)
+    if not count:
+        raise RenderError((*member.path, "experimental", "gpuMemoryService"), "needs GPUs to share: the main container asks for none")
+    return count
+
+
+def claim_templates(member: Member) -> list[Fields]:
+    """The templates of the claims, one for each rank."""
+    gms: Fields = (member.fields.get("experimental") or {}).get("gpuMemoryService") or {}
+    spec = claim_spec("gpu", gms, gpus(member))
+    return [{"name": names.claim(member, rank), "templateSpec": spec} for rank in range(member.nodes)]
+
+
+def sharing(member: Member) -> list[Fields]:
+    """The claims that a replica's cliques share."""
+    return [
+        {
+            "name": names.claim(member, rank),
+            "scope": "PerReplica",
+            "filter": {"childCliqueNames": [names.server(member, rank), names.engine(member, rank)]},
+        }
+        for rank in range(member.nodes)
+    ]
+
+
+def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
+    """Change a component's pod spec in place into that of a rank's server."""
+    main = _share(spec, rank)
+    main["command"], main["args"] = ["bash", "-c"], [_SERVE]
+    drop_probes(main)
+    # two sockets for each GPU
+    ready = f'[ "$(ls {_SHARED} | grep -c "^gms_.*\\.sock$")" -ge {2 * count} ]'
+    main["startupProbe"] = {"exec": {"command": ["sh", "-c", ready]}, "periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 150}
+    values = {"DYN_VLLM_GMS_SHADOW_MODE": "true"} if plan.framework == VLLM else {}
+    put_named(main, "env", *({"name": name, "value": value} for name, value in {**values, SOCKET_DIRECTORY: _SHARED}.items()))
+    spec["restartPolicy"] = "Always"
+
+
+def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> None:
+    """Change a component's pod spec in place into that of a rank's engine. One on standby starts as not ready."""
+    main = _share(spec, rank)
+    main["env"] = [one for one in object_items(main.get("env")) if one.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"]
+    shadow: list[Fields] = [{"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}] if plan.framework == VLLM else []
+    index = {"fieldRef": {"fieldPath": "metadata.labels['grove.io/podclique-pod-index']"}}
+    put_named(
+        main,
+        "env",
+        *shadow,
+        {"name": "ENGINE_ID", "valueFrom": index},
+        {"name": SOCKET_DIRECTORY, "value": _SHARED},
+        {"name": "FAILOVER_LOCK_PATH", "value": f"{_SHARED}/{LOCK}"},
+        {"name": "DYN_SYSTEM_STARTING_HEALTH_STATUS", "value": "notready"},
+    )
+    # a group that has lost an engine is replaced as a whole
+    spec["restartPolicy"] = "Never" if failover else "Always"
+
+
+def _share(spec: Fields, rank: int) -> Fields:
+    """Apply what servers and engines share; returns the main container."""
+    main = next(one for one in object_items(spec["containers"]) if one.get("name") == MAIN)
+    drop_gpus(main)
+    add_toleration(spec)
+    mount = {"name": _VOLUME, "mountPath": _SHARED, "subPathExpr": f"$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)/rank-{rank}"}
+    main["volumeMounts"] = [*(one for one in object_items(main.get("volumeMounts")) if one.get("mountPath") != _SHARED), mount]
+    put_named(spec, "volumes", {"name": _VOLUME, "hostPath": {"path": "/run/gms", "type": "DirectoryOrCreate"}})
+    opened = {
+        "name": "fix-gms-perms",
+        **({"image": main["image"]} if main.get("image") else {}),
+        "command": ["sh", "-c", f"chmod 1777 {_SHARED}"],
+        "volumeMounts": [dict(mount)],
+        "securityContext": {"runAsUser": 0, "runAsNonRoot": False},
+    }
+    spec["initContainers"] = [*object_items(spec.get("initContainers")), opened]
+    return main

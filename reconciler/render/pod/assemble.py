@@ -1,23 +1,38 @@
 """Assembles a pod spec. The order of steps determines the order of lists, so it is part of the behaviour."""
 
 import copy
+import re
 from typing import Any, Final
 
+from ....api.line import Line
 from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
+from ....policies.component.elastic_ep import is_elastic_on_ray
 from ....policies.domain import read_pod
 from ....policies.engines import find_sidecar
 from ..discovery import by_kubernetes
-from ..framework import has_native_picker, main_of
-from ..gms import wire
-from ..graph import INTER_POD, experimental
+from ..errors import RenderError
+from ..framework import SGLANG, TRTLLM, VLLM, add_flags, has_flag, has_native_picker, main_of
+from ..gms import CONTROL_PATH, wire
+from ..graph import INTER_POD, experimental, is_inter_pod
 from ..merge import merge_override, object_items, put_named
-from ..names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, PLANNER_ACCOUNT, claim_template, discovery_account
+from ..multinode import trtllm, vllm
+from ..multinode.role import Role, count_gpus
+from ..names import (
+    EPP,
+    FORWARD_PASS_PORT,
+    MAIN,
+    PICKER_ACCOUNT,
+    PICKER_CONFIG,
+    PLANNER,
+    PLANNER_ACCOUNT,
+    SYSTEM_PORT,
+    claim_template,
+    discovery_account,
+)
 from ..settings import Settings
 from ..workload import PodPlan
-from .container import complete_frontend, complete_runtime, give_infrastructure, main_container
-from .failover import double_engine
-from .frameworks import cache_mount, change_main, change_pod
+from .container import KINDS, complete_frontend, complete_runtime, drop_probes, give_infrastructure, main_container, port
 from .registries import add_pull_secrets
 
 _SHARED_MEMORY: Final = "shared-memory"
@@ -134,3 +149,137 @@ def _settle(spec: Fields, main: Fields) -> None:
     volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
     if ordered := {name: _claim_volume(str(name)) for name in mounted} | volumes:
         spec["volumes"] = list(ordered.values())
+
+
+def cache_mount(plan: PodPlan) -> Fields | None:
+    """The mount of the compilation cache, or None. Raises: RenderError without a path for a framework that has no default."""
+    cache = plan.component.get("compilationCache")
+    if not cache:
+        return None
+    path = cache.get("mountPath") or ("/root/.cache/vllm" if plan.framework == VLLM else "")
+    if not path:
+        where = (*plan.path, "compilationCache", "mountPath")
+        raise RenderError(where, "must say where the cache is mounted; only vLLM has a usual place")
+    return {"name": str(cache.get("pvcName") or ""), "mountPath": path}
+
+
+def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
+    """Change the main container for the framework, in place."""
+    if is_inter_pod(plan.component):  # the engine loads its weights from the memory service
+        if not has_flag(main, "--load-format"):
+            add_flags(main, "--load-format gms", plan.framework)
+        if plan.framework == VLLM:
+            main["env"] = [*object_items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
+    if plan.role is not None:
+        _span_nodes(main, plan, plan.role, settings)
+    elif plan.framework == VLLM and settings.line >= Line.V1_5 and is_elastic_on_ray(main):
+        vllm.start_ray(main)
+    cache = cache_mount(plan)
+    if cache and plan.framework == VLLM:
+        # after the sorted variables, as recorded; a repeated name can't be applied, and the last one counts
+        put_named(main, "env", {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]})
+
+
+def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:
+    if plan.is_launched_by_author:
+        if plan.framework == VLLM and vllm.uses_processes(plan.hints):
+            vllm.give_address(main)
+    elif plan.framework in (VLLM, SGLANG):
+        if plan.framework == VLLM:
+            vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
+        else:  # every node gets the first one's address, and its own rank
+            flags = f"--dist-init-addr {role.host}:29500 --nnodes {role.nodes} --node-rank {role.rank}"
+            add_flags(main, flags, SGLANG, shell=role.needs_shell)
+        if not role.leader:
+            drop_probes(main)
+    elif plan.framework == TRTLLM:
+        trtllm.change_main(main, role, settings.ssh_secret, count_gpus(plan.component, plan.path, settings.claims))
+
+
+def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:
+    """Change a pod spec for the framework, in place, if its replica has several pods."""
+    if plan.role is None or plan.is_launched_by_author:
+        return
+    if plan.framework == VLLM:
+        vllm.change_pod(spec, main, plan.role, plan.parent)
+    elif plan.framework == TRTLLM:
+        trtllm.change_pod(spec, settings.ssh_secret, trtllm.own_name(plan.parent) if settings.key_per_graph else settings.ssh_secret)
+
+
+LOCK: Final = "failover.lock"
+_APART: Final = 100  # between the master ports of the two engines
+_DROPPED: Final = frozenset({"DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS", "DYN_HEALTH_CHECK_ENABLED"})
+_FLAG: Final = "--master-port"
+_IN_TEXT: Final = re.compile(r"(--master-port[ =])([0-9]{1,5})(?![0-9])")
+
+
+def double_engine(spec: Fields, plan: PodPlan) -> None:
+    """Replace the main container by two engines, in place, for intra-pod failover. Raises: RenderError for an unsupported framework."""
+    wanted = experimental(plan.component, "failover")
+    if wanted is None or wanted.get("mode") == INTER_POD:
+        return
+    if plan.framework != VLLM:
+        path = (*plan.path, "experimental", "failover")
+        raise RenderError(path, f'needs vLLM, got "{plan.framework}"' if plan.framework else "needs vLLM, which the command doesn't call")
+    containers = object_items(spec.get("containers"))
+    main = next(one for one in containers if one.get("name") == MAIN)
+    others = [one for one in containers if one is not main]
+    nodes = plan.role.nodes if plan.role is not None else 1
+    spec["containers"] = [*(_engine(main, number, nodes) for number in range(2)), *others]
+
+
+def _engine(main: Fields, number: int, nodes: int) -> Fields:
+    out = copy.deepcopy(main)
+    out["name"] = f"engine-{number}"
+    named = f"system-{number}"
+    out["ports"] = [port(named, SYSTEM_PORT + number)]
+    for kind in KINDS:
+        handler = (out.get(kind) or {}).get("httpGet")
+        if handler:
+            handler["port"] = named
+    told = _env(number, nodes)
+    # replaces the user's: a repeated name can't be applied
+    gone = _DROPPED | {one["name"] for one in told}
+    out["env"] = [one for one in object_items(out.get("env")) if one.get("name") not in gone] + told
+    if number:
+        _move_master_port(out)
+    return out
+
+
+def _env(number: int, nodes: int) -> list[Fields]:
+    values = {
+        "ENGINE_ID": str(number),
+        "CONTAINER_NAME": f"engine-{number}",
+        "FAILOVER_LOCK_PATH": f"{CONTROL_PATH}/{LOCK}",
+        "DYN_SYSTEM_STARTING_HEALTH_STATUS": "notready",
+        "DYN_SYSTEM_PORT": str(SYSTEM_PORT + number),
+        "DYN_SYSTEM_ENABLED": "true",
+        "DYN_FORWARDPASS_METRIC_PORT": str(FORWARD_PASS_PORT + number),
+        "DYN_VLLM_GMS_SHADOW_MODE": "true",
+        "VLLM_NIXL_SIDE_CHANNEL_PORT": str(5600 + number),
+        "DYN_VLLM_KV_EVENT_PORT": str(20080 + number),
+    }
+    if nodes > 1:
+        values["NNODES"] = str(nodes)
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _move_master_port(engine: Fields) -> None:
+    """Give the second engine another master port, from the written one or the default."""
+    for part in ("args", "command"):
+        words, moved = _moved(engine.get(part) or [])
+        if moved:
+            engine[part] = words
+            return
+    engine["args"] = [*(engine.get("args") or []), _FLAG, str(29500 + _APART)]
+
+
+def _moved(words: list[Any]) -> tuple[list[Any], bool]:
+    for index, word in enumerate(words):
+        text = str(word)
+        if text == _FLAG and index + 1 < len(words) and str(words[index + 1]).isdecimal():
+            return [*words[: index + 1], str(int(words[index + 1]) + _APART), *words[index + 2 :]], True
+        if _IN_TEXT.search(text):
+            changed = _IN_TEXT.sub(lambda found: f"{found[1]}{int(found[2]) + _APART}", text, count=1)
+            return [*words[:index], changed, *words[index + 1 :]], True
+    return words, False

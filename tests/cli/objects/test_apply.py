@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.objects.apply import LAST, simulate_apply
+from dynamo_webhooks.cli.objects.cluster_snapshot import LAST, simulate_apply
 
 KIND = "DynamoGraphDeployment"
 BETA = "nvidia.com/v1beta1"

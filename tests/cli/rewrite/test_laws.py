@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
+from dynamo_webhooks.cli.rewrite.align import partners
 from dynamo_webhooks.cli.rewrite.emit import _dumped, emit_yaml
-from dynamo_webhooks.cli.rewrite.match_items import partners
 from dynamo_webhooks.cli.rewrite.rewrite import rewrite
 from dynamo_webhooks.cli.rewrite.tree import is_same_json
 from dynamo_webhooks.cli.yaml.load import load_documents

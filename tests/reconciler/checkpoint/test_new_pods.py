@@ -20,13 +20,12 @@ from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.checkpoint.offers import MOST, decide_offers
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure
-from dynamo_webhooks.reconciler.checkpoint.restoring import Choice, write_choices
+from dynamo_webhooks.reconciler.checkpoint.restoring import MOST, Choice, decide_offers, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
-from dynamo_webhooks.reconciler.render.component import component_children
+from dynamo_webhooks.reconciler.render.children import component_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.observed import Observed
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings

@@ -11,9 +11,8 @@ from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
 from dynamo_webhooks.reconciler import reconciler as module
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, RECONCILED
-from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.pacing import HELD, Pace
-from dynamo_webhooks.reconciler.engine.route import route_change
+from dynamo_webhooks.reconciler.engine.cache import Cache, route_change
+from dynamo_webhooks.reconciler.engine.work import HELD, Pace
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 from tests.reconciler.site import NAMESPACE, disagg, running

@@ -9,7 +9,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL, RECONCILED
-from dynamo_webhooks.reconciler.engine.route import route_change
+from dynamo_webhooks.reconciler.engine.cache import route_change
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import component
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings

@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, OPTIONAL, resource_of
-from dynamo_webhooks.reconciler.engine.pacing import CALM, FIRST, MOST, Retries
+from dynamo_webhooks.reconciler.engine.work import CALM, FIRST, MOST, Retries
 from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, explain_missing_engines
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
 from dynamo_webhooks.reconciler.render.objects import reference

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.multinode.device_claims import find_needed_classes, find_needed_templates
+from dynamo_webhooks.reconciler.render.multinode.role import find_needed_classes, find_needed_templates
 from dynamo_webhooks.reconciler.render.settings import Claims
 from tests.reconciler.rendering import graph, rendered, vllm
 

@@ -6,7 +6,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import worker_hash
-from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, next_sizes, order, replicas_held_back, restart_marks, share
+from dynamo_webhooks.reconciler.render.generation import Sizes, next_sizes, order, replicas_held_back, restart_marks, share
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
 from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
 from tests.reconciler.rendering import children, component, graph, stored, vllm
@@ -99,7 +99,7 @@ def test_workers_carry_their_generation_and_others_none() -> None:
     ],
 )
 def test_a_roll_goes_step_by_step(sizes: tuple[int, ...], surge: str, unavailable: str, targets: tuple[int, int]) -> None:
-    assert next_sizes(Sizes(*sizes), surge, unavailable) == Targets(*targets)
+    assert next_sizes(Sizes(*sizes), surge, unavailable) == targets
 
 
 @pytest.mark.parametrize("desired", range(9))
@@ -111,9 +111,9 @@ def test_a_roll_ends_and_never_has_too_few(desired: int, surge: str, unavailable
     for _ in range(40):
         if (old, new) == (0, desired):
             return
-        targets = next_sizes(Sizes(desired, old, old, new, new - coming), surge, unavailable)
-        assert targets.old + new - coming >= desired - missing
-        old, coming, new = targets.old, max(0, targets.new - new), targets.new
+        next_old, next_new = next_sizes(Sizes(desired, old, old, new, new - coming), surge, unavailable)
+        assert next_old + new - coming >= desired - missing
+        old, coming, new = next_old, max(0, next_new - new), next_new
     raise AssertionError((old, new))
 
 
@@ -128,8 +128,8 @@ def test_components_roll_together(desired: tuple[int, ...], surge: str, unavaila
         sizes = {str(index): Sizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
         targets = {name: next_sizes(one, surge, unavailable) for name, one in sizes.items()}
         held = {name: replicas_held_back(name, sizes, surge, unavailable) for name in sizes}
-        old = [max(targets[str(index)].old, held[str(index)]) for index in range(len(desired))]
-        new = [targets[str(index)].new for index in range(len(desired))]
+        old = [max(targets[str(index)][0], held[str(index)]) for index in range(len(desired))]
+        new = [targets[str(index)][1] for index in range(len(desired))]
         if surge != "0":
             assert all(old[index] for index in needed) or all(ready[index] for index in needed), (step, old, ready)
         if (sum(old), new) == (0, [*desired]):

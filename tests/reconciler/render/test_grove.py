@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.reconciler.render.children import Rendered, render
 from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
 from dynamo_webhooks.reconciler.render.grove import clique_set
-from dynamo_webhooks.reconciler.render.grove.inter_pod import engines
+from dynamo_webhooks.reconciler.render.grove.clique_set import engines
 from dynamo_webhooks.reconciler.render.grove.names import set_name
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, stored, vllm

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.component import set_name
+from dynamo_webhooks.reconciler.render.children import set_name
 from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, count_gpus_per_node, grove_rank, grove_roles, lws_roles
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR

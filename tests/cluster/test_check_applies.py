@@ -25,7 +25,8 @@ from dynamo_webhooks.policies.review import CREATE
 from tests.cluster.harness import ADMIN, ControlPlane
 from tests.cluster.test_line15 import facts_of_line_1_5
 from tests.cluster.test_line15 import plane as plane  # noqa: PLC0414 - a fixture, of this module's own
-from tests.golden.upstream import MADE_UP, manifests, version_of
+from tests.golden.upstream import MADE_UP, manifests
+from tests.laws.laws import version_of
 
 Node: TypeAlias = dict[str, Any]
 GRAPH: Final = "DynamoGraphDeployment"

@@ -15,7 +15,7 @@ from tests.cluster.neighbours import CHANNELS, SETS, left_over, neighbourhood
 from tests.cluster.processes import StartError
 from tests.cluster.reconciling import ADAPTERS, DEPLOYMENTS, GRAPHS, PODS, Reconciled
 from tests.golden.corpus import cases
-from tests.golden.upstream import version_of
+from tests.laws.laws import version_of
 from tests.reconciler.rendering import VERSION, stored
 
 Node: TypeAlias = dict[str, Any]

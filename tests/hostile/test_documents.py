@@ -7,6 +7,7 @@ import asyncio
 import copy
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.facts.gather import gather_facts
 from dynamo_webhooks.cli.facts.load import load_facts
 from dynamo_webhooks.cli.installation.configuration import load_configuration
-from dynamo_webhooks.cli.objects import apply
+from dynamo_webhooks.cli.objects.cluster_snapshot import simulate_apply
 from dynamo_webhooks.cli.project.discover import NAME, Place
 from dynamo_webhooks.cli.project.load import load
 from dynamo_webhooks.cli.yaml.load import Source
@@ -165,9 +166,8 @@ def _gathered(plural: str, document: Any) -> str:
 
 
 def _managed(fields: Any) -> Node:
-    return apply.simulate_apply(
-        OBJECT, copy.deepcopy(OBJECT), {**OBJECT, "metadata": {"name": "g", "managedFields": fields}}, "DynamoGraphDeployment"
-    )
+    held = {**OBJECT, "metadata": {"name": "g", "managedFields": fields}}
+    return simulate_apply(OBJECT, copy.deepcopy(OBJECT), held, "DynamoGraphDeployment")
 
 
 def _claimed(lease: Any) -> None:
@@ -178,7 +178,10 @@ def _claimed(lease: Any) -> None:
 CLUSTER: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "versions": (CORE, lambda made: asyncio.run(_client(api=made, apis=GROUPS).groups())),
     "groups": (GROUPS, lambda made: asyncio.run(_client(api=CORE, apis=made).groups())),
-    "resources": (RESOURCES, lambda made: asyncio.run(storage_versions.storage_hashes(_client(resources=made), "a", "v1"))),
+    "resources": (
+        RESOURCES,
+        lambda made: asyncio.run(storage_versions.read_storage_hash(lambda _: nullcontext(_client(resources=made)), "", "a", "v1")),
+    ),
     "list": (LIST, lambda made: asyncio.run(_client(list=made).list(LEASES, "n"))),
     "page": (LIST, lambda made: asyncio.run(_client(list=made).page(LEASES, "n"))),
     "event": (EVENT, lambda made: answers.event(json.dumps(made).encode(), "watch")),

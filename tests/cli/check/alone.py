@@ -44,7 +44,9 @@ def run_without(stream: str, folder: Path | str, *words: str, **environment: str
     return _run(folder, COMMAND, words, environment, lambda: os.close(NUMBERS[stream]))
 
 
-def _run(folder: Path | str, script: str, words: Sequence[str], given: Mapping[str, str], before: Callable[[], None] | None = None) -> Any:
+def _run(
+    folder: Path | str, script: str, words: Sequence[str], given: Mapping[str, str], before: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     own = ("HOME", "TMPDIR", "PYTHONHASHSEED", "NO_COLOR", "FORCE_COLOR", "LANG", "LC_ALL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     inherited = {name: value for name, value in os.environ.items() if name not in own}
     bare = {"HOME": "/nonexistent", "TMPDIR": "/nonexistent", "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

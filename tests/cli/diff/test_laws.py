@@ -12,7 +12,7 @@ from dynamo_webhooks.cli.commands.diff.run import EQUAL, FAILED, Asked, Compared
 from dynamo_webhooks.cli.objects.forms import Server
 from dynamo_webhooks.cli.objects.manifest import Identity, Manifest
 from dynamo_webhooks.cli.yaml.load import Document, Source
-from dynamo_webhooks.cli.yaml.positions import Place, Span
+from dynamo_webhooks.cli.yaml.positions import Place, Point, Span
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
@@ -25,12 +25,8 @@ OBJECTS = 40  # of each kind and version
 FACTS = Facts(operatorVersion="1.2.0", operatorScope="cluster")
 
 
-class _Start:
-    line = column = 0
-
-
 def _found(obj: dict[str, Any]) -> Manifest:
-    document = Document(copy.deepcopy(obj), Source("x", ""), Place(Span(_Start(), _Start())), 0)
+    document = Document(copy.deepcopy(obj), Source("x", ""), Place(Span(Point(0, 0), Point(0, 0))), 0)
     return Manifest(document, Identity(obj["kind"], "", "x"), obj["apiVersion"].rpartition("/")[2], known=True)
 
 

@@ -21,7 +21,8 @@ from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 from tests.certs.states import NOW, state
 from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command
-from tests.golden.upstream import CONVERTED, accepted, manifests, version_of
+from tests.golden.upstream import CONVERTED, accepted, manifests
+from tests.laws.laws import version_of
 from tests.laws.managers.subjects import GRAPH
 
 

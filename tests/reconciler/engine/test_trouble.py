@@ -267,6 +267,7 @@ def _nested(levels: int, inner: Any = 1) -> Any:
 
 @pytest.mark.parametrize("spec", [*map(_nested, (0, 1, LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
 def test_what_is_not_deep_stays(spec: Any) -> None:
+    obj: dict[str, Any]
     for obj in ({"spec": spec}, {"metadata": {}}):
         before = copy.deepcopy(obj)
         cut_nested(obj)

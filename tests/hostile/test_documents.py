@@ -175,13 +175,14 @@ def _claimed(lease: Any) -> None:
         Claims(ScopeSettings("", 30, 10, 10, 60)).seen(item, 0.0, datetime.now(UTC))
 
 
+async def _hashes(client: Any) -> storage_versions.Seen:
+    return await storage_versions.read_storage_hash(lambda _: nullcontext(client), "", "a", "v1")
+
+
 CLUSTER: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "versions": (CORE, lambda made: asyncio.run(_client(api=made, apis=GROUPS).groups())),
     "groups": (GROUPS, lambda made: asyncio.run(_client(api=CORE, apis=made).groups())),
-    "resources": (
-        RESOURCES,
-        lambda made: asyncio.run(storage_versions.read_storage_hash(lambda _: nullcontext(_client(resources=made)), "", "a", "v1")),
-    ),
+    "resources": (RESOURCES, lambda made: asyncio.run(_hashes(_client(resources=made)))),
     "list": (LIST, lambda made: asyncio.run(_client(list=made).list(LEASES, "n"))),
     "page": (LIST, lambda made: asyncio.run(_client(list=made).page(LEASES, "n"))),
     "event": (EVENT, lambda made: answers.event(json.dumps(made).encode(), "watch")),

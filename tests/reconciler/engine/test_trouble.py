@@ -269,7 +269,7 @@ def _nested(levels: int, inner: Any = 1) -> Any:
 def test_what_is_not_deep_stays(spec: Any) -> None:
     obj: dict[str, Any]
     for obj in ({"spec": spec}, {"metadata": {}}):
-        before = copy.deepcopy(obj)
+        before: dict[str, Any] = copy.deepcopy(obj)
         cut_nested(obj)
         assert (obj, explain_cut(obj)) == (before, "")
 

@@ -10,17 +10,17 @@ from tools.written import ROOT
 START: Final = "d587a47a"  # the commit to compare with while there is no tag
 # room -> lines of Python that it should stay below; generated files are JSON, YAML and Markdown, and don't count
 BUDGETS: Final = {
-    "cel": 3600,
-    "api": 5800,
-    "policies": 9900,
-    "conversion": 5000,
-    "admission": 1550,
-    "kube": 2300,
-    "certs": 3700,
-    "webhooks": 5500,
-    "reconciler": 14900,
-    "cli": 23200,
-    "tools": 2700,
+    "cel": 3500,
+    "api": 5700,
+    "policies": 9800,
+    "conversion": 4950,
+    "admission": 1500,
+    "kube": 2200,
+    "certs": 3450,
+    "webhooks": 5350,
+    "reconciler": 14650,
+    "cli": 22250,
+    "tools": 2550,
     "manifests": 160,
     "tests": 80500,
 }

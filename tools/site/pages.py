@@ -72,12 +72,13 @@ def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
 Steps: TypeAlias = tuple[str, ...]
 Keyed: TypeAlias = tuple[bool, ...]
 WILD: Final = "*"
+_PROJECT_FILE: Final = "fields/project-file"
 
 
 def field_pages() -> dict[str, str]:
     """The pages by file: one for each version of a kind, one for the project file."""
     kinds = {f"fields/{kind.lower()}-{version}.md": _page(kind, version) for kind, version in list_kind_versions()}
-    return {**kinds, "fields/project-file.md": _project_file()}
+    return {**kinds, f"{_PROJECT_FILE}.md": _project_file()}
 
 
 def address(path: Steps) -> str:

@@ -45,6 +45,7 @@ class Server:
 
     leaf: Certificate | None = None
     silent: bool = False  # answers no probe, serves all the same
+    mounted: bool = False  # whether it has read files, too
     delivery: Delivery = field(default_factory=lambda: Delivery(PROFILE.server_name))
 
 
@@ -150,18 +151,21 @@ class World:
             self.views[api].pop(name, None)
 
     def refresh(self, index: int, *, late: bool = False) -> None:
-        """A server reads the Secret (or files that are up to 90 s old) and decides."""
+        """A server reads the Secret (or, at first, only files that are up to 90 s old) and decides."""
         server = self.servers[index]
-        node = self._serving_at(self.mono - FILES_LATE) if late else self.objects.get(CALLED.serving)
-        parts = [base64.b64decode((node or {"data": {}})["data"].get(name, "")) for name in ("tls.crt", "tls.key", "ca.crt")]
-        server.delivery.hold(Source.FILE if late else Source.API, Content(*parts) if node else "there is none")
+        server.mounted |= late
+        held = {Source.FILE: self._serving_at(self.mono - FILES_LATE)} if server.mounted else {}
+        held |= {} if late else {Source.API: self.objects.get(CALLED.serving)}
+        for source, node in held.items():
+            parts = [base64.b64decode((node or {"data": {}})["data"].get(name, "")) for name in ("tls.crt", "tls.key", "ca.crt")]
+            server.delivery.hold(source, Content(*parts) if node else "there is none")
         gate = self.objects.get(CALLED.trust)
         server.delivery.restrict(Gate(heard=True, usable=read_trust(gate).usable if gate else None))
         pair, _, resort = server.delivery.choose(self.wall, self.mono)
         before, server.leaf = server.leaf, pair.leaf if pair else None
-        fresh = server.leaf if server.leaf != before and node and (gate is None or resort) else None
-        if fresh and node and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(fresh)):
-            self.excused.add(fresh.fingerprint)  # no gate, or the last resort, and a foreign pair: its issuer can't be known
+        node = held.get(pair.source) if pair and server.leaf != before and (gate is None or resort) else None
+        if node and pair and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(pair.leaf)):
+            self.excused.add(pair.leaf.fingerprint)  # no gate, or the last resort, and a foreign pair: its issuer can't be known
 
     def restart(self, index: int, *, late: bool) -> None:
         self.servers[index] = Server(silent=self.servers[index].silent)  # another process knows nothing of the wait

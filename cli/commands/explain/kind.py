@@ -1,7 +1,5 @@
 """The pages of a whole kind and of a fact: what they are, and the rules that look at them."""
 
-from typing import Any
-
 from ....api.kinds import BY_NAME, GROUP
 from ....api.line import USUAL, Line
 from ....api.schema import load_schema
@@ -9,9 +7,7 @@ from ....policies.catalogue import list_rules
 from ....policies.facts import Facts
 from ...console.flags import find_kind
 from ..schema.outputs import load
-from .field import format_list, format_rules, short
-
-Page = dict[str, Any]
+from .field import Page, format_list, format_rules, short
 
 
 def find(word: str) -> Page | None:
@@ -55,11 +51,8 @@ def _mark(lines: list[str]) -> str:
 def find_fact(word: str) -> Page | None:
     """The page of the fact with that name, in any case of letters; None when there is none."""
     name = next((name for name in Facts._fields if name.lower() == word.strip().lower()), None)
-    return None if name is None else describe_fact(name)
-
-
-def describe_fact(name: str) -> Page:
-    """Everything about one fact as data."""
+    if name is None:
+        return None
     described: str = load("facts")["properties"][name]["description"]
     return {"fact": name, "description": described, "rules": short(rule for rule in list_rules() if name in rule.needs)}
 

@@ -195,8 +195,5 @@ def _indexed(path: Path, obj: object) -> Path:
         if isinstance(obj, list) and isinstance(name, Key):
             step = next((i for i, item in enumerate(obj) if isinstance(item, dict) and item.get("name") == name), name)
         steps.append(step)
-        if isinstance(obj, list):
-            obj = obj[step] if isinstance(step, int) and step < len(obj) else None
-        else:
-            obj = obj.get(step) if isinstance(obj, dict) else None
+        obj = lookup(obj, (step,))
     return tuple(steps)

@@ -48,8 +48,7 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
             _, edits = by_file.setdefault(finding.source.name, (finding.source, {}))
             edits.setdefault(finding.edit.number, []).append(finding.edit)
     done, code = [], OK
-    for name in sorted(by_file):
-        source, edits = by_file[name]
+    for name, (source, edits) in sorted(by_file.items()):
         try:
             text = with_edits(source, edits)
         except NotWrittenError as error:

@@ -12,6 +12,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, w
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.keys import FORMATS, ReportRequest
+from ...project.keys import spare as spare_others
 from .inputs import refuse
 from .result import Result
 
@@ -74,8 +75,6 @@ def list_reports(arguments: argparse.Namespace) -> list[ReportRequest]:
         )
         seen.add(place)
     if arguments.laid:
-        from ...project.keys import spare as spare_others
-
         spare_others(arguments, asked)
     return asked
 

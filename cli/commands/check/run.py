@@ -94,11 +94,8 @@ class Run:
         number = 0
         noted, checked = len(found.not_evaluated), len(found.checked)
         for document in read_documents(file, stdin_name, lenient=self.lenient, fill=self.fill):
-            if isinstance(document, ForeignInputError):
-                found.passed.append(document)
-                continue
             if isinstance(document, InputError):
-                found.unreadable.append(document)
+                (found.passed if isinstance(document, ForeignInputError) else found.unreadable).append(document)
                 continue
             source = document.source
             for written in unfold_all([document]):

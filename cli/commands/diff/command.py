@@ -159,7 +159,8 @@ def _line(difference: Difference, version: str) -> str:
     field = shorten(format_path(change.path), _LONGEST_PATH)
     said = f" (a field of {difference.version})" if difference.version != version else ""
     mark = {ADDED: "+", REMOVED: "-"}.get(change.what, "~")
-    before, after = (_shown(mask_secrets(value, change.path, secret=change.secret)) for value in (change.before, change.after))
+    masked = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
+    before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST) for value in masked)
     if change.what == ADDED:
         return f"{mark} {field}: {after}{said}"
     if change.what == REMOVED:
@@ -168,10 +169,6 @@ def _line(difference: Difference, version: str) -> str:
         return f"{mark} {field}: {before}, another value{said}"
     what = "order " if change.what == ORDER else ""
     return f"{mark} {field}: {what}{before} -> {after}{said}"
-
-
-def _shown(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
 
 
 def _object(one: Compared) -> dict[str, Any]:

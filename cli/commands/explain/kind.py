@@ -51,8 +51,11 @@ def _mark(lines: list[str]) -> str:
 def find_fact(word: str) -> Page | None:
     """The page of the fact with that name, in any case of letters; None when there is none."""
     name = next((name for name in Facts._fields if name.lower() == word.strip().lower()), None)
-    if name is None:
-        return None
+    return None if name is None else describe_fact(name)
+
+
+def describe_fact(name: str) -> Page:
+    """Everything about one fact as data."""
     described: str = load("facts")["properties"][name]["description"]
     return {"fact": name, "description": described, "rules": short(rule for rule in list_rules() if name in rule.needs)}
 

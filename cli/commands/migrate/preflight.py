@@ -55,9 +55,8 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
             f"definitions of line {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: an "
             f"object that grows past what annotations hold would be stored in {to} without the rest"
         )
-    whole = not hands.options.namespace and not hands.options.verify
     for each in definitions:
-        one = KindReport(each.kind, each.storage, to, [*each.stored], [to] if whole else sorted({*each.stored, to}))
+        one = _begun(each, hands)
         report.kinds.append(one)
         if reason := await _converts(hands, outage, each):
             report.blocked.append(f"{each.name}: {reason}")
@@ -66,6 +65,12 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
         report.blocked += [f"{each.name}: {reason}" for reason in _blocking(one.notes, to)]
         _predict(one, hands)
     return definitions, line
+
+
+def _begun(found: Definition, hands: Hands) -> KindReport:
+    to, whole = hands.options.to, not hands.options.namespace and not hands.options.verify
+    after = [to] if whole else sorted({*found.stored, to})
+    return KindReport(found.kind, found.storage, to, [*found.stored], after)
 
 
 def _predict(one: KindReport, hands: Hands) -> None:

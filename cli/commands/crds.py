@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the definitions in the order of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6. Raises: UsageError."""
-    kinds = _kinds(arguments.kind)
+    named = set(map(parse_kind, arguments.kind))
+    kinds = [kind.name for kind in KINDS if not named or kind.name in named]  # in the same order however they are given
     flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
     try:
         bundle = _bundle(arguments.ca_bundle) if arguments.ca_bundle else b""
@@ -63,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         except ApiError as error:
             write_stderr(f"the cluster can't be asked: {error.message}")
             return UNREACHABLE
-        named = any(value is not None for value in (arguments.url, arguments.service, arguments.namespace))
-        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), arguments.line, named=named)
+        moved = any(value is not None for value in (arguments.url, arguments.service, arguments.namespace))
+        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), arguments.line, named=moved)
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
@@ -84,12 +85,6 @@ def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line 
     """The definitions of those kinds that a line has, in the given order, as this release writes them. Raises KeyError."""
     generator = f"dynamo-webhooks {installed_version()}"
     return [manifest(kind, conversion, generator, line) for kind in kinds if BY_NAME[kind].is_of(line)]
-
-
-def _kinds(words: list[str]) -> list[str]:
-    """The kinds that the words name, all without words; each once, and in the same order however they are given."""
-    named = {parse_kind(word) for word in words}
-    return [kind.name for kind in KINDS if not named or kind.name in named]
 
 
 def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:

@@ -11,7 +11,6 @@ from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ..console.output import write_stderr
 from ..daemon import listening
-from ..daemon.listening import load_settings
 
 if TYPE_CHECKING:
     from ...api.operator.configuration import OperatorConfiguration
@@ -63,7 +62,7 @@ def serve(args: argparse.Namespace, settings: OperatorConfiguration, about: Inst
 
 def settings_of(args: argparse.Namespace) -> OperatorConfiguration:
     """The settings in effect. Raises: UsageError when it isn't known where we are, or what the configuration says is wrong."""
-    settings = load_settings(args.config, os.environ, lenient=args.lenient_config)
+    settings = listening.load_settings(args.config, os.environ, lenient=args.lenient_config)
     if not settings.operator.namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

@@ -11,7 +11,6 @@ from ...kube.lease import Timings
 from ..console import flags
 from ..console.exits import OK, UsageError
 from ..daemon import listening
-from ..daemon.listening import load_settings
 
 HELP: Final = "run graphs: create and maintain their workloads"
 
@@ -44,7 +43,7 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
 
 def settings_of(args: argparse.Namespace) -> OperatorConfiguration:
     """The settings in effect. Raises: UsageError when it isn't known where the Lease is kept, or the configuration is wrong."""
-    settings = load_settings(args.config, os.environ, lenient=args.lenient_config)
+    settings = listening.load_settings(args.config, os.environ, lenient=args.lenient_config)
     if settings.leader_election.lease and not settings.leader_namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

@@ -68,12 +68,8 @@ def run(args: argparse.Namespace) -> int:
     listen, sock = listening.bind_socket("--listen", listen)
     side = process.SideListeners(*beside, directory if settings.server.metrics.secure else None)
     write_stderr(f"ca {authority}" if authority else f"certificates {directory}")
-
-    def ready() -> None:
-        write_stderr(f"ready https://{listen}")
-
     plan = server.plan_for(args, settings, told, directory)
-    return OK if process.serve(plan, sock, side, ready) else BUG
+    return OK if process.serve(plan, sock, side, lambda: write_stderr(f"ready https://{listen}")) else BUG
 
 
 def _removed(_value: str) -> NoReturn:

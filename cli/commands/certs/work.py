@@ -12,7 +12,7 @@ from ....certs.plan import next_step
 from ....certs.policy import can_sign, may_sign
 from ....certs.probe import Prober
 from ....certs.report import bundle_of, phase_of, reports, unready
-from ....certs.state import CertificateState, Mode, Phase, Stance, Target
+from ....certs.state import Mode, Phase, Stance, Target
 from ....certs.step import Nothing, Wait, WriteServing
 from ....certs.store import Store, make_content
 from ....certs.trust import holds, list_unsynced, ours, shows
@@ -106,6 +106,7 @@ def describe_cluster(found: Gathered) -> Facts:
     state, now = found.state, found.now
     cause = unready(state, now)
     step = next_step(state, now)
+    authorities = (*(ours(state.authority) if state.authority else ()), *(state.serving.authorities if state.serving else ()))
     return {
         "ready": cause is None,
         "reason": cause[1] if cause else "",
@@ -115,7 +116,7 @@ def describe_cluster(found: Gathered) -> Facts:
         "clockSkewSeconds": round(state.skew.total_seconds()),
         "reports": [{"reason": each.reason, "text": each.text} for each in reports(state, now)],
         "certificate": _certificate(state.serving.leaf) if state.serving and state.serving.leaf else None,
-        "authorities": [_certificate(one) for one in _authorities(state)],
+        "authorities": [_certificate(one) for one in dict.fromkeys(authorities)],
         "objects": [_object(each, bundle_of(state, now)) for each in state.targets],
         "endpoints": None
         if state.endpoints is None
@@ -156,11 +157,6 @@ def _certificate(one: Certificate) -> Facts:
         "keyKind": one.key_kind,
         "fingerprint": one.fingerprint,
     }
-
-
-def _authorities(state: CertificateState) -> tuple[Certificate, ...]:
-    inside = state.serving.authorities if state.serving else ()
-    return tuple(dict.fromkeys((*(ours(state.authority) if state.authority else ()), *inside)))
 
 
 def _object(target: Target, bundle: bytes) -> Facts:

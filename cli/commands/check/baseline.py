@@ -132,7 +132,9 @@ def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], h
     hidden = {id(finding): passing[name] for name, finding in named if name in passing}
     suppressed = [Suppressed(one, BASELINE, hidden[id(one)].reason) for one in result.findings if id(one) in hidden]
     silent = [entry for entry in entries if entry.fingerprint not in found and takes(entry)]
-    unseen = _unseen(entries, result)
+    # objects with a file that was not read: overlays of one graph share its name, and fingerprints don't distinguish files
+    seen = {one.source.name for one in result.checked}
+    unseen = {entry.about_object for entry in entries if entry.kind and entry.file not in seen and Path(entry.file).is_file()}
     outdated = [one for one in _outdated(silent, result, heard) if one.about_object not in unseen]
     gone = {entry.fingerprint for entry in outdated}
     kept = [
@@ -156,12 +158,6 @@ def _made(name: str, finding: LocatedFinding, before: Entry | None) -> Entry:
     identity = finding.identity or ("", "", "")
     reason = before.reason if before else ""
     return Entry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
-
-
-def _unseen(entries: list[Entry], result: Result) -> set[tuple[str, str, str]]:
-    """The objects with a file that was not read: overlays of one graph share its name, and fingerprints don't distinguish files."""
-    seen = {one.source.name for one in result.checked}
-    return {entry.about_object for entry in entries if entry.kind and entry.file not in seen and Path(entry.file).is_file()}
 
 
 def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[Entry]:

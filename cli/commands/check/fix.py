@@ -48,8 +48,7 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
             _, edits = by_file.setdefault(finding.source.name, (finding.source, {}))
             edits.setdefault(finding.edit.number, []).append(finding.edit)
     done, code = [], OK
-    for name in sorted(by_file):
-        source, edits = by_file[name]
+    for name, (source, edits) in sorted(by_file.items()):
         try:
             text = with_edits(source, edits)
         except NotWrittenError as error:
@@ -125,7 +124,7 @@ def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -
                 spots[first, last] = anchor + (emit_double_quoted(edit.value) if word else emit_flow_scalar(edit.value, old))
     text = _spliced(source.text, spots)
     swaps = {id(one.data): new for one, new in zip(ours, wanted, strict=True) if new is not None}
-    after = [_kept(one) for one in _data(Source(source.name, text))]
+    after = [_kept(one) for one in read_data(Source(source.name, text))]
     return text if is_same_json([_kept(replace_in_document(one.data, swaps)) for one in documents], after) else None
 
 
@@ -197,7 +196,7 @@ def write_comments(source: Source, wanted: dict[int, set[str]], edits: dict[int,
         indent = text[: len(text) - len(text.lstrip())]
         edits[source.starts[line - 1]] = f"{indent}# {MARK} ignore[{', '.join(sorted(wanted[line]))}] {reason}{end}"
     text = _spliced(source.text, {(at, at): new for at, new in edits.items()})
-    if _data(source) != _data(Source(source.name, text, source.fill)):
+    if read_data(source) != read_data(Source(source.name, text, source.fill)):
         return source.text, 0, sorted(wanted)
     return text, len(edits), sorted(refused)
 
@@ -211,5 +210,6 @@ def _spliced(text: str, edits: dict[tuple[int, int], str]) -> str:
     return "".join([*parts, text[cursor:]])
 
 
-def _data(source: Source) -> list[Any]:
+def read_data(source: Source) -> list[Any]:
+    """The data of the documents of a text; None for what can't be read."""
     return [one.data if isinstance(one, Document) else None for one in read_text(source)]

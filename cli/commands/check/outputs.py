@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from argparse import ArgumentTypeError
 from importlib import import_module
 from typing import Final
 
@@ -13,6 +12,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, w
 from ...console.nearest import did_you_mean
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.keys import FORMATS, ReportRequest
+from ...project.keys import spare as spare_others
 from .inputs import refuse
 from .result import Result
 
@@ -42,9 +42,9 @@ def wish(word: str) -> ReportRequest:
     """Reads one value of `-o`. Raises: ArgumentTypeError, which argparse makes a sentence of."""
     form, equals, file = word.partition("=")
     if form not in FORMATS:
-        raise ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, got {form!r}{did_you_mean(form, FORMATS)}")
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, got {form!r}{did_you_mean(form, FORMATS)}")
     if equals and not file:
-        raise ArgumentTypeError(f"must name a file behind {form}=, or leave the = out to print the report")
+        raise argparse.ArgumentTypeError(f"must name a file behind {form}=, or leave the = out to print the report")
     return ReportRequest(form, "" if file == "-" else file)
 
 
@@ -75,8 +75,6 @@ def list_reports(arguments: argparse.Namespace) -> list[ReportRequest]:
         )
         seen.add(place)
     if arguments.laid:
-        from ...project.keys import spare as spare_others
-
         spare_others(arguments, asked)
     return asked
 
@@ -119,10 +117,8 @@ def write_reports(arguments: argparse.Namespace, asked: list[ReportRequest], res
 
 def excuse(result: Result, code: int, *, quiet: bool) -> None:
     """Says to stderr what could not be looked at, and why."""
-    for error in (*result.unreadable, *(() if quiet else result.passed)):
-        write_stderr(str(error))
-    for sentence in result.unreachable:
-        write_stderr(sentence)
+    for said in (*result.unreadable, *(() if quiet else result.passed), *result.unreachable):
+        write_stderr(str(said))
     if code == NOTHING_FOUND:
         write_stderr(NO_OBJECT)
     if code == BUG:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ....api.paths import format_path
+from ....api.paths import format_path, lookup
 from ....api.wording import escape_unprintable, shorten
 from ....policies.checks import STAYS_AFTER_MOVE
 from ....policies.review import CREATE, DELETE, UPDATE, Fields
@@ -18,7 +18,7 @@ from ...validation.finding import LONGEST, LocatedFinding, NotEvaluated, Outcome
 from ...validation.levels import CONVERSION, FAULT, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
-from ...yaml.load import InputError, Position, Source
+from ...yaml.load import InputError, Source
 from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, find_duplicates, joined, sort_result
 from .selection import Choice
 from .suppress import Heard, reason_for, suppress
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
+_NAME = ("metadata", "name")
 MANY = 500  # files that take longer to check without orjson than its import takes
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
@@ -93,11 +94,8 @@ class Run:
         number = 0
         noted, checked = len(found.not_evaluated), len(found.checked)
         for document in read_documents(file, stdin_name, lenient=self.lenient, fill=self.fill):
-            if isinstance(document, ForeignInputError):
-                found.passed.append(document)
-                continue
             if isinstance(document, InputError):
-                found.unreadable.append(document)
+                (found.passed if isinstance(document, ForeignInputError) else found.unreadable).append(document)
                 continue
             source = document.source
             for written in unfold_all([document]):
@@ -109,7 +107,9 @@ class Run:
                 findings += [each._replace(edit=each.edit and each.edit._replace(number=number)) for each in located]
                 number += 1
         if source is not None:
-            findings = _told(source, findings)
+            if (fill := source.fill) is not None:  # reports don't show the values that placeholders were given
+                text = source.text
+                findings = [one._replace(message=fill.masked(one.message, text), fix=fill.masked(one.fix, text)) for one in findings]
             notes, operations = tuple(found.not_evaluated[noted:]), frozenset(one.operation for one in found.checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.line, self.settings.schema))
             found.suppressed.extend(one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code))
@@ -147,7 +147,8 @@ class Run:
             return []
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = found.document.source, found.document.position(()).line
-        self._found.checked.append(Checked(source, line, found.identity, operation, _name(found), self.settings.cluster))
+        name = found.document.value_position(_NAME) if isinstance(lookup(found.data, _NAME), str) else None
+        self._found.checked.append(Checked(source, line, found.identity, operation, name, self.settings.cluster))
         if past.applied is not None:
             found.document.data = past.applied
         if self.answering:
@@ -172,13 +173,6 @@ class Run:
         return self.old.past(found._replace(identity=written), self.settings.line)
 
 
-def _name(found: Manifest) -> Position | None:
-    """The position of an object's name; None without a name of its own."""
-    metadata = found.data.get("metadata")
-    named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
-    return found.document.value_position(("metadata", "name")) if named else None
-
-
 def _checked(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
     """Returns the findings and notes of an object, with or without placeholders: none are in a text without their marks."""
     if any(map(found.document.source.holds, ("$", "<", "{{"))):
@@ -186,14 +180,6 @@ def _checked(found: Manifest, operation: str, old: Fields | None, settings: Sett
 
         return check_unfilled(found, operation, old, settings)
     return check_object(found, operation, old, settings)
-
-
-def _told(source: Source, findings: list[LocatedFinding]) -> list[LocatedFinding]:
-    """The findings of one text, without the values that its placeholders were given."""
-    fill = source.fill
-    if fill is None:
-        return findings
-    return [one._replace(message=fill.masked(one.message, source.text), fix=fill.masked(one.fix, source.text)) for one in findings]
 
 
 def _masked(answer: Answer, source: Source) -> Answer:

@@ -41,7 +41,11 @@ def check(arguments: argparse.Namespace) -> int:
         write_stdout(format_effective_settings(arguments))
         return OK
     refuse_changes(arguments)
-    asked, known = list_reports(arguments), _load_baseline(arguments)
+    asked, known = list_reports(arguments), None
+    if arguments.baseline is not None:  # read before anything else, so that a mistake costs no time
+        from .baseline import load
+
+        known = load(arguments.baseline, missing=arguments.update_baseline)
     targets = Targets(arguments)
     choice = select_rules(arguments, arguments.select, arguments.ignore, validated=arguments.validate is not None)
     inputs = gather_inputs(arguments)
@@ -116,15 +120,6 @@ def _count_rest(arguments: argparse.Namespace, result: Result, code: int) -> int
         flag = "--fix" if arguments.fix else "--add-ignores"
         write_stderr(f"{flag} leaves {count_of(len(result.findings), 'finding')}; check without {flag} lists them")
     return code
-
-
-def _load_baseline(arguments: argparse.Namespace) -> list[Entry] | None:
-    """The baseline's findings; None without one. Read before anything else, so that a mistake costs no time."""
-    if arguments.baseline is None:
-        return None
-    from .baseline import load
-
-    return load(arguments.baseline, missing=arguments.update_baseline)
 
 
 def _hold(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice, line: Line) -> Held:

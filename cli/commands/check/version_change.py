@@ -185,11 +185,10 @@ def _is_whole(kind: Kind, part: Fields, made: Fields, home: Fields) -> bool:
     shared: dict[Path, list[Path]] = {}
     for leaf in _leaves(part["spec"], ("spec",)):
         place = translation.of(leaf)
-        if not place.exact and leaf[-1:] == ("name",) and isinstance(leaf[-2], int):
-            continue  # the name of a component or container is a key there
-        if not place.exact:
+        if place.exact:
+            shared.setdefault(place.path, []).append(leaf)
+        elif leaf[-1:] != ("name",) or not isinstance(leaf[-2], int):  # the name of a component or container is a key there
             return False
-        shared.setdefault(place.path, []).append(leaf)
     several = (leaf for leaves in shared.values() if len(leaves) > 1 for leaf in leaves)
     return all(is_same_json(lookup(part, leaf), lookup(home, leaf)) for leaf in several)
 

@@ -21,7 +21,7 @@ from ...objects.forms import with_schema_defaults
 from ...objects.manifest import find_manifests
 from ...objects.text_edits import Moves
 from ...rewrite.align import Origin
-from ...rewrite.rewrite import Comment, NotWrittenError, rewrite
+from ...rewrite.rewrite import NotWrittenError, rewrite
 from ...validation.finding import LocatedFinding
 from ...validation.levels import ERROR
 from ...validation.pipeline import Settings, check_object
@@ -83,7 +83,10 @@ class Outcome:
         except NotWrittenError as error:
             self.failures.append(f"{self.name}:{piece.line}: {error}")
             return piece.text, before
-        self.notes += _about(self.name, piece.line, done.lost)
+        for comment in done.lost[:_NAMED]:  # of fields that are no more, or that stood in an odd place
+            self.notes.append(f'{self.name}:{piece.line - 1 + comment.line}: the comment "{comment.text[:80]}" could not be kept')
+        if (more := len(done.lost) - _NAMED) > 0:
+            self.notes.append(f"{self.name}: {more} more comments could not be kept")
         return done.text, after
 
 
@@ -216,13 +219,6 @@ class _Document:
         """The position of an object: of a document its first field, of a list item its dash."""
         line = self.piece.line - 1 + self.document.position(path).line if path else self.piece.line
         return f"{self.file.name}:{line}"
-
-
-def _about(name: str, line: int, comments: list[Comment]) -> list[str]:
-    """Comments of fields that are no more, or that stood in an odd place; `line` is where the piece of text begins."""
-    told = [f'{name}:{line - 1 + comment.line}: the comment "{comment.text[:80]}" could not be kept' for comment in comments[:_NAMED]]
-    more = len(comments) - _NAMED
-    return [*told, f"{name}: {more} more comments could not be kept"] if more > 0 else told
 
 
 def _is_ours(data: dict[str, Any]) -> bool:

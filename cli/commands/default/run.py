@@ -87,17 +87,13 @@ def default_object(found: Manifest, asked: Asked) -> Changed:
         if asked.old is not None and (asked.operation == "update" or found.identity in asked.old):
             old = asked.old.of(found, asked.server.line)
         if isinstance(old, InputError):
-            return _failed(found, old.text)
+            return Changed(found, found.data, [], [], [], old.text)
         done = default(obj, asked.server, old)
     except FormError as error:
-        return _failed(found, str(error))
+        return Changed(found, found.data, [], [], [], str(error))
     edits = sorted(name_edits(done), key=lambda edit: (found.document.position(edit.path).line, edit.rule, format_path(edit.path)))
     operations = done.patch()
     return Changed(found, with_patch(found.data, done, operations), edits, operations, done.idle())
-
-
-def _failed(found: Manifest, why: str) -> Changed:
-    return Changed(found, found.data, [], [], [], why)
 
 
 def name_edits(done: Defaulted) -> list[NamedEdit]:

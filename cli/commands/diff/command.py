@@ -17,7 +17,6 @@ from ...objects.manifest import Manifest
 from ...objects.stored import format_place
 from ...project.apply import Targets, apply_project
 from ...rewrite.emit import emit_json
-from ...validation.finding import LocatedFinding
 from ...validation.levels import FAULT
 from ...yaml.load import InputError
 from ..check.reports.json import describe_finding
@@ -59,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     targets = Targets(arguments)
     sight = None
     if arguments.cluster:
-        from ...objects.cluster_snapshot import snapshot_cluster
+        from ...objects.cluster_snapshot import Live, snapshot_cluster
 
         sight = snapshot_cluster(arguments.kubeconfig, arguments.context, arguments.namespace)
         if sight.unreachable:
@@ -71,7 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
         return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "")
 
     if sight is not None:
-        from ...objects.cluster_snapshot import Live
 
         def placed(name: str) -> tuple[str, Line]:
             return arguments.namespace or targets.of(name).namespace, asked(name).server.line
@@ -151,7 +149,9 @@ def _lines(one: Compared) -> Iterator[str]:
     for difference in one.differences:
         yield f"  {_line(difference, one.version)}"
     for finding in one.findings:
-        yield f"  ! {_finding(finding)}"
+        place = f"{finding.source.name}:{finding.position.line}:{finding.position.column}"
+        said = f"{finding.path}{': ' * bool(finding.path)}{finding.message}"
+        yield f"  ! {place} {finding.level} {finding.rule} ({finding.code}): {said}"
 
 
 def _line(difference: Difference, version: str) -> str:
@@ -159,7 +159,8 @@ def _line(difference: Difference, version: str) -> str:
     field = shorten(format_path(change.path), _LONGEST_PATH)
     said = f" (a field of {difference.version})" if difference.version != version else ""
     mark = {ADDED: "+", REMOVED: "-"}.get(change.what, "~")
-    before, after = (_shown(mask_secrets(value, change.path, secret=change.secret)) for value in (change.before, change.after))
+    masked = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
+    before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST) for value in masked)
     if change.what == ADDED:
         return f"{mark} {field}: {after}{said}"
     if change.what == REMOVED:
@@ -168,15 +169,6 @@ def _line(difference: Difference, version: str) -> str:
         return f"{mark} {field}: {before}, another value{said}"
     what = "order " if change.what == ORDER else ""
     return f"{mark} {field}: {what}{before} -> {after}{said}"
-
-
-def _shown(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
-
-
-def _finding(finding: LocatedFinding) -> str:
-    place = f"{finding.source.name}:{finding.position.line}:{finding.position.column}"
-    return f"{place} {finding.level} {finding.rule} ({finding.code}): {finding.path}{': ' * bool(finding.path)}{finding.message}"
 
 
 def _object(one: Compared) -> dict[str, Any]:

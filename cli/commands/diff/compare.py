@@ -70,11 +70,10 @@ def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[Chan
 
 
 def _one_sided(old: Any, new: Any, node: Node | None, path: Path) -> Change:
-    what, value = (ADDED, new) if old is MISSING else (REMOVED, old)
-    before, after = (None, value) if old is MISSING else (value, None)
+    value = new if old is MISSING else old
     # an empty list or map says what its absence says; an empty block may switch something on
     same = value == [] or (value == {} and "additionalProperties" in resolve(node or {}))
-    return Change(path, what, before, after, same)
+    return Change(path, ADDED, None, value, same) if old is MISSING else Change(path, REMOVED, value, None, same)
 
 
 def _is_same_amount(old: Any, new: Any, node: Node | None, path: Path) -> bool:
@@ -195,8 +194,5 @@ def _indexed(path: Path, obj: object) -> Path:
         if isinstance(obj, list) and isinstance(name, Key):
             step = next((i for i, item in enumerate(obj) if isinstance(item, dict) and item.get("name") == name), name)
         steps.append(step)
-        if isinstance(obj, list):
-            obj = obj[step] if isinstance(step, int) and step < len(obj) else None
-        else:
-            obj = obj.get(step) if isinstance(obj, dict) else None
+        obj = lookup(obj, (step,))
     return tuple(steps)

@@ -1,7 +1,5 @@
 """The pages of a whole kind and of a fact: what they are, and the rules that look at them."""
 
-from typing import Any
-
 from ....api.kinds import BY_NAME, GROUP
 from ....api.line import USUAL, Line
 from ....api.schema import load_schema
@@ -9,9 +7,7 @@ from ....policies.catalogue import list_rules
 from ....policies.facts import Facts
 from ...console.flags import find_kind
 from ..schema.outputs import load
-from .field import format_list, format_rules, short
-
-Page = dict[str, Any]
+from .field import Page, format_list, format_rules, short
 
 
 def find(word: str) -> Page | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ....api.kinds import list_kind_versions
 from ....api.line import Line
@@ -15,14 +15,13 @@ from ....policies.rule import Rule
 from ...userrules.export import ITEMS, VALUES, schema_rules
 from ...yaml.load import load_documents
 from . import field, rule
+from .field import Page
 from .sentence import PATH, rules_saying
 
 # between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
 _JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")
 _FIELDS: Final = 3  # that are pointed out
 _LONGEST: Final = 20_000  # characters that are looked at: a message, not a log
-
-Page = dict[str, Any]
 
 
 class Words(NamedTuple):

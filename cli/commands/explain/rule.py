@@ -28,8 +28,7 @@ def names() -> list[str]:
 
 def in_message(text: str) -> list[Page]:
     """The pages of the rules that a pasted message names in brackets, each once, in order."""
-    found = (find(name) for name in dict.fromkeys(_BRACKETS.findall(text)))
-    return [one for one in found if one is not None]
+    return [*filter(None, map(find, dict.fromkeys(_BRACKETS.findall(text))))]
 
 
 def page(rule: Rule) -> Page:

@@ -59,9 +59,7 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     if not said:
         return 0, 0
     named = _WORD.findall(re.sub(r"\[[^\]]*\]", "", path))
-    return said + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), sum(
-        1 for word in {*_WORD.findall(path)} if word in words
-    )
+    return said + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), len(words.intersection(_WORD.findall(path)))
 
 
 class Said(NamedTuple):
@@ -119,12 +117,9 @@ def _constants(function: FunctionType) -> Iterator[str]:
 def _texts(thing: object) -> Iterator[str]:
     if isinstance(thing, str):
         yield thing
-    elif isinstance(thing, (tuple, frozenset, dict)):
-        for item in thing:
+    elif isinstance(thing, (tuple, frozenset, dict, CodeType)):
+        for item in thing.co_consts if isinstance(thing, CodeType) else thing:
             yield from _texts(item)
-    elif isinstance(thing, CodeType):
-        for constant in thing.co_consts:
-            yield from _texts(constant)
 
 
 def _flat(text: str) -> str:

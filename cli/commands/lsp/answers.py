@@ -234,17 +234,12 @@ def find_symbols(name: str, text: str) -> list[Symbol]:
 def _parts(found: Manifest) -> Iterator[Symbol]:
     spec = found.data.get("spec")
     for group, type_field in (("services", "componentType"), ("components", "type")):
-        for step, value in _entries(spec.get(group) if isinstance(spec, dict) else None):
+        listed = spec.get(group) if isinstance(spec, dict) else None
+        entries: Iterable[tuple[str | int, Any]] = enumerate(listed) if isinstance(listed, list) else ()
+        for step, value in listed.items() if isinstance(listed, dict) else entries:
             about = value if isinstance(value, dict) else {}
             named = step if isinstance(step, str) else about.get("name")
             yield _symbol(found, ("spec", group, step), str(named or step), str(about.get(type_field) or ""), [])
-
-
-def _entries(value: Any) -> Iterator[tuple[str | int, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from enumerate(value)
 
 
 def _symbol(found: Manifest, path: Path, name: str, detail: str, parts: list[Symbol]) -> Symbol:

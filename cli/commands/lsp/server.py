@@ -166,9 +166,11 @@ def server(asked: Asked) -> Server:
         last, _ = text.place(types.Position(params.range.end.line, _BEHIND))
         uri = params.text_document.uri
         fixes = actions(text.source.name, text.source.text, asked, first, last)
-        return [_action(one.title, types.WorkspaceEdit(changes={uri: text.edits(one.text)})) for one in fixes] + _ignores(
-            uri, text, params.context.diagnostics, snippets=_takes_snippets(made.client_capabilities)
-        )
+        workspace = made.client_capabilities.workspace
+        edits = workspace.workspace_edit if workspace else None
+        snippets = bool(edits and edits.document_changes and edits.snippet_edit_support)
+        found = [_action(one.title, types.WorkspaceEdit(changes={uri: text.edits(one.text)})) for one in fixes]
+        return found + _ignores(uri, text, params.context.diagnostics, snippets=snippets)
 
     @made.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -198,11 +200,6 @@ def _hidden(options: Any) -> frozenset[str]:
     if schema not in ("on", "off"):
         write_stderr(f"diagnostics.schema must be on or off, got {shorten(str(schema), 80)}; it is on")
     return _SCHEMA if schema == "off" else frozenset()
-
-
-def _takes_snippets(capabilities: types.ClientCapabilities) -> bool:
-    edit = capabilities.workspace.workspace_edit if capabilities.workspace else None
-    return bool(edit and edit.document_changes and edit.snippet_edit_support)
 
 
 def _action(title: str, edit: types.WorkspaceEdit, diagnostics: list[types.Diagnostic] | None = None) -> types.CodeAction:

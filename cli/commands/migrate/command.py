@@ -43,7 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when all is moved and proven, 1 when not, 6 when the cluster can't be reached, 130 when stopped. Raises: UsageError."""
-    return _printed(asyncio.run(_run(args, _options(args))), args.output)
+    report = asyncio.run(_run(args, _options(args)))
+    write_stdout(visible(json.dumps(report.as_data(), indent=2)) + "\n" if args.output == "json" else as_text(report))
+    if report.stopped:
+        return INTERRUPTED
+    if report.unreachable:
+        return UNREACHABLE
+    wrong = report.blocked or report.failed or any(each.refused for each in report.kinds)
+    return REFUSED if wrong or not (report.dry_run or report.proven) else OK
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -90,13 +97,3 @@ async def _run(args: argparse.Namespace, options: Options) -> Report:
         from .run import Run
 
         return await Run(hands, Progress(write_stderr)).run(args.retire)
-
-
-def _printed(report: Report, output: str) -> int:
-    write_stdout(visible(json.dumps(report.as_data(), indent=2)) + "\n" if output == "json" else as_text(report))
-    if report.stopped:
-        return INTERRUPTED
-    if report.unreachable:
-        return UNREACHABLE
-    wrong = report.blocked or report.failed or any(each.refused for each in report.kinds)
-    return REFUSED if wrong or not (report.dry_run or report.proven) else OK

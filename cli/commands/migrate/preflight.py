@@ -8,7 +8,6 @@ from ....api.crd import build, find_lost_fields
 from ....api.kinds import BY_NAME
 from ....api.line import OLDEST, Line, decide_line
 from ....kube.errors import ApiError, NotFoundError
-from ....kube.protocol import Node
 from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from .definition import OBSERVED
@@ -22,6 +21,7 @@ WHOLE: Final = 50  # whole objects on a page: of the largest ones 75 MB
 _SAMPLES: Final = 3  # objects that are tried, of which one must be converted
 _FEW: Final = 5  # names in a sentence
 GRAPH: Final = "DynamoGraphDeployment"
+_build: Final = cache(build)  # definitions of a line as this project has them
 
 
 async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> tuple[list[Definition], Line]:
@@ -103,7 +103,7 @@ def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
         yield "spec.versions must have one with storage: true"
     if options.verify and found.storage != options.to:
         yield f"spec.versions must store {options.to} for --verify, and stores {found.storage}; run without it to move the objects"
-    lost = [each for each in find_lost_fields(_known(found.kind, line), found.node) if each.startswith(("v1alpha1 ", "v1beta1 "))]
+    lost = [each for each in find_lost_fields(_build(found.kind, line=line), found.node) if each.startswith(("v1alpha1 ", "v1beta1 "))]
     if lost:
         more = f" and {len(lost) - _FEW} more" if len(lost) > _FEW else ""
         yield (
@@ -117,12 +117,6 @@ def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
             f"the annotation {OBSERVED} must be the generation {found.generation}, and is {seen}: the operator's own migrator may be at "
             "work; wait until it is done, or pass --take-over if that operator does not run any more"
         )
-
-
-@cache
-def _known(kind: str, line: Line) -> Node:
-    """The definition of a line as this project has it; one a kind."""
-    return build(kind, line=line)
 
 
 async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:

@@ -46,12 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
         pictures = pair_pictures(before, after)
     else:
         pictures = [one.picture for one in after]
-    if not pictures:
-        if not arguments.allow_empty and UNREADABLE not in codes:
-            write_stderr("no graph found; --allow-empty accepts that")
-            codes.append(NOTHING_FOUND)
-    else:
+    if pictures:
         write_stdout((svg if arguments.output == "svg" else mermaid)(pictures))
+    elif not arguments.allow_empty and UNREADABLE not in codes:
+        write_stderr("no graph found; --allow-empty accepts that")
+        codes.append(NOTHING_FOUND)
     return worst_code(codes)
 
 

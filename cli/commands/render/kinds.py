@@ -1,6 +1,6 @@
 """Which kinds have children, and what makes them: one line a kind. Reading input and writing children are elsewhere."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from ....api.operator.configuration import OperatorConfiguration
@@ -48,7 +48,8 @@ def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
     """
     obj = _placed(obj, held, operator.settings)
     namespace = str(obj["metadata"]["namespace"])
-    templates, classes = (_by_name(held.all(*of)) for of in (("ResourceClaimTemplate", namespace), ("DeviceClass",)))
+    listed = (held.all("ResourceClaimTemplate", namespace), held.all("DeviceClass"))
+    templates, classes = ({one["metadata"]["name"]: one for one in objects} for objects in listed)
     settings = operator.settings._replace(pull_secrets=_pull_secrets(obj, held, operator), claims=Claims(templates, classes))
     try:
         observed = observe_offline(obj, held, settings)
@@ -57,16 +58,11 @@ def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
     return render(obj, settings, observed)
 
 
-def _by_name(objects: Iterable[Fields]) -> Fields:
-    return {one["metadata"]["name"]: one for one in objects}
-
-
 def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:
     name, domain = read_topology(obj) if obj.get("kind") == GRAPH else ("", "")
     if not name or not goes_to_grove(string_map(obj["metadata"].get("annotations")), settings):
         return obj
-    found = (key_in(one, domain) for one in held.all("ClusterTopologyBinding") if one["metadata"]["name"] == name)
-    key = next(found, "")
+    key = next((key_in(one, domain) for one in held.all("ClusterTopologyBinding") if one["metadata"]["name"] == name), "")
     return with_label_key(obj, key) if key else obj
 
 
@@ -84,8 +80,7 @@ def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
     """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
     refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
     if refusal is not None:
-        _, message = refusal
-        return Rendered([], [RenderError(("spec", "gpuMemoryService"), message.removeprefix("spec.gpuMemoryService: "))])
+        return Rendered([], [RenderError(("spec", "gpuMemoryService"), refusal[1].removeprefix("spec.gpuMemoryService: "))])
     made = render(obj, operator.settings)
     namespace = str(obj["metadata"]["namespace"])
     if not made.problems and (text := explain_missing_claim(held, operator.settings.checkpoints, namespace)):

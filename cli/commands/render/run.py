@@ -91,10 +91,9 @@ def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
     try:
         if isinstance(file, InputError):
             raise file
-        text = load_text(file)
+        return render_text(file, load_text(file), ask(file))
     except InputError as error:
         return Outcome([], [error])
-    return render_text(file, text, ask(file))
 
 
 def render_revision(arguments: argparse.Namespace, files: list[str], ask: Callable[[str], Asked]) -> Iterator[tuple[Outcome, str]]:
@@ -193,15 +192,12 @@ def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) 
     Raises: UsageError for a configuration file that can't be used.
     """
     load = cache(partial(_configured, config, lenient=lenient))
-    usual = Settings()
-    if config is not None:
-        usual = settings_from(load())
+    usual = Settings() if config is None else settings_from(load())
     answered = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
     restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
     line = known._replace(operatorVersion=version or UNKNOWN).line
-    gate = usual.checkpoints.gate or line >= Line.V1_4
-    kept = usual.checkpoints._replace(gate=gate)
+    kept = usual.checkpoints._replace(gate=usual.checkpoints.gate or line >= Line.V1_4)
     settings = usual._replace(**answered, operator_version=version, told_line=line, restricted=restricted, checkpoints=kept)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in answered]
     assumed += [f"operatorLine={line}"] * (not version and known.operatorLine is UNKNOWN)

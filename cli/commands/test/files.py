@@ -83,7 +83,7 @@ def load_cases(folder: str, chosen: str) -> Folder:
         raise UsageError(f"{folder}: must be a folder of case files")
     found = find_files([folder])
     files = {file for file in found if isinstance(file, str)}
-    cases = [_case(root, file, files) for file in sorted(files) if _sort(file) and not _part(file)]
+    cases = [_case(root, file, files) for file in sorted(files) if _sort(file) and Path(file).stem.rpartition(".")[2] not in _BESIDE]
     owned = {beside for case in cases for beside in (case.old, case.expected, *case.facts) if beside}
     every = {case.file for case in cases} | owned
     strangers = [f"{file}: {_stranger(file)}" for file in sorted(files - every) if Path(file).stem != FACTS]
@@ -125,12 +125,6 @@ def _stranger(file: str) -> str:
     if _sort(file):
         return "belongs to no case; a case can't be called old, expected or facts"
     return "is not a test case file; names begin with allow., deny., default. or convert."
-
-
-def _part(file: str) -> str:
-    """Which part of a case a file is by its name; empty for the case itself."""
-    last = Path(file).stem.rpartition(".")[2]
-    return last if last in _BESIDE else ""
 
 
 def load_case_objects(name: str, text: str) -> list[Manifest]:

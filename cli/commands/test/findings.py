@@ -17,7 +17,8 @@ from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
 from ...validation.levels import ERROR, FAULT
 from ...validation.pipeline import Settings, check_object
 from ...yaml.comments import comments
-from ...yaml.load import Document, InputError, Source, read_text
+from ...yaml.load import InputError, Source
+from ..check.fix import read_data
 from .files import ALLOW, Question, Verdict, load_case_objects
 
 _WORD: Final = "expect:"
@@ -139,17 +140,13 @@ def _update(question: Question) -> tuple[tuple[str, str], ...]:
         # all of a refused case; of an accepted one those that its marks named, at their current lines
         named = {mark.rule for mark in _marks(Source("", question.text))}
         every = question.case.sort != ALLOW
-        found = [(one.position.line, one.rule) for one in findings if every or named.intersection((one.rule, one.code))]
+        found = [_Mark(one.position.line, one.rule) for one in findings if every or named.intersection((one.rule, one.code))]
         text = _add_marks(bare, found)
         after = Source(question.case.file, text)
-        same = {(mark.line, mark.rule) for mark in _marks(after)} == set(found) and _data(after) == _data(source)
+        same = set(_marks(after)) == set(found) and read_data(after) == read_data(source)
     except (InputError, UsageError):
         return ()
     return ((question.case.file, text),) if same else ()
-
-
-def _data(source: Source) -> list[object]:
-    return [one.data if isinstance(one, Document) else None for one in read_text(source)]
 
 
 def _marks(source: Source) -> list[_Mark]:

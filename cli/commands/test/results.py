@@ -113,9 +113,8 @@ def _line(change: Change) -> str:
 
 def _update(expected: _Expected, results: list[Fields]) -> tuple[tuple[str, str], ...]:
     """The file of expected results with the actual ones; the rest of it is kept. Empty if that can't be written."""
-    same = len(expected.objects) == len(results)
     try:
-        if expected.behind or same:
+        if expected.behind or len(expected.objects) == len(results):
             wanted = [None, *results] if expected.behind else results
             return ((expected.file, replace_objects(expected.file, expected.text, wanted).text),)
     except NotWrittenError:

@@ -31,11 +31,6 @@ class Source:
     repository: str  # OWNER/NAME
 
     @property
-    def tag(self) -> str:
-        """The tag that the commit has."""
-        return f"v{self.version}"
-
-    @property
     def url(self) -> str:
         """The address of the repository."""
         return f"https://github.com/{self.repository}"

@@ -90,16 +90,11 @@ def _held(inner: Node, own: Node) -> Node:
 
 def _rewrite_properties(node: Node, definitions: Node) -> None:
     """Rewrites the members of an object and moves the marks of required ones with a default into `required`."""
-    required = set(node.get("required", ()))
-    members: Node = {}
-    for name, raw in node["properties"].items():
-        member = _node(raw, definitions)
-        if member.pop(ALSO_REQUIRED, False):
-            required.add(name)
-        members[name] = member
+    members: Node = {name: _node(raw, definitions) for name, raw in node["properties"].items()}
+    marked = [name for name, member in members.items() if member.pop(ALSO_REQUIRED, False)]
     node["properties"] = members
-    if required or "required" in node:  # an empty one beside a reference requires nothing
-        node["required"] = sorted(required)
+    if marked or "required" in node:  # an empty one beside a reference requires nothing
+        node["required"] = sorted({*node.get("required", ()), *marked})
 
 
 def render_schema(kind: str, version: str) -> bytes:

@@ -46,6 +46,11 @@ def _written(item: Constraint) -> dict[str, Any]:
     return {"rule": item.rule, "message": item.message, **({"optionalOldSelf": True} if ".hasValue()" in item.rule else {})}
 
 
+_until_1_3: Final = partial(Constraint, until=Line.V1_3)
+_since_1_3: Final = partial(Constraint, since=Line.V1_3)
+_since_1_4: Final = partial(Constraint, since=Line.V1_4)
+_since_1_6: Final = partial(Constraint, since=Line.V1_6)
+
 PVC_CREATE: Final = Constraint(
     "cel-pvc-create",
     "!has(self.create) || !self.create || (has(self.size) && has(self.storageClass) && has(self.volumeAccessMode))",
@@ -56,29 +61,26 @@ SHM_SIZE: Final = Constraint(
     "(has(self.disabled) && self.disabled) || (has(self.size) && quantity(self.size).isGreaterThan(quantity('0')))",
     "size must be a positive quantity unless disabled is true",
 )
-CKPT_SOURCE_ALPHA: Final = Constraint(
+CKPT_SOURCE_ALPHA: Final = _until_1_3(
     "cel-ckpt-source",
     "(has(self.enabled) && !self.enabled) || (has(self.checkpointRef) && size(self.checkpointRef) > 0)"
     " || (has(self.identity) && has(self.identity.model) && has(self.identity.backendFramework))",
     "an enabled checkpoint must name a checkpointRef, or an identity with model and backendFramework",
-    until=Line.V1_3,
 )
-CKPT_SOURCE_BETA: Final = Constraint(
+CKPT_SOURCE_BETA: Final = _until_1_3(
     "cel-ckpt-source",
     "(has(self.checkpointRef) && size(self.checkpointRef) > 0) || has(self.identity)",
     "checkpoint must name a checkpointRef or an identity",
-    until=Line.V1_3,
 )
 CKPT_JOB_REF: Final = Constraint(
     "cel-ckpt-job-ref",
     "!has(self.job) || !has(self.checkpointRef) || size(self.checkpointRef) == 0",
     "job must not be given together with checkpointRef: an existing checkpoint needs no job",
 )
-CKPT_JOB_AUTO: Final = Constraint(
+CKPT_JOB_AUTO: Final = _until_1_3(
     "cel-ckpt-job-auto",
     "!has(self.job) || !has(self.mode) || self.mode == 'Auto'",
     "job must only be given when mode is Auto",
-    until=Line.V1_3,
 )
 
 
@@ -100,7 +102,7 @@ _GMS_RESERVED: Final = Constraint(
 GMS_ALPHA: Final = (_gms_containers("intraPod"), _gms_pods("interPod"), _GMS_RESERVED)
 GMS_BETA: Final = (_gms_containers("IntraPod"), _gms_pods("InterPod"), _GMS_RESERVED)
 
-KVT_LABEL_REQUIRED: Final = Constraint("cel-kvt-label-required", "has(self.labelKey)", "labelKey must be given", until=Line.V1_3)
+KVT_LABEL_REQUIRED: Final = _until_1_3("cel-kvt-label-required", "has(self.labelKey)", "labelKey must be given")
 KVT_WEIGHT_REQUIRED: Final = Constraint(
     "cel-kvt-weight-required",
     "!has(self.enforcement) || self.enforcement != 'preferred' || has(self.preferredWeight)",
@@ -143,50 +145,43 @@ CKPT_IDENTITY_IMMUTABLE: Final = Constraint(
     "spec.identity must not change once it is set",
 )
 
-KVT_ONE_SOURCE: Final = Constraint(
+KVT_ONE_SOURCE: Final = _since_1_3(
     "cel-kvt-one-source",
     "has(self.labelKey) != has(self.clusterTopologyName)",
     "exactly one of labelKey and clusterTopologyName must be given",
-    since=Line.V1_3,
 )
-RESTART_ON_CREATE: Final = Constraint(
+RESTART_ON_CREATE: Final = _since_1_3(
     "cel-restart-on-create",
     "oldSelf.hasValue() || !has(self.restart)",
     "restart must not be given on creation: set restart.id later to ask for a restart",
-    since=Line.V1_3,
 )
-MIN_AVAILABLE_KEPT: Final = Constraint(
+MIN_AVAILABLE_KEPT: Final = _since_1_3(
     "cel-min-available-immutable",
     "!has(oldSelf.minAvailable) || (has(self.minAvailable) && self.minAvailable == oldSelf.minAvailable)",
     "minAvailable must not change once it is set",
-    since=Line.V1_3,
 )
-MIN_AVAILABLE_MOST: Final = Constraint(
+MIN_AVAILABLE_MOST: Final = _since_1_3(
     "cel-min-available-replicas",
     "!has(self.minAvailable) || (has(self.replicas) && self.replicas == 0)"
     " || self.minAvailable <= (has(self.replicas) ? self.replicas : 1)",
     "minAvailable must be at most replicas, unless replicas is 0",
-    since=Line.V1_3,
     until=Line.V1_6,
 )
-SIDECAR_IMAGE: Final = Constraint(
+SIDECAR_IMAGE: Final = _since_1_4(
     "cel-sidecar-image",
     "self.name == 'main' || (has(self.image) && self.image != '')",
     "image must be given for every container but main",
-    since=Line.V1_4,
 )
-INIT_IMAGE: Final = Constraint(
+INIT_IMAGE: Final = _since_1_4(
     "cel-init-image",
     "has(self.image) && self.image != ''",
     "image must be given for every init container",
-    since=Line.V1_4,
 )
-POD_EXECUTOR: Final = Constraint(
+POD_EXECUTOR: Final = _since_1_4(
     "cel-pod-vllm-executor",
     "!('nvidia.com/vllm-distributed-executor-backend' in self)"
     " || self['nvidia.com/vllm-distributed-executor-backend'].lowerAscii() in ['mp', 'ray']",
     "nvidia.com/vllm-distributed-executor-backend must be mp or ray",
-    since=Line.V1_4,
 )
 
 MIN_AVAILABLE: Final = (MIN_AVAILABLE_KEPT, MIN_AVAILABLE_MOST)
@@ -194,8 +189,6 @@ POD_TEMPLATE: Final = (SIDECAR_IMAGE, INIT_IMAGE, POD_EXECUTOR)
 KVT: Final = (KVT_LABEL_REQUIRED, KVT_ONE_SOURCE, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
 CHECKPOINT_ALPHA: Final = (CKPT_SOURCE_ALPHA, CKPT_JOB_REF, CKPT_JOB_AUTO)
 CHECKPOINT_BETA: Final = (CKPT_SOURCE_BETA, CKPT_JOB_REF, CKPT_JOB_AUTO)
-
-_since_1_6: Final = partial(Constraint, since=Line.V1_6)
 
 
 def _of_type(field: str, *, switched_on: str = "", first: Rules = (), template: Rules = (), roles: Rules = ()) -> tuple[Rules, Rules]:

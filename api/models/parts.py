@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypeAlias, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .constraints import KVT, KVT_PREFIX_LENGTH, LOCAL_PARTITIONS, validations
 from .facets import (
@@ -64,10 +64,8 @@ class SaturationDetector(Part):
     metrics_staleness_threshold: str | None = Field(None, description="Age at which its metrics are no longer believed, such as 200ms.")
 
 
-class PickerConfig(Part):
+class PickerConfig(Part, extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True}):
     """The picker's own configuration; members that are not listed here are kept as they are."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
 
     api_version: str | None = Field(None, description="API version of the configuration.")
     kind: str | None = Field(None, description="Kind of the configuration.")
@@ -114,10 +112,8 @@ class RestartStatus(Part):
     in_progress: list[str] | None = Field(None, description="Components that are restarting now.")
 
 
-class KvTransferPolicy(Part):
+class KvTransferPolicy(Part, json_schema_extra=validations(*KVT)):
     """Keeps transfers of the KV cache between prefill and decode workers inside a topology domain."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*KVT))
 
     label_key: (
         Annotated[str, Field(pattern=LABEL_KEY_PATTERN, min_length=1, max_length=317), Facets(validations(KVT_PREFIX_LENGTH))] | None
@@ -215,10 +211,8 @@ Roles: TypeAlias = Annotated[
 ]
 
 
-class LocalPartitions(Part):
+class LocalPartitions(Part, json_schema_extra=validations(LOCAL_PARTITIONS)):
     """Which partitions of the local nodes are used."""
-
-    model_config = ConfigDict(json_schema_extra=validations(LOCAL_PARTITIONS))
 
     mode: Literal["All", "IDs"] = Field(description="Whether all are used, or those named by ids.")
     ids: Annotated[list[Annotated[Int64, Field(ge=0, le=4294967295)]], Field(min_length=1), AS_SET] | None = Field(

@@ -164,8 +164,8 @@ def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
 
 
 def _mesh(found: OperatorConfiguration) -> Iterator[Problem]:
-    istio = found.service_mesh.istio
-    if found.service_mesh.provider != "istio" or found.service_mesh.enabled is False or istio.tls_mode != "MUTUAL":
+    istio = found.service_mesh.active
+    if istio is None or istio.tls_mode != "MUTUAL":
         return
     for key, value in (("clientCertificate", istio.client_certificate), ("privateKey", istio.private_key)):
         if not value:

@@ -34,10 +34,9 @@ class Condition(NamedTuple):
 
 def merge_conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetime) -> list[Node]:
     """All conditions: others' stay, ours keep the time of their last change."""
-    known = {one.get("type"): one for one in before}
     out = {str(one.get("type")): dict(one) for one in before}
     for condition in now:
-        was = known.get(condition.type) or {}
+        was = out.get(condition.type) or {}
         same = was.get("status") == condition.status and was.get("lastTransitionTime")
         made: Node = {
             "type": condition.type,

@@ -36,10 +36,15 @@ def uid_of(obj: Node) -> str:
     return str(obj["metadata"].get("uid") or "")
 
 
+def owner_uid(obj: Node | None) -> str:
+    """The uid of the controlling owner of an object, or an empty string."""
+    found = controller_reference(obj) if obj is not None else None
+    return str((found or {}).get("uid") or "")
+
+
 def is_controlled(obj: Node, owner: Node) -> bool:
     """Whether this owner, not an earlier one of the same name, controls an object."""
-    found = controller_reference(obj)
-    return found is not None and bool(found.get("uid")) and found["uid"] == uid_of(owner)
+    return bool(owner_uid(obj)) and owner_uid(obj) == uid_of(owner)
 
 
 def move_key(index: dict[_Group, set[Key]], key: Key, before: _Group | None, now: _Group | None) -> None:

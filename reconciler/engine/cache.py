@@ -14,7 +14,7 @@ from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, Several, Subscriber, WatchState
 from ...kube.resources import PODS, SERVICE_ACCOUNTS, Resource
 from ..common.conditions import condition_of as found
-from ..common.keys import Key, controller_reference, key_of, move_key
+from ..common.keys import Key, controller_reference, key_of, move_key, owner_uid
 from ..common.problems import cut_nested
 from ..common.resources import (
     ADAPTER,
@@ -45,6 +45,7 @@ _NEEDED: Final = (GRAPH, COMPONENT)
 _OPTED: Final = frozenset(each.kind for each in OPTED)  # graphs wait for none of them
 _OURS: Final = frozenset(each.kind for each in MAIN)
 _SHALLOW: Final = frozenset({"Deployment", "Service", "ServiceAccount", "Role", "RoleBinding"})  # their schemas end before any bound
+_UNREAD: Final = {CLIQUE: "podSpec", STATEFUL_SET: "template"}  # of their specs
 # selections by labels and fields
 EVERY: Final = ("", "")
 _LABELLED: Final = (f"{RECONCILED}=true", "")
@@ -195,10 +196,8 @@ class Cache:
             cut_nested(obj)
         if (reduce := self._reduce.get(obj["kind"])) is not None:
             reduce(obj)
-        if obj["kind"] == CLIQUE:
-            (obj.get("spec") or {}).pop("podSpec", None)
-        if obj["kind"] == STATEFUL_SET:
-            (obj.get("spec") or {}).pop("template", None)
+        if (unread := _UNREAD.get(obj["kind"])) is not None:
+            (obj.get("spec") or {}).pop(unread, None)
         return obj
 
     def _hear(self, old: Node | None, new: Node | None) -> None:
@@ -220,14 +219,9 @@ class Cache:
         self._changed(old, new, ours)
 
     def _index(self, key: Key, new: Node | None, old: Node | None = None) -> None:
-        move_key(self._owned, key, _owner(old), _owner(new))
+        move_key(self._owned, key, owner_uid(old), owner_uid(new))
         if key.kind == ADAPTER:
             move_key(self._scaling, key, _scaled(old), _scaled(new))
-
-
-def _owner(obj: Node | None) -> str:
-    found = controller_reference(obj) if obj is not None else None
-    return str((found or {}).get("uid") or "")
 
 
 def _scaled(obj: Node | None) -> Key | None:

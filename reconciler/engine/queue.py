@@ -86,12 +86,6 @@ class Lanes:
         if not lane[key.namespace]:
             del lane[key.namespace]
 
-    def clear(self) -> None:
-        """Remove all keys."""
-        self._lanes.clear()
-        self._served.clear()
-        self._causes.clear()
-
 
 class _Later(NamedTuple):
     due: float
@@ -179,7 +173,7 @@ class Queue:
 
     def clear(self) -> None:
         """Remove everything: the next leader lists again."""
-        self._ready.clear()
+        self._ready = Lanes()
         self._running.clear()
         self._again.clear()
         self._failures.clear()

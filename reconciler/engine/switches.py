@@ -82,8 +82,7 @@ async def report_no_controller(work: Work, obj: Node, reason: str, text: str, *,
     if others and (any(one.get("type") != _TOLD for one in status.get("conditions") or ()) or status.get("observedGeneration")):
         await clear_no_controller(work, obj)
         return PassResult()
-    waited = 0.0 if ours else work.waits.seconds(uid_of(obj))
-    if waited < PATIENCE and not ours:
+    if not ours and (waited := work.waits.seconds(uid_of(obj))) < PATIENCE:
         return PassResult((), PATIENCE - waited)
     if await _tell(work, obj, reason, text):
         await work.say(obj, "Warning", reason, text)
@@ -103,14 +102,12 @@ async def report_forbidden(work: Work, obj: Node, text: str) -> PassResult:
 
 async def clear_no_controller(work: Work, obj: Node) -> None:
     """Takes the condition off an object that is acted on. Raises: ApiError, StandDownError."""
-    now = work.cache.get(key_of(obj)) or obj
-    status: Node = now.get("status") or {}
-    if condition_of(status, _TOLD):
-        await work.patch_status(now, set_condition(status, _TOLD, None, work.now()))
+    await _tell(work, obj)
 
 
-async def _tell(work: Work, obj: Node, reason: str, text: str) -> bool:
+async def _tell(work: Work, obj: Node, reason: str = "", text: str = "") -> bool:
+    """Makes the condition say so, or takes it away without a reason; returns whether it was another before."""
     now = work.cache.get(key_of(obj)) or obj
     status: Node = now.get("status") or {}
-    told = Condition(_TOLD, "False", reason, text, obj["metadata"].get("generation"))
+    told = Condition(_TOLD, "False", reason, text, obj["metadata"].get("generation")) if reason else None
     return await work.patch_status(now, set_condition(status, _TOLD, told, work.now()))

@@ -65,11 +65,10 @@ class Work:
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False
     ) -> Node | None:
         """Applies a child; what goes wrong becomes a problem, and the others are still applied. See `Writer.put`."""
-        what = f"{child['kind']} {child['metadata']['name']}"
         try:
             return await self.writer.put(child, owner, inherits)
         except ApiError as error:
-            problems.append(problem_of_error(error, what))
+            problems.append(problem_of_error(error, f"{child['kind']} {child['metadata']['name']}"))
         except TakenError as error:
             problems.append(Problem(str(error), "already_exists"))
         except ContestedError as error:

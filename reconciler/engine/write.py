@@ -11,7 +11,7 @@ from ...api.kinds import GROUP
 from ...kube.errors import ConflictError, InvalidError
 from ...kube.protocol import ABSENT, Cluster, Node
 from ..common.applied_diff import contains, digest, fingerprint
-from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
+from ..common.keys import Key, controller_reference, is_controlled, key_of, owner_uid, uid_of
 from ..common.problems import ContestedError, StandDownError, TakenError
 from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
 from ..render.objects import co_owner, reference
@@ -51,7 +51,7 @@ class Writer:
         if live is not None and not self._is_ours(live, owner):
             if owner is None or key.kind in ONCE:
                 return live
-            if _is_shared(live, wanted) and not inherits(_owner_uid(live)):
+            if _is_shared(live, wanted) and not inherits(owner_uid(live)):
                 return await self._share(key, live, owner)
             live = await self._take(key, live, owner, inherits)
         if live is not None and (key.kind in ONCE or live["metadata"].get("deletionTimestamp")):
@@ -170,7 +170,7 @@ class Writer:
             if live is None or (key.kind == ADAPTER and not await self._is_newest(key, live)):
                 raise
             if others and key.kind != ADAPTER:
-                self._contest(key, _owner_uid(wanted), others, error.message)
+                self._contest(key, owner_uid(wanted), others, error.message)
         self._ask(key.namespace)
         return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
 
@@ -206,10 +206,6 @@ class Writer:
         self._applied.move_to_end(uid)
         while len(self._applied) > REMEMBERED:
             self._applied.popitem(last=False)
-
-
-def _owner_uid(child: Node) -> str:
-    return str((controller_reference(child) or {}).get("uid") or "")
 
 
 def _is_shared(live: Node, wanted: Node) -> bool:

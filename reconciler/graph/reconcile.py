@@ -1,6 +1,7 @@
 """One pass over a graph; and the SSH key pairs of MPI's processes: one for the installation that is copied, or one for each graph."""
 
 import base64
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -257,11 +258,9 @@ async def _give_own(work: Work, graph: Graph, secret: Node, problems: list[Probl
             there = None
         if there is None:
             work.ask(graph.object)
-            try:
+            with contextlib.suppress(AlreadyExistsError):  # made before this process began, by us as far as we may know
                 data = _pair(Ed25519PrivateKey.generate(), PrivateFormat.OpenSSH)
                 there = await work.cluster.create(SECRETS, {**secret, "data": data}, graph.namespace)
-            except AlreadyExistsError:  # made before this process began, by us as far as we may know
-                there = None
         work.keyed.add(uid)
     except ApiError as error:
         problems.append(_problem(error, f"Secret {name} in {graph.namespace}"))

@@ -46,16 +46,18 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
     now |= {"state": state, "conditions": merge_conditions(kept, [ready, *more], moment)}
     if not result.problems:
         now["observedGeneration"] = generation
+    workers = sorted(member.name for member in seen.graph.members if member.is_worker)
+    parts: dict[str, Node] = {
+        "rollingUpdate": _report_roll(before.get("rollingUpdate") or {}, plan.roll, workers, moment),
+        "restart": _report_restart(before.get("restart") or {}, seen.graph, plan),
+    }
     if result.grove is not None:
-        _put(now, "components", {**result.grove.figures})
-        _put(now, "placement", result.grove.placement)
+        parts |= {"components": {**result.grove.figures}, "placement": result.grove.placement}
     elif result.components:
         now["components"] = _sum_components(plan, result)
     if not seen.orchestrator.grove:
-        _put(now, "placement", read_placement(seen.settings.line, None))
-    workers = sorted(member.name for member in seen.graph.members if member.is_worker)
-    _put(now, "rollingUpdate", _report_roll(before.get("rollingUpdate") or {}, plan.roll, workers, moment))
-    _put(now, "restart", _report_restart(before.get("restart") or {}, seen.graph, plan))
+        parts["placement"] = read_placement(seen.settings.line, None)
+    now |= {name: value for name, value in parts.items() if value}
     now = note_ignored(now, plan.notes, generation, moment)
     snapshots = note_forbidden(seen.snapshots._replace(found=result.checkpoints), result.without)
     return add_checkpoint_status(now, snapshots, result.components, plan.roll.name, generation, moment)
@@ -185,8 +187,3 @@ def _report_restart(before: Node, graph: Graph, plan: Plan) -> Node:
     if not waiting:
         return {"observedID": wanted, "phase": "Completed"}
     return {"observedID": wanted, "phase": "Restarting", "inProgress": waiting if is_parallel(graph) else waiting[:1]}
-
-
-def _put(into: Node, name: str, value: Node) -> None:
-    if value:
-        into[name] = value

@@ -51,14 +51,10 @@ async def _unusable(work: Work, adapter: Node, problem: Problem) -> PassResult:
 
 def prepare_adapter(rendered: Node, cache: Cache) -> Node:
     """The adapter as a graph's pass applies it: with the autoscaler's number, unless the graph's changed since both agreed."""
-    live = cache.get(key_of(rendered))
-    if live is None:
-        return rendered
+    live = cache.get(key_of(rendered)) or {}
     agreed = (live.get("status") or {}).get("replicas")
     theirs, ours = (live.get("spec") or {}).get("replicas"), rendered["spec"]["replicas"]
-    if theirs is None:
-        return rendered
-    if agreed is not None and theirs == agreed and ours != agreed:
+    if theirs is None or theirs == agreed != ours:
         return rendered
     return {**rendered, "spec": {**rendered["spec"], "replicas": theirs}}
 
@@ -66,9 +62,8 @@ def prepare_adapter(rendered: Node, cache: Cache) -> Node:
 def _selector(work: Work, graph: Node, component: str, members: list[Node]) -> str:
     """Select one pod a replica, as autoscalers count: the leader of a LeaderWorkerSet's group. Pods on Grove don't say which leads."""
     selector = f"{COMPONENT}={component},{GRAPH_NAME}={graph['metadata']['name']}"
-    return (
-        f"{selector},{ROLE}={LEADER}" if any(nodes(one) > 1 for one in members) and not find_orchestrator(work, graph).grove else selector
-    )
+    led = any(nodes(one) > 1 for one in members) and not find_orchestrator(work, graph).grove
+    return f"{selector},{ROLE}={LEADER}" if led else selector
 
 
 async def _scale(work: Work, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:

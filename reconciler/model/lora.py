@@ -62,9 +62,8 @@ def lora_of(model: Node) -> Lora:
 def path_of(name: str) -> str:
     """The name as the end of a path: each segment escaped. Raises: InvalidNameError for a segment that is empty, `.` or `..`."""
     segments = name.split("/")
-    for segment in segments:
-        if segment in {"", ".", ".."}:
-            raise InvalidNameError(f"modelName: must hold no empty segment, `.` or `..` between slashes, got {json.dumps(name)}")
+    if {"", ".", ".."}.intersection(segments):
+        raise InvalidNameError(f"modelName: must hold no empty segment, `.` or `..` between slashes, got {json.dumps(name)}")
     if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in name):
         raise InvalidNameError(f"modelName: must hold no control characters, got {json.dumps(name)}")
     return "/".join(quote(segment, safe=_PLAIN) for segment in segments)

@@ -193,8 +193,7 @@ class Loader:
             check = False
         if loads.wish != wish:
             self._wish(loads, wish)
-        gone = loads.pods.keys() - {one.uid for one in endpoints}
-        for uid in gone:
+        for uid in loads.pods.keys() - {one.uid for one in endpoints}:
             self._drop(loads, uid)
         for one in endpoints:
             pod = loads.pods.get(one.uid)

@@ -121,11 +121,10 @@ async def load(caller: Workers, wish: Wish, pod: Pod) -> None:
     lora, present = wish.lora, frozenset[str]()
     if pod.check and not wish.replace:
         found = await _look(caller, pod)
+        pod.check = False
         if found is None and pod.done:
-            pod.check = False
             return  # looking again told nothing: it stays as it was
         present = found or frozenset()
-        pod.check = False
     if lora.name not in present:
         pod.done = False
         if wish.replace:

@@ -4,6 +4,7 @@ It reads files of a program that it doesn't trust: no links are followed, nothin
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import stat
@@ -74,11 +75,15 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
     """Writes whatever is new until the profiler has ended, and then a last time. Raises: ApiError when that last write fails."""
     before: dict[str, str] = {}
     while not ended.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), EVERY)
+            break
+        now = gather_output(folder)
         try:
-            async with asyncio.timeout(EVERY):
-                await ended.wait()
-        except TimeoutError:
-            before = await _write(cluster, namespace, name, folder, before)
+            await _put(cluster, namespace, name, now, before)
+            before = now
+        except ApiError as error:
+            sys.stderr.write(f"the result can't be written: {error.message}\n")
     for left in reversed(range(TRIES)):
         try:
             await _put(cluster, namespace, name, gather_output(folder), before)
@@ -88,16 +93,6 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
             await asyncio.sleep(PAUSE)
         else:
             return
-
-
-async def _write(cluster: Cluster, namespace: str, name: str, folder: Path, before: dict[str, str]) -> dict[str, str]:
-    now = gather_output(folder)
-    try:
-        await _put(cluster, namespace, name, now, before)
-    except ApiError as error:
-        sys.stderr.write(f"the result can't be written: {error.message}\n")
-        return before
-    return now
 
 
 async def _put(cluster: Cluster, namespace: str, name: str, now: dict[str, str], before: dict[str, str]) -> None:

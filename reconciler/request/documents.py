@@ -1,5 +1,6 @@
 """Reads YAML that somebody else's program wrote, within bounds: size, depth, and how much aliases may repeat. Pure."""
 
+import json
 import math
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,7 @@ from yaml.resolver import Resolver
 LARGEST: Final = 1024 * 1024  # characters of one text: a ConfigMap holds no more
 DEEPEST: Final = 100  # levels of maps and lists
 MOST: Final = 100_000  # values of one text, those of aliases counted where they stand
-_CORE: Final = "tag:yaml.org,2002:"
+_READ: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))
 _NUMBER: Final = 100  # characters of one
 _ABSENT: Final = object()
 
@@ -111,7 +112,7 @@ class _Reader:
         elif holder.key is _ABSENT:
             if isinstance(value, (dict, list)):
                 raise self.refused("a key must be text")
-            holder.key = value if isinstance(value, str) else _text(value)
+            holder.key = value if isinstance(value, str) else json.dumps(value)
         else:
             holder.value[holder.key] = value
             holder.key = _ABSENT
@@ -122,22 +123,11 @@ class _Reader:
         if not event.implicit[0] or len(text) > _NUMBER:
             return text
         tag = self._resolver.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
-        node = yaml.ScalarNode(tag, text)
-        if tag == f"{_CORE}null":
-            return None
-        if tag == f"{_CORE}bool":
-            return self._constructor.construct_yaml_bool(node)
-        if tag == f"{_CORE}int":
-            return self._constructor.construct_yaml_int(node)
-        if tag == f"{_CORE}float":
-            number = float(self._constructor.construct_yaml_float(node))
-            return number if math.isfinite(number) else text
-        return text
+        if tag not in _READ:
+            return text
+        value = self._constructor.yaml_constructors[tag](self._constructor, yaml.ScalarNode(tag, text))
+        return text if isinstance(value, float) and not math.isfinite(value) else value
 
     def refused(self, why: str) -> UnreadableError:
         """An error at this place."""
         return UnreadableError(f"document {len(self.found) + 1} {why}", self.values)
-
-
-def _text(value: Any) -> str:
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

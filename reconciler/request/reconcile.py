@@ -157,7 +157,7 @@ async def _act(work: Work, requests: Requests, seen: Seen, plan: Plan) -> Plan:
     if plan.action == "begin":
         await begin(work, request, await requests.job_settings())
     elif plan.action == "drop job":
-        await drop_job(work, request)
+        await _drop_job(work, request, await live_job(work, request))
     elif plan.action == "drop config maps":
         await drop_config_maps(work, request, seen.config_maps)
     elif plan.action == "make config maps":
@@ -212,8 +212,7 @@ async def begin(work: Work, request: Node, settings: OperatorConfiguration) -> N
     live = await live_job(work, request)
     if live is not None and _is_current(live, request):
         return
-    if live is not None:
-        await _drop_job(work, request, live)
+    await _drop_job(work, request, live)
     account = str(wanted["spec"]["template"]["spec"]["serviceAccountName"])
     for child in render_rights(request, account):
         await work.writer.put(child, request)
@@ -232,12 +231,6 @@ async def live_job(work: Work, request: Node) -> Node | None:
     if live is not None and _is_foreign(live, request):
         raise TakenError(f"Job {name} belongs to somebody else, and is left alone; rename or remove it")
     return live
-
-
-async def drop_job(work: Work, request: Node) -> None:
-    """Deletes the Job of a request that starts again. Raises: ApiError, StandDownError, TakenError."""
-    if (live := await live_job(work, request)) is not None:
-        await _drop_job(work, request, live)
 
 
 async def output_data(work: Work, request: Node) -> Node | None:
@@ -329,10 +322,12 @@ async def _put_output(work: Work, request: Node, wanted: Node) -> None:
     await work.cluster.create(CONFIG_MAPS, wanted, namespace)
 
 
-async def _drop_job(work: Work, request: Node, live: Node) -> None:
-    work.ask(request)
-    await work.cluster.delete(JOBS, live["metadata"]["name"], live["metadata"]["namespace"], uid=uid_of(live))
-    work.cache.removed(key_of({**live, "kind": JOBS.kind}))
+async def _drop_job(work: Work, request: Node, live: Node | None) -> None:
+    """Deletes the Job of a request that starts again, if there is one. Raises: ApiError, StandDownError."""
+    if live is not None:
+        work.ask(request)
+        await work.cluster.delete(JOBS, live["metadata"]["name"], live["metadata"]["namespace"], uid=uid_of(live))
+        work.cache.removed(key_of({**live, "kind": JOBS.kind}))
 
 
 def _is_current(live: Node, request: Node) -> bool:

@@ -1,9 +1,11 @@
 """What passes over deployment requests share: the configuration, the cluster's GPUs, found outside of them, and why pods wait."""
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final
 
 from yarl import URL
@@ -104,12 +106,10 @@ class Gpus:
         return Hardware(merge_nodes(labelled, exported), why)
 
     async def _exported(self) -> tuple[Machine, ...]:
-        namespaces = self._settings.namespace.watched
         pods: dict[str, Node] = {}
-        for labels in EXPORTERS:
-            for namespace in namespaces:
-                for pod in (await self._cluster.list(PODS, namespace, labels=labels)).items:
-                    pods[str(pod["metadata"].get("uid"))] = pod
+        for labels, namespace in product(EXPORTERS, self._settings.namespace.watched):
+            for pod in (await self._cluster.list(PODS, namespace, labels=labels)).items:
+                pods[str(pod["metadata"].get("uid"))] = pod
         template = self._settings.gpu.metrics_endpoint_template or TEMPLATE
         urls = [template.replace("{POD_IP}", host) for pod in pods.values() if (host := _host(pod))][:MOST]
         room = asyncio.Semaphore(AT_ONCE)
@@ -119,12 +119,8 @@ class Gpus:
             async with room:
                 texts.append(await self._scraper.read(url))
 
-        tasks = [asyncio.ensure_future(one(url)) for url in urls]
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=IN_ALL)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), IN_ALL)
         return tuple(found for text in texts if (found := parse_exporter_metrics(text)) is not None)
 
 

@@ -4,6 +4,7 @@ Then what ran ends before anything is asked for again, and Services go from owne
 remembers Grove, whose objects vanish with its API, and a move, between whose two ends the graph owns neither.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -106,10 +107,8 @@ async def finish_switch(work: Work, way: Orchestrator) -> None:
     """Deletes what runs a graph where it is not to run any more. Raises: ApiError, StandDownError."""
     for one in way.old:
         if not one["metadata"].get("deletionTimestamp"):
-            try:
+            with contextlib.suppress(NotServedError):  # it went with its kind
                 await work.writer.drop(one)
-            except NotServedError:
-                continue  # it went with its kind
 
 
 def find_shared_services(

@@ -167,10 +167,7 @@ def _reason(pod: Node) -> str:
     scheduled = condition_of(status, "PodScheduled")
     if scheduled.get("status") == "False":
         return _sentence(scheduled, "it can't be scheduled")
-    for one in _containers(status):
-        if why_not := _waits(one):
-            return f"container {one['name']}: {why_not}"
-    return ""
+    return next((f"container {one['name']}: {why_not}" for one in _containers(status) if (why_not := _waits(one))), "")
 
 
 def _containers(status: Node) -> list[Node]:

@@ -25,14 +25,11 @@ async def check_claims(work: Work, graph: Graph, problems: list[Problem]) -> Non
         if not name or entry.get("create") is True:
             continue
         try:
-            there = await work.cluster.get(CLAIMS, name, graph.namespace)
+            if await work.cluster.get(CLAIMS, name, graph.namespace) is None:
+                text = f"PersistentVolumeClaim {name} must exist, since create is not true; make it, or set create"
+                problems.append(Problem(text, "not_found"))
         except ApiError as error:
             problems.append(problem_of_error(error, f"PersistentVolumeClaim {name}"))
-            continue
-        if there is None:
-            problems.append(
-                Problem(f"PersistentVolumeClaim {name} must exist, since create is not true; make it, or set create", "not_found")
-            )
 
 
 async def check_storage(work: Work, asked: Checkpoints, namespace: str) -> str:
@@ -51,15 +48,13 @@ async def check_scheduler(work: Work, children: Sequence[Node], problems: list[P
         problems.append(Problem(text, "not_found"))
     for name in sorted({one["labels"][QUEUE] for one in cliques if QUEUE in one["labels"]}):
         try:
-            there = await work.cluster.get(QUEUES, name)
+            if await work.cluster.get(QUEUES, name) is None:
+                remedy = f"make it, or name another by the annotation {KAI_QUEUE}"
+                problems.append(Problem(f"Queue {name} must exist for the KAI scheduler to place pods; {remedy}", "not_found"))
         except (ForbiddenError, NotServedError):
             continue
         except ApiError as error:
             problems.append(problem_of_error(error, f"Queue {name}"))
-            continue
-        if there is None:
-            text = f"Queue {name} must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
-            problems.append(Problem(text, "not_found"))
 
 
 async def read_claims(work: Work, components: Iterable[Node], namespace: str) -> Claims:

@@ -33,9 +33,8 @@ def listen(cache: Cache, pull: str, namespaces: tuple[str, ...]) -> None:
 
 def lighten(secret: Node) -> None:
     """Leaves of a Secret what names it and the addresses that it is for, in place; None for those that can't be read."""
-    found = addresses(secret)
     kept = {name: secret["metadata"].get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
-    said = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, _ADDRESSES: found}
+    said = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, _ADDRESSES: addresses(secret)}
     secret.clear()
     secret.update(said)
 

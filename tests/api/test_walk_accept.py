@@ -10,8 +10,8 @@ from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import PVC_CREATE
 from dynamo_webhooks.api.schema import MARKS, Node, load_schema, resolve
-from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.validate import _accepts, _is_sound
+from tests.api.admit import admit
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, make_object, wild
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.paths import format_path
-from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.prune import prune
+from tests.api.admit import admit
 
 NODE: dict[str, Any] = {
     "type": "object",

@@ -7,9 +7,9 @@ import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.schema import load_definitions, load_schema, resolve
-from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.errors import FieldError, Reason
 from dynamo_webhooks.api.walk.validate import HINT, validate
+from tests.api.admit import admit
 from tests.api.constraint_table import nodes
 
 GRAPH = ("DynamoGraphDeployment", "v1alpha1")

@@ -23,10 +23,10 @@ from dynamo_webhooks.api.models import constraints
 from dynamo_webhooks.api.models.constraints import Constraint
 from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
-from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.metadata import metadata_type_errors
 from dynamo_webhooks.api.walk.validate import rule_of
+from tests.api.admit import admit
 from tests.api.test_cel import CASES
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ControlPlane, Reply, control_plane

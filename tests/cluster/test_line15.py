@@ -20,7 +20,7 @@ from dynamo_webhooks.api.kinds import KINDS as ALL
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import MIN_AVAILABLE_KEPT
 from dynamo_webhooks.api.paths import Key, lookup
-from dynamo_webhooks.api.walk.admit import admit
+from tests.api.admit import admit
 from tests.cluster.admission import Hook
 from tests.cluster.conversion import KINDS, Converter
 from tests.cluster.harness import ControlPlane, control_plane

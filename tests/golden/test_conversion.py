@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from tests.api.admit import admit
 from tests.golden.corpus import cases, compare
 from tests.laws.laws import away, different, home, live, on, reserved, violations
 

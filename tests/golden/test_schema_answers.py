@@ -14,8 +14,8 @@ from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import Node, load_schema
-from dynamo_webhooks.api.walk.admit import admit
 from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
+from tests.api.admit import admit
 from tests.api.test_crd import own_fields
 from tests.golden.corpus import cases, compare, without_conversion
 

@@ -18,7 +18,7 @@ from tools.release import vsix
 from tools.release.archives import read_zip
 from tools.release.source import Source
 
-SOURCE: Final = Source("0.1.0", "0" * 40, 1_700_000_000, "", "OWNER/dynamo-webhooks")
+SOURCE: Final = Source("0.1.0", "0" * 40, 1_700_000_000, "", "https://github.com/OWNER/dynamo-webhooks")
 MANIFEST: Final[dict[str, Any]] = json.loads((ROOT / vsix.FOLDER / "package.json").read_text())
 PATIENCE: Final = 900  # seconds: each test starts a server or two
 

@@ -236,8 +236,7 @@ def _added(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
         inside = any(version == above and path.startswith((f"{start}.", f"{start}{{", f"{start}[")) for above, start in added)
         if (version, path) not in old and not inside:
             added.append((version, path))
-    for version, path in added:
-        yield f"{kind}/{version}", f"`{path}`", _value(new[version, path])
+            yield f"{kind}/{version}", f"`{path}`", _value(new[version, path])
 
 
 def _value(node: Node) -> str:

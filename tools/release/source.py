@@ -28,17 +28,7 @@ class Source:
     commit: str
     epoch: int  # seconds: the time of the commit
     notes: str  # the section of the changelog
-    repository: str  # OWNER/NAME
-
-    @property
-    def tag(self) -> str:
-        """The tag that the commit has."""
-        return f"v{self.version}"
-
-    @property
-    def url(self) -> str:
-        """The address of the repository."""
-        return f"https://github.com/{self.repository}"
+    url: str  # of the repository
 
 
 def read_source() -> Source:
@@ -48,7 +38,7 @@ def read_source() -> Source:
         raise ReleaseError(f"the working tree must be clean, got {len(changed)} changed or new files; commit or remove them")
     notes = section((ROOT / "CHANGELOG.md").read_text("utf-8"), version)
     commit, time = git("show", "--no-patch", "--format=%H %ct", "HEAD").decode().split()
-    return Source(version, commit, int(time), notes, os.environ.get("REPOSITORY") or REPOSITORY)
+    return Source(version, commit, int(time), notes, f"https://github.com/{os.environ.get('REPOSITORY') or REPOSITORY}")
 
 
 def _tagged(declared: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ..constraints import CKPT_IDENTITY_IMMUTABLE, validations
 from ..facets import ContainerName, FreeForm, Int32, Int64, Part, Time, since
@@ -46,10 +46,8 @@ class CheckpointStatus(Part):
     conditions: Conditions | None = None
 
 
-class DynamoCheckpoint(Part):
+class DynamoCheckpoint(Part, json_schema_extra=validations(CKPT_IDENTITY_IMMUTABLE)):
     """A checkpoint of a container, from which pods start warm."""
-
-    model_config = ConfigDict(json_schema_extra=validations(CKPT_IDENTITY_IMMUTABLE))
 
     spec: CheckpointSpec | None = Field(None, description="What is kept and how.")
     status: CheckpointStatus | None = Field(None, description="What was seen; written by the operator.")

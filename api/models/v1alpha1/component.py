@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ..constraints import (
     ALONE_ALPHA,
@@ -122,10 +122,8 @@ class CheckpointIdentity(Identity):
     model: str = Field(description="Name of the model.")
 
 
-class Checkpoint(CheckpointPolicy):
+class Checkpoint(CheckpointPolicy, json_schema_extra=validations(*CHECKPOINT_ALPHA)):
     """Starts the pods of a service from a checkpoint."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_ALPHA))
 
     enabled: bool = Field(False, description="Whether pods start from a checkpoint.")
     identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
@@ -138,10 +136,8 @@ class GmsClientPod(Part):
     pod_template: FreeForm = Field(description="Template of the pod.")
 
 
-class GpuMemoryService(Part):
+class GpuMemoryService(Part, json_schema_extra=validations(*GMS_ALPHA)):
     """Keeps weights in GPU memory that several engines share."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*GMS_ALPHA))
 
     enabled: bool = Field(description="Whether the service runs.")
     mode: Layout = Field("intraPod", description="Whether the sharing engines are in one pod or in several.")
@@ -173,10 +169,8 @@ class ModelReference(Part):
     revision: str | None = Field(None, description="Revision of the model.")
 
 
-class SharedMemory(Part):
+class SharedMemory(Part, json_schema_extra=validations(SHM_SIZE)):
     """The shared memory volume of the pods."""
-
-    model_config = ConfigDict(json_schema_extra=validations(SHM_SIZE))
 
     disabled: bool | None = Field(None, description="Leaves the volume out.")
     size: Quantity | None = Field(None, description="Size of the volume, such as 16Gi; needed unless the volume is disabled.")
@@ -262,10 +256,8 @@ class Component(ComponentParts):
     failover: Failover | None = Field(None, description="Keeps standby engines ready.")
 
 
-class GraphComponent(Component):
+class GraphComponent(Component, json_schema_extra=validations(*PART_ALPHA)):
     """One service: what runs, how often, and with which extras."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*PART_ALPHA))
 
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
         None, description="Changes the resource that the workload provider runs the component by."
@@ -274,10 +266,8 @@ class GraphComponent(Component):
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
-class ComponentSpec(Component):
+class ComponentSpec(Component, json_schema_extra=validations(*ALONE_ALPHA)):
     """What the component should look like."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*ALONE_ALPHA))
 
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
     roles: Roles[ComponentRole] | None = None
@@ -299,10 +289,8 @@ class DynamoComponentDeployment(Part):
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
 
 
-class VolumeClaim(Part):
+class VolumeClaim(Part, json_schema_extra=validations(PVC_CREATE)):
     """A persistent volume claim that services can mount."""
-
-    model_config = ConfigDict(json_schema_extra=validations(PVC_CREATE))
 
     create: bool | None = Field(None, description="Whether the operator creates the claim; otherwise it must exist.")
     name: str = Field(description="Name of the claim.")
@@ -318,10 +306,8 @@ class GraphTopology(Part):
     pack_domain: Domain | None = Field(None, description="Domain for the services that name none themselves.")
 
 
-class GraphSpec(GraphSettings):
+class GraphSpec(GraphSettings, json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_ALPHA)):
     """What the graph should look like."""
-
-    model_config = ConfigDict(json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_ALPHA))
 
     pvcs: Annotated[list[VolumeClaim], Field(max_length=100)] | None = Field(None, description="Claims that services can mount by name.")
     services: Annotated[dict[str, GraphComponent], Field(max_length=25)] | None = Field(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ..constraints import (
     ALONE_BETA,
@@ -74,10 +74,8 @@ class CheckpointIdentity(Identity):
     model: Filled = Field(description="Name of the model.")
 
 
-class Checkpoint(CheckpointPolicy):
+class Checkpoint(CheckpointPolicy, json_schema_extra=validations(*CHECKPOINT_BETA)):
     """Starts the pods of a component from a checkpoint; below line 1.5 its presence switches that on."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_BETA))
 
     enabled: Annotated[bool, since("1.3")] = Field(description="Whether pods start from a checkpoint.")
     identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
@@ -90,10 +88,8 @@ class GmsClientPod(Part):
     pod_template: FreeForm = Field(description="Template of the pod.")
 
 
-class GpuMemoryService(Part):
+class GpuMemoryService(Part, json_schema_extra=validations(*GMS_BETA)):
     """Keeps weights in GPU memory that several engines share; its presence switches that on."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*GMS_BETA))
 
     mode: Layout = Field("IntraPod", description="Whether the sharing engines are in one pod or in several.")
     device_class_name: str = Field("gpu.nvidia.com", description="Device class of the shared GPUs.")
@@ -158,10 +154,8 @@ class ScalingAdapter(Part):
     """Hands the number of replicas to a scaling adapter; has no settings, its presence switches that on."""
 
 
-class EndpointPicker(Picker):
+class EndpointPicker(Picker, json_schema_extra=validations(EPP_ONE_SOURCE)):
     """Settings of an endpoint picker, the component that chooses a worker for each request."""
-
-    model_config = ConfigDict(json_schema_extra=validations(EPP_ONE_SOURCE))
 
 
 class CompilationCache(Part):
@@ -196,10 +190,8 @@ class ComponentSettings(ComponentParts):
     experimental: Experimental | None = Field(None, description="Features that may still change or go.")
 
 
-class Component(ComponentSettings):
+class Component(ComponentSettings, json_schema_extra=validations(*PART_BETA)):
     """One component: what runs, how often, and with which extras."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*PART_BETA))
 
     name: ComponentName = Field(description="Name of the component, unique in the graph.")
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
@@ -209,10 +201,8 @@ class Component(ComponentSettings):
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
-class ComponentSpec(ComponentSettings):
+class ComponentSpec(ComponentSettings, json_schema_extra=validations(*ALONE_BETA)):
     """What the component should look like."""
-
-    model_config = ConfigDict(json_schema_extra=validations(*ALONE_BETA))
 
     # Recorded answers of the API server accept a component on its own without a name.
     name: ComponentName | None = Field(None, description="Name of the component in its graph.")
@@ -242,10 +232,8 @@ class GraphTopology(Part):
     pack_domain: Domain | None = Field(None, description="Domain for the components that name none themselves.")
 
 
-class GraphSpec(GraphSettings):
+class GraphSpec(GraphSettings, json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_BETA)):
     """What the graph should look like."""
-
-    model_config = ConfigDict(json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_BETA))
 
     components: Annotated[list[Component], Field(max_length=25), BY_NAME, Facets(validations(ONE_EPP, UNIQUE_NAMES))] | None = Field(
         None, description="The components that the graph consists of, each with a name and pods of its own."

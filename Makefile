@@ -58,7 +58,7 @@ cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m 'cluster and alone'
 
 line15: $(READY) ## all recorded writes of operator line 1.5 through a real API server, in about ten minutes
-	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/test_line15.py -k answered
+	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/webhooks/test_line15.py -k answered
 
 neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, those of a whole release, and those that measure
 	$(PYTEST) $(AGAIN) $(ALONE)

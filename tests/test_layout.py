@@ -65,7 +65,7 @@ def test_only_make_neighbours_builds_more_than_a_control_plane_and_helm() -> Non
     found = {path.name for path in (ROOT / "tests").rglob("*.py") if beyond.search(path.read_text())}
     marked = {name for name in found if name.startswith("test_neighbours")}
     assert len(marked) == 6
-    assert found - marked == {"neighbours.py"}
+    assert found - marked == {"neighbourhood.py"}
 
 
 @pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.rule_index", "tools.crd_files"])

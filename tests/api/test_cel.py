@@ -53,7 +53,7 @@ def test_the_schemas_have_the_rules_that_have_an_id() -> None:
     assert len(RULES) == 46
 
 
-# rule, values that it lets through and that it refuses; tests/cluster/test_cel.py puts each wherever its rule stands
+# rule, values that it lets through and that it refuses; tests/cluster/webhooks/test_cel.py puts each wherever its rule stands
 CASES: list[tuple[Constraint, list[Any], list[Any]]] = [
     (
         BY_ID["cel-pvc-create"],

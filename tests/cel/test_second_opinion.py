@@ -1,6 +1,6 @@
 """The engine answers as another one does, cel-expr-python (cel-cpp): the cases of cel-spec and expressions by dice.
 
-That engine has none of Kubernetes' own functions; what names them is left to the API server (tests/cluster/test_user_rules.py).
+That engine has none of Kubernetes' own functions; what names them is left to the API server (tests/cluster/cli/test_user_rules.py).
 """
 
 import re

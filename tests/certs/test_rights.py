@@ -1,6 +1,6 @@
 """Which calls a provisioner makes in a whole life, held against what its account may: no call without a grant, no grant without a call.
 
-The table of grants is that of the manifests (tests/cluster/grants.py), which a real API server is asked about; here it is the calls.
+The table of grants is that of the manifests (tests/cluster/install/grants.py). There a real API server is asked; here it is the calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 from dynamo_webhooks.kube.protocol import Event, Listing, Trim
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, CRDS, SECRETS, Resource
 from tests.certs.site import CALLED, NAMESPACE, Site, definition
-from tests.cluster.grants import GRANTS, SERVING
+from tests.cluster.install.grants import GRANTS, SERVING
 from tests.kube.memory import MemoryCluster
 
 VERBS: Final = {

@@ -7,11 +7,11 @@ from xdist.scheduler import LoadFileScheduling
 
 # fixture of the session -> modules
 SHARING: Final = {
-    "alpha": "admission check_cluster facts kube yaml_scalars",
-    "plane": "apply apply_kubectl apply_size conversion faults line15",
+    "alpha": "test_kube cli/test_check_cluster cli/test_yaml_scalars webhooks/test_admission webhooks/test_facts",
+    "plane": " ".join(f"webhooks/test_{name}" for name in ("apply", "apply_kubectl", "apply_size", "conversion", "faults", "line15")),
 }
 _FOLDER: Final = "tests/cluster/"
-_TOGETHER: Final = {f"{_FOLDER}test_{name}.py": plane for plane, names in SHARING.items() for name in names.split()}
+_TOGETHER: Final = {f"{_FOLDER}{name}.py": plane for plane, names in SHARING.items() for name in names.split()}
 
 
 def shared(item: pytest.Function) -> set[str]:

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from tests.cluster.assets.build import CONTROL_PLANE, build
-from tests.cluster.faults import faulty_site
-from tests.cluster.strangers import attack
+from tests.cluster.webhooks.faults import faulty_site
+from tests.cluster.webhooks.strangers import attack
 from tests.hostile.settings import SEED
 from tests.hostile.storm.generator import Order
 from tests.hostile.storm.kinds import KINDS

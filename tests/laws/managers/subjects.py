@@ -14,8 +14,8 @@ COMPONENT: Final = "DynamoComponentDeployment"
 REQUEST: Final = "DynamoGraphDeploymentRequest"
 ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
 NAME: Final = "t"
-# Left out of sequences; tests/cluster/test_apply.py tries what holds of them. They are said in `mainContainer`, where v1alpha1 has flat
-# fields, too: moved from v1beta1 by hand they stand in both places, and dropping one leaves the other (docs/gitops.md).
+# Left out of sequences; tests/cluster/webhooks/test_apply.py tries what holds of them. They are said in `mainContainer`, where v1alpha1 has
+# flat fields, too: moved from v1beta1 by hand they stand in both places, and dropping one leaves the other (docs/gitops.md).
 OPEN: Final = {"main env", "main amounts", "main mount"}
 
 

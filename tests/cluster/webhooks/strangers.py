@@ -2,9 +2,9 @@
 
 import asyncio
 
-from tests.cluster.faults import Site
 from tests.cluster.load import Load
 from tests.cluster.provisioning import NAMESPACE, SERVICE
+from tests.cluster.webhooks.faults import Site
 from tests.hostile.storm.generator import Order, Target
 from tests.hostile.storm.storm import Attacked, Outcome, storm
 

@@ -14,11 +14,11 @@ import yaml
 
 from tests.cluster.admission import COMMAND
 from tests.cluster.assets.build import release_of
-from tests.cluster.grants import EVERYWHERE, GRANTS, PROTECTED
 from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane, control_plane
+from tests.cluster.install.grants import EVERYWHERE, GRANTS, PROTECTED
+from tests.cluster.install.test_rbac import NAMESPACE, granted
 from tests.cluster.processes import Process, running, wait_until
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, kustomized, of_kind, settings
-from tests.cluster.test_install_rbac import NAMESPACE, granted
 
 VALUES: Final = (
     "metricsService.enabled=true",

@@ -11,8 +11,8 @@ from dynamo_webhooks.reconciler.common.resources import FINALIZER
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE
+from tests.cluster.reconciler.scene import BASE, MODELS, NODE, Fleet, Node, Scene, granted
 from tests.cluster.reconciling import PODS, SERVICES
-from tests.cluster.scene import BASE, MODELS, NODE, Fleet, Node, Scene, granted
 
 NAME: Final = f"dynamo-model-{digest(BASE)}"
 

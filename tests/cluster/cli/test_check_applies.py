@@ -23,8 +23,8 @@ from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
 from tests.cluster.harness import ADMIN, ControlPlane
-from tests.cluster.test_line15 import facts_of_line_1_5
-from tests.cluster.test_line15 import plane as plane  # noqa: PLC0414 - a fixture, of this module's own
+from tests.cluster.webhooks.test_line15 import facts_of_line_1_5
+from tests.cluster.webhooks.test_line15 import plane as plane  # noqa: PLC0414 - a fixture, of this module's own
 from tests.golden.upstream import MADE_UP, manifests
 from tests.laws.laws import version_of
 

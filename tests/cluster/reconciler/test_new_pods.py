@@ -16,9 +16,9 @@ from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.admission import COMMAND
 from tests.cluster.objects import foreign
 from tests.cluster.processes import Process, running, wait_until
+from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
 from tests.cluster.reconciling import DEPLOYMENTS, GRAPHS, NAMESPACE, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed, of_kind
-from tests.cluster.scene import CHECKPOINTS, JOBS
 from tests.reconciler.rendering import graph, vllm
 
 Node = dict[str, Any]

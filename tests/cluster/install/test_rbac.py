@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, OPTIONAL, SCOPE, SERVING
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
+from tests.cluster.install.grants import DENIED, EVERYWHERE, GRANTS, HOME, OPTIONAL, SCOPE, SERVING
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
 

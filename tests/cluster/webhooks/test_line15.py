@@ -25,7 +25,7 @@ from tests.cluster.admission import Hook
 from tests.cluster.conversion import KINDS, Converter
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.test_cel import collection, says
+from tests.cluster.webhooks.test_cel import collection, says
 from tests.golden.corpus import cases, compare, corpus_file
 from tests.golden.test_line15 import DECIDED, OBJECT, SKIPS, comparable, listed
 

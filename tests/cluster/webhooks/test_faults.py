@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.cluster.conversion import restart
-from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
 from tests.cluster.harness import ControlPlane
 from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, foreign, graph, make, path_of, request
 from tests.cluster.processes import wait_until
 from tests.cluster.reconciling import controllers
-from tests.cluster.test_facts import LEASE, refused
+from tests.cluster.webhooks.faults import IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
+from tests.cluster.webhooks.test_facts import LEASE, refused
 
 TOPOLOGIES = foreign("grove.io", "ClusterTopology", "clustertopologies", scope="Cluster", version="v1alpha1")
 PAUSE = 20.0  # seconds without etcd

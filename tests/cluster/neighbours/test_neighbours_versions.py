@@ -12,7 +12,7 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.assets.build import NEWEST, OLDEST, VERSIONS
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.harness import Reply
-from tests.cluster.neighbours import SERVED
+from tests.cluster.neighbours.neighbourhood import SERVED
 from tests.cluster.objects import DISCOVERY, graph, path_of
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import CRDS, MERGE_PATCH, Installed, installed

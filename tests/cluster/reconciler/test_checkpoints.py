@@ -10,10 +10,10 @@ import pytest
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from tests.cluster.playing import MERGE
+from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
+from tests.cluster.reconciler.test_new_pods import DEFINITIONS
 from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled, controllers, installed
 from tests.cluster.rendering import composed
-from tests.cluster.scene import CHECKPOINTS, JOBS
-from tests.cluster.test_new_pods import DEFINITIONS
 from tests.reconciler.rendering import component, graph, vllm
 
 Node = dict[str, Any]

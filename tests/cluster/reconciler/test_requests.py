@@ -20,8 +20,8 @@ from dynamo_webhooks.reconciler.request.copier import copy
 from tests.cluster.harness import ControlPlane
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import PATIENCE
+from tests.cluster.reconciler.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Fleet, Node, Scene, granted, graph_found
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, SERVICES
-from tests.cluster.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Fleet, Node, Scene, granted, graph_found
 from tests.golden.test_checkpoints import RECORDED_JOBS, made_of
 from tests.golden.test_requests import CASES, PROFILED, rendered_of
 

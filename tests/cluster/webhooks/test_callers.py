@@ -22,7 +22,7 @@ from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import MANIFESTS
-from tests.cluster.test_facts import CONFIGURATION
+from tests.cluster.webhooks.test_facts import CONFIGURATION
 from tests.webhooks.serving import write_pair
 
 Node: TypeAlias = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from tests.cluster.grove import CLIQUES, GROUPS, INDEX_LABEL, PODS, SETS, Grove, definitions
+from tests.cluster.reconciler.grove import CLIQUES, GROUPS, INDEX_LABEL, PODS, SETS, Grove, definitions
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, NAMESPACE, Reconciled, reconciled
 from tests.cluster.rendering import charted
 from tests.reconciler.rendering import component, graph, vllm

@@ -11,7 +11,7 @@ import pytest
 
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.cluster.neighbours import CHANNELS, SETS, left_over, neighbourhood
+from tests.cluster.neighbours.neighbourhood import CHANNELS, SETS, left_over, neighbourhood
 from tests.cluster.processes import StartError
 from tests.cluster.reconciling import ADAPTERS, DEPLOYMENTS, GRAPHS, PODS, Reconciled
 from tests.golden.corpus import cases

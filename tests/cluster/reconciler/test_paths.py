@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.grove import SETS, Grove, definitions
+from tests.cluster.reconciler.grove import SETS, Grove, definitions
 from tests.cluster.reconciling import (
     ACCOUNTS,
     BINDINGS,

@@ -21,11 +21,11 @@ import pytest
 from dynamo_webhooks.webhooks.memory import DEFAULT
 from dynamo_webhooks.webhooks.routes import CONVERT
 from tests.bench.footprint import Watch
-from tests.cluster.faults import Replica, Site, faulty_site
 from tests.cluster.harness import USER, ControlPlane
 from tests.cluster.load import Load
 from tests.cluster.provisioning import NAMESPACE, SERVICE
-from tests.cluster.strangers import attack
+from tests.cluster.webhooks.faults import Replica, Site, faulty_site
+from tests.cluster.webhooks.strangers import attack
 from tests.hostile.settings import SEED
 from tests.hostile.storm.generator import Order
 from tests.webhooks.requests import GRAPHS, graph, review

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cluster.neighbours import GPUS, SETS, left_over, neighbourhood
+from tests.cluster.neighbours.neighbourhood import GPUS, SETS, left_over, neighbourhood
 from tests.cluster.objects import foreign
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import component, graph, vllm

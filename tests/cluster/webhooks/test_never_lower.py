@@ -17,7 +17,7 @@ from tests.cluster.objects import make, path_of
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, RELEASE, helm, settings
-from tests.cluster.test_lines import has_all
+from tests.cluster.webhooks.test_lines import has_all
 from tools.crd_files import FOLDER, FOLDERS
 
 GRAPHS: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.{GROUP}"

@@ -14,13 +14,13 @@ from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS
 from tests.cluster import etcd
-from tests.cluster.grants import EVERYWHERE, MIGRATE, Grant
 from tests.cluster.harness import ControlPlane
+from tests.cluster.install.grants import EVERYWHERE, MIGRATE, Grant
+from tests.cluster.install.test_rbac import allowed
 from tests.cluster.migrating import PLURALS, Site, create, objects, site
 from tests.cluster.objects import graph
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused
-from tests.cluster.test_install_rbac import allowed
 
 NAMESPACE: Final = "dynamo-system"
 ACCOUNT: Final = "dynamo-webhooks-migrate"

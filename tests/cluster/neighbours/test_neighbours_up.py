@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.assets.build import KWOK, SCHEDULER
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.harness import control_plane
-from tests.cluster.neighbours import add_nodes, kubelets, scheduler
+from tests.cluster.neighbours.neighbourhood import add_nodes, kubelets, scheduler
 from tests.cluster.processes import wait_until
 from tests.cluster.trying import made, trying, until_running
 from tests.reconciler.rendering import component

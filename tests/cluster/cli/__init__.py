@@ -1,0 +1,1 @@
+"""Tests: commands that read a cluster, or foresee what it answers."""

@@ -1,0 +1,1 @@
+"""Tests: manifests and the chart on a cluster: rights, hooks, certificates, upgrades."""

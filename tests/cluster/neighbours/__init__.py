@@ -1,0 +1,1 @@
+"""Tests: the programs that run beside a control plane in production."""

@@ -1,0 +1,1 @@
+"""Tests: the reconciler, and what it makes of every kind."""

@@ -1,0 +1,1 @@
+"""Tests: the webhooks, as an API server meets them."""

@@ -1,4 +1,4 @@
-"""Compiles conversion, decoding and the evaluator of rules with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1.
+"""Compiles conversion, decoding, the evaluator of rules and the encoding of answers with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1.
 
 Everything else is in pyproject.toml.
 
@@ -14,8 +14,9 @@ from setuptools import setup
 
 # what is compiled, below dynamo_webhooks
 _CONVERSION = ("conversion/**/*.py", "api/decode.py", "api/scalars.py", "api/bounds.py")
-_EVALUATION = ("evaluate", "review", "domain", "engines", "gpu", "image_tag", "no_effect")  # the evaluator, and what nearly every rule asks
-CORE = (*_CONVERSION, *(f"policies/{name}.py" for name in _EVALUATION))
+# the evaluator, patches, and what nearly every rule asks
+_EVALUATION = ("evaluate", "review", "domain", "edit", "engines", "gpu", "image_tag", "no_effect")
+CORE = ("webhooks/envelope.py", *_CONVERSION, *(f"policies/{name}.py" for name in _EVALUATION))
 WANTED = os.environ.get("DYNAMO_WEBHOOKS_COMPILE") == "1"
 
 

@@ -17,9 +17,9 @@ from ..conversion.remainder import reserved_keys
 from ..conversion.translate import Translation, copied_path
 from ..policies.answer import MESSAGE_LENGTH, REFUSING
 from ..policies.domain import INTER_POD, INTRA_POD
-from ..policies.edit import Edit, PatchOperation, apply, to_json_patch, to_json_pointer
+from ..policies.edit import PatchOperation, apply, to_json_patch, to_json_pointer
 from ..policies.evaluate import compute_edits, evaluate, idle, is_deletion, place
-from ..policies.finding import Finding
+from ..policies.finding import Edit, Finding
 from ..policies.review import DELETE, Fields, Review
 from .registration import Purpose, read_as
 
@@ -35,9 +35,9 @@ class VersionView:
         self.author = author
         self.read = read
 
-    def judged(self, obj: Fields) -> Fields:
+    def judged(self, obj: Fields, *, pods: bool = True) -> Fields:
         """The object in the version that rules read. Raises: ConversionError where that version can't say it; its path is the author's."""
-        return convert_for_reading(self.kind, obj, self.read)
+        return convert_for_reading(self.kind, obj, self.read, pods=pods)
 
     def findings(self, findings: list[Finding], judged: Fields, written: Fields, most: int | None = None) -> list[Finding]:
         """Findings about `judged` as findings about what the author wrote: paths and words.
@@ -205,15 +205,15 @@ def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Find
     return [finding for finding in findings if not finding.rule.name.startswith(_FAILOVER)]
 
 
-def _cross(review: Review, read: str) -> tuple[Review, VersionView | None]:
+def _cross(review: Review, read: str, *, pods: bool = True) -> tuple[Review, VersionView | None]:
     """The review in the version that is read, and a view in the author's, None if that is the same. Raises: ConversionError, OldError."""
     kind, _, version = review.kind.partition("/")
     if read == version:
         return _align_stored(review), None
     view = VersionView(kind, version, read, review.line)
-    judged = view.judged(review.object)
+    judged = view.judged(review.object, pods=pods)
     try:
-        old = None if review.old is None else view.judged(review.old)
+        old = None if review.old is None else view.judged(review.old, pods=pods)
     except ConversionError as error:
         raise OldError(error.path, error.reason) from None
     return _align_stored(review.across(f"{kind}/{read}", judged, old)), view
@@ -273,9 +273,12 @@ class Defaulted(NamedTuple):
 
 
 def compute_defaults(review: Review) -> Defaulted:
-    """The defaults of a review whose object has the schema's. Raises: ConversionError if they read a version that can't represent it."""
+    """The defaults of a review whose object has the schema's. No default reads a pod template, so those aren't converted.
+
+    Raises: ConversionError if they read a version that can't represent the object.
+    """
     read = read_as(review.kind.partition("/")[0], Purpose.MUTATE)
     if not read or review.operation == DELETE or review.facts.excludes(review.metadata.get("namespace")):
         return Defaulted(review, None, None, [])
-    judged, view = _cross(review, read)
+    judged, view = _cross(review, read, pods=False)
     return Defaulted(review, judged, view, compute_edits(judged))

@@ -40,13 +40,13 @@ class _Way(NamedTuple):
     def back(self) -> _Way:
         return _Way(self.kind, not self.rightward, self.name, self.stored)
 
-    def run(self, obj: Fields, remainder_in: Remainder, *, saving: bool = True) -> tuple[Fields, Remainder]:
+    def run(self, obj: Fields, remainder_in: Remainder, *, saving: bool = True, pods: bool = True) -> tuple[Fields, Remainder]:
         """Run the lenses of spec and status; a part that is absent or not an object stays unchanged, unless its remainder has content.
 
         Without `saving` the returned remainder may be incomplete.
         """
         kind, rightward = self.kind, self.rightward
-        context = Context(self.name, remainder_in.travelled, saving, remainder_in.both, self.stored, kind.line)
+        context = Context(self.name, remainder_in.travelled, saving, remainder_in.both, self.stored, kind.line, pods)
         remainder_out, out = Remainder(), {}
         for part, struct, kept, save in (
             ("spec", kind.spec, remainder_in.spec, remainder_out.spec),
@@ -66,9 +66,9 @@ class _Way(NamedTuple):
             kind.complete(obj, out, rightward)
         return out, remainder_out
 
-    def output(self, obj: Fields, remainder_in: Remainder) -> Fields:
+    def output(self, obj: Fields, remainder_in: Remainder, *, pods: bool = True) -> Fields:
         """The lenses' output alone."""
-        return self.run(obj, remainder_in, saving=False)[0]
+        return self.run(obj, remainder_in, saving=False, pods=pods)[0]
 
     def decode(self, parts: Fields) -> tuple[FieldError, ...]:
         """Values of the converted parts whose types are wrong."""
@@ -103,8 +103,8 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
     return Converted(out, tuple(damaged))
 
 
-def convert_for_reading(kind: Kind, obj: Fields, desired: str) -> Fields:
-    """The object in the desired version for reading only: spec and status as `convert` makes them.
+def convert_for_reading(kind: Kind, obj: Fields, desired: str, *, pods: bool = True) -> Fields:
+    """The object in the desired version for reading only: spec and status as `convert` makes them, pod templates only if wanted.
 
     It isn't converted back; metadata is unchanged, with the object's own remainder.
     """
@@ -113,7 +113,7 @@ def convert_for_reading(kind: Kind, obj: Fields, desired: str) -> Fields:
     remainder_in, _ = read_remainder(kind, metadata.get("annotations") or {}, way.rightward, part=form.part)
     if any(entry[0][0] in PARTS for entry in remainder_in.kept):  # restoring depends on the remainder to write
         return convert(kind, obj, desired).object
-    parts = way.output(form.object, remainder_in)
+    parts = way.output(form.object, remainder_in, pods=pods)
     if form.decode is not None:
         form.decode(parts)
     return _assembled(obj, parts, desired, metadata)

@@ -82,23 +82,23 @@ class Translation:
 
 def copied_path(kind: Kind, path: Path, obj: Fields) -> Path | None:
     """The place in v1alpha1 of a field of a v1beta1 object, if a value of one is a value of the other; else None."""
-    part, rest = str(path[0]), path[1:]
+    part, at = str(path[0]), 1
     if part not in _PARTS:
         return path
     struct, value, steps = kind.spec if part == "spec" else kind.status, obj.get(part), [part]
-    while rest:
-        lens = struct.by_right.get(str(rest[0]))
-        if isinstance(lens, Services) and len(rest) > 2:
-            entry = lookup(value, rest[:2])
+    while at < len(path):
+        lens = struct.by_right.get(str(path[at]))
+        if isinstance(lens, Services) and at + 2 < len(path):
+            entry = lookup(value, path[at : at + 2])
             if type(entry) is not dict:
                 return None
             steps += (lens.left[0], Key(entry.get("name") or ""))
-            struct, value, rest = lens.each, entry, rest[2:]
+            struct, value, at = lens.each, entry, at + 2
         elif isinstance(lens, Rename):
             steps.append(lens.left[0])
             if lens.via is None:
-                return (*steps, *rest[1:])
-            struct, value, rest = lens.via, lookup(value, rest[:1]), rest[1:]
+                return (*steps, *path[at + 1 :])
+            struct, value, at = lens.via, lookup(value, path[at : at + 1]), at + 1
         else:
             return None
     return None

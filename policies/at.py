@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..api.paths import MISSING, Path, lookup
 from .domain import find_main
-from .edit import Edit
-from .finding import Cause, Finding, Level, Mend, Scalar
+from .finding import Cause, Edit, Finding, Level, Mend, Scalar
 from .words import Text, Words, format_words
 
 if TYPE_CHECKING:

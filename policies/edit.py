@@ -1,23 +1,11 @@
-"""What a default yields, and how edits become the smallest JSON patch."""
+"""Makes the smallest JSON patch of what defaults yield, and applies it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ..api.paths import MISSING, Path, lookup
-
-if TYPE_CHECKING:
-    from .rule import Rule
+from .finding import Edit
 
 PatchOperation: TypeAlias = dict[str, Any]
-
-
-class Edit(NamedTuple):
-    """Sets one field that is absent, null or empty to a value; `rule` is the default that wants it."""
-
-    rule: Rule
-    path: Path
-    value: Any
 
 
 def to_json_patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation]:
@@ -48,16 +36,21 @@ def apply(obj: dict[str, Any], edits: list[Edit]) -> dict[str, Any]:
 
 def to_json_pointer(path: Path) -> str:
     """Writes a path as an RFC 6901 JSON pointer."""
-    return "/".join(("", *[str(part).replace("~", "~0").replace("/", "~1") for part in path]))
+    pointer = ""
+    for part in path:
+        text = str(part)
+        pointer += "/" + (text.replace("~", "~0").replace("/", "~1") if "/" in text or "~" in text else text)
+    return pointer
 
 
 def _existing(obj: object, path: Path) -> int:
     """Counts the leading steps that exist and hold something that can have children."""
-    for depth in range(len(path) - 1, 0, -1):
-        found = lookup(obj, path[:depth])
-        if found is not MISSING and found is not None:
+    last = len(path) - 1
+    for depth in range(last):
+        obj = lookup(obj, path[depth : depth + 1])
+        if obj is MISSING or obj is None:
             return depth
-    return 0
+    return last
 
 
 def _fill(tree: dict[str, Any], rest: Path, value: Any) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.line import Line
 from ..api.paths import Path
@@ -13,13 +13,12 @@ from .at import At, report_unevaluated, rule_fault
 from .catalogue import list_differing
 from .catalogue import list_rules as rules
 from .domain import is_line_1_6, owning_graph
-from .edit import Edit
 from .facts import UnknownFactError
-from .finding import Finding, Level
+from .finding import Edit, Finding, Level
 from .raised import log
 from .ratchet import new_ones
 from .review import DELETING, UPDATE, Fields, Review
-from .rule import DCD, DCD_V1ALPHA1, Rule
+from .rule import DCD, DCD_V1ALPHA1, Rule, field_of
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
@@ -29,11 +28,14 @@ Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
 Above = dict[Rule, tuple[Places, Path]]
 
 
-# What one field of a place wakes: rules by being there, rules (and rules above) with that very value, rules that another field of the
-# place may have woken already, rules above, and what fields below it wake. Bare tuples, because they are unpacked for every field of
-# every request.
+# What one field of a place wakes: rules by being there, rules (and rules above) by its value, rules that another field of the place may
+# have woken already, rules above, and what fields below it wake. By value: the last entry, `...`, is for values that no rule names. Bare
+# tuples, because they are unpacked for every field of every request.
 Woken: TypeAlias = "tuple[tuple[Rule, ...], dict[object, tuple[tuple[Rule, ...], Above]] | None, tuple[Rule, ...], Above, Keyed]"
 Keyed: TypeAlias = dict[str, Woken]
+
+
+_NEGATIVE: Final = "<0"
 
 
 class _Group(NamedTuple):
@@ -138,12 +140,13 @@ def _awake(value: Fields, always: tuple[Rule, ...], keyed: Keyed, above: Above) 
 
 def _wake(value: Fields, keyed: Keyed, asked: list[Rule], above: Above) -> None:
     for key, content in value.items():
-        if key not in keyed or content is None:
+        if content is None or (woken := keyed.get(key)) is None:
             continue
-        rules, by_value, shared, higher, below = keyed[key]
+        rules, by_value, shared, higher, below = woken
         asked += rules
-        if by_value is not None and content in by_value:
-            more, higher_still = by_value[content]
+        if by_value is not None:
+            named = _NEGATIVE if type(content) is int and content < 0 else content
+            more, higher_still = by_value[named if named in by_value else ...]
             asked += [rule for rule in more if rule not in asked]
             above.update(higher_still)
         if shared:
@@ -209,7 +212,8 @@ def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group
             always.setdefault(selector, []).append(rule)
         whole = any(".*." in field for field in rule.when)  # its own fields, too, wake it once all places were visited: it is asked once
         for field in rule.when:
-            key, _, wanted = field.partition("=")
+            key = field_of(field)
+            wanted = field.removeprefix(key)
             inner, below, key_below = key.rpartition(".*.")
             place = ".".join(filter(None, (selector, inner, "*"))) if below else selector
             steps = (key_below,) if "/" in key_below else tuple(key_below.split("."))  # the name of an annotation is one step
@@ -224,7 +228,7 @@ class _Sleeping(NamedTuple):
     """A rule that a field wakes."""
 
     steps: Path  # to the field from its place
-    wanted: str  # the value it must have; "" for any
+    wanted: str  # what its value must be, as `when` has it; "" for any
     rule: Rule
     above: bool  # whether the rule is one above
 
@@ -239,17 +243,29 @@ def _keyed(kind: str, sleeping: list[_Sleeping]) -> Keyed:
 def _woken(kind: str, sleeping: list[_Sleeping]) -> Woken:
     """Compiles what a field wakes."""
     here = [each for each in sleeping if len(each.steps) == 1]
-    by_value: dict[object, tuple[tuple[Rule, ...], Above]] = {}
-    for wanted in {each.wanted for each in here} - {""}:
-        by_value[json.loads(wanted) if wanted in ("true", "0") else wanted] = _wakes(kind, here, wanted)
-    rules, above = _wakes(kind, here, "")
+    choosy = [each for each in here if each.wanted]
+    named = {value for each in choosy for value in _values(each.wanted)}
+    by_value: dict[object, tuple[tuple[Rule, ...], Above]] = {
+        json.loads(value) if value in ("true", "0") else value: _wakes(kind, [each for each in choosy if _fits(each.wanted, value)])
+        for value in named
+    }
+    if by_value:
+        by_value[...] = _wakes(kind, [each for each in choosy if each.wanted.startswith("!=")])
+    rules, above = _wakes(kind, [each for each in here if not each.wanted])
     alone, shared = (tuple(rule for rule in rules if (len(rule.when) == 1) is only) for only in (True, False))
     below = [each._replace(steps=each.steps[1:]) for each in sleeping if len(each.steps) > 1]
     return alone, by_value or None, shared, above, _keyed(kind, below)
 
 
-def _wakes(kind: str, sleeping: list[_Sleeping], wanted: str) -> tuple[tuple[Rule, ...], Above]:
-    found = [each for each in sleeping if each.wanted == wanted]
+def _values(wanted: str) -> list[str]:
+    return [_NEGATIVE] if wanted == _NEGATIVE else wanted.lstrip("!=").split(",")
+
+
+def _fits(wanted: str, value: str) -> bool:
+    return (value in _values(wanted)) is not wanted.startswith("!=")
+
+
+def _wakes(kind: str, found: list[_Sleeping]) -> tuple[tuple[Rule, ...], Above]:
     above: Above = {each.rule: (_places(each.rule.where[kind]), _steps(each.rule.where[kind])) for each in found if each.above}
     return tuple(each.rule for each in found if not each.above), above
 

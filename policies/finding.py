@@ -1,9 +1,9 @@
-"""What a rule says: one finding, typed like a Kubernetes field error. Rendering lives in policies/answer.py."""
+"""What a rule yields: a finding, typed like a Kubernetes field error, or an edit. Rendering lives in policies/answer.py."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ..api.paths import Path
@@ -41,6 +41,14 @@ class Mend(NamedTuple):
 
     value: str | None
     below: Path = ()
+
+
+class Edit(NamedTuple):
+    """Sets one field that is absent, null or empty to a value; `rule` is the default that wants it."""
+
+    rule: Rule
+    path: Path
+    value: Any
 
 
 class Finding(NamedTuple):

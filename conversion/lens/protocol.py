@@ -36,6 +36,8 @@ class Context(NamedTuple):
     stored: bool = False
     # the line of the operator whose definitions the right object must fit
     line: Line = INSTALLED
+    # whether the right object has its pod templates; defaults, which never read one, need none
+    pods: bool = True
 
 
 class Row(NamedTuple):

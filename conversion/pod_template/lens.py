@@ -38,6 +38,8 @@ class PodTemplate:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Compose the template, then restore v1beta1's other values."""
+        if not context.pods:
+            return
         if left.get("volumeMounts") and (cache := cache_of(object_items(left, "volumeMounts"))) is not None:
             right["compilationCache"] = cache
         if type(left.get("frontendSidecar")) is dict:

@@ -220,7 +220,7 @@ def node_count_limit(at: At) -> Hits:
         yield at.invalid("multinode.nodeCount", nodes, f"must be at most {LIMIT}, got {nodes}")
 
 
-@rule("DYN201", where=COMPONENT, when="replicas", stage=Stage.COMPONENT)
+@rule("DYN201", where=COMPONENT, when="replicas<0", stage=Stage.COMPONENT)
 def replicas_non_negative(at: At) -> Hits:
     """A component asks for a negative number of replicas.
 
@@ -236,8 +236,7 @@ def replicas_non_negative(at: At) -> Hits:
     ok  spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
     """
     replicas = at.value["replicas"]
-    if replicas < 0:
-        yield at.invalid("replicas", replicas, f"must be 0 or more, got {replicas}")
+    yield at.invalid("replicas", replicas, f"must be 0 or more, got {replicas}")
 
 
 @differs(("G-06",), "Kubernetes refuses the pod later", lacking=True)

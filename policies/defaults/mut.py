@@ -6,7 +6,7 @@ from ...api.paths import Key
 from ..at import At
 from ..component.roles import count_roles
 from ..domain import GROVE, LPX, ORIGIN_VERSION, WORKLOAD_PROVIDER, choose_provider, default_provider, is_line_1_4, is_line_1_6
-from ..edit import Edit
+from ..finding import Edit
 from ..provider_override import WHEN, list_overrides
 from ..review import CREATE, UPDATE
 from ..rule import COMPONENT, DCD, DGDR, GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, default, differs

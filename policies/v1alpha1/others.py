@@ -233,7 +233,7 @@ def warn_autoscaling(at: At) -> Hits:
 
 
 @differs(("G-10",), "1.2 silently ignores a second flagged mount", lacking=True)
-@rule("DYN909", where=COMPONENT_V1ALPHA1, when="volumeMounts", stage=Stage.ADVICE)
+@rule("DYN909", where=COMPONENT_V1ALPHA1, when="volumeMounts.useAsCompilationCache=true", stage=Stage.ADVICE)
 def warn_compilation_cache_first_only(at: At) -> Hits:
     """A component flags several mounts as its compilation cache.
 
@@ -253,21 +253,18 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
     bad         - {name: more, mountPoint: /more, useAsCompilationCache: true}  # expect
     ok          - {name: models, mountPoint: /models}
     """
-    mounts = at.value["volumeMounts"]
-    if len(mounts) < 2:
-        return
-    flagged = [index for index, mount in enumerate(mounts) if mount and mount.get("useAsCompilationCache")]
+    flagged = [index for index, mount in enumerate(at.value["volumeMounts"]) if mount and mount.get("useAsCompilationCache")]
     for index in flagged[1:]:
         text = f"is ignored: only the first, volumeMounts[{flagged[0]}], is the cache"
         yield at.warning(("volumeMounts", index, "useAsCompilationCache"), text)
 
 
 # `default` has no rules of its own, but is a word of the operator that it accepts
-_KNOWN: Final = frozenset(("", "frontend", "worker", "prefill", "decode", "planner", "epp", "default"))
+_KNOWN: Final = ("frontend", "worker", "prefill", "decode", "planner", "epp", "default")
 
 
 @differs(("Q-16",), "a misspelled type escapes the rules and defaults of the intended type", lacking=True)
-@rule("DYN907", where=COMPONENT_V1ALPHA1, when="componentType", stage=Stage.ADVICE)
+@rule("DYN907", where=COMPONENT_V1ALPHA1, when=f"componentType!={','.join(_KNOWN)}", stage=Stage.ADVICE)
 def warn_component_type_unknown(at: At) -> Hits:
     """A component's type is none that the operator knows.
 
@@ -287,9 +284,9 @@ def warn_component_type_unknown(at: At) -> Hits:
     ok      other: {componentType: ""}
     """
     kind = at.value["componentType"]
-    if kind not in _KNOWN and not (kind == LPX and is_line_1_6(at.review)):
+    if kind and not (kind == LPX and is_line_1_6(at.review)):
         meant = kind.strip().lower()
-        fix = f"write {meant}" if meant in _KNOWN and meant else ""
+        fix = f"write {meant}" if meant in _KNOWN else ""
         yield at.warning("componentType", f'is no type that the operator knows, got "{kind}"', fix=fix, mend=Mend(meant) if fix else None)
 
 

@@ -9,7 +9,7 @@ from dynamo_webhooks.admission.judging import VersionView, compute_defaults, jud
 from dynamo_webhooks.admission.registration import WEBHOOKS, Purpose, read_as
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
-from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.engine import convert, convert_for_reading
 from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.conversion.translate import Translation
 from dynamo_webhooks.policies.catalogue import list_rules
@@ -53,7 +53,10 @@ def test_a_patch_of_copied_fields_has_the_effect_of_converting_the_object(line: 
     changed = 0
     for number in range(OBJECTS // 5):
         obj = make_object(Dice(SEED, "patched", line, number), GRAPH, "v1alpha1", line=line)
-        done = compute_defaults(Review(f"{GRAPH}/v1alpha1", CREATE, obj, facts=_facts(line)._replace(operatorVersion="1.5.0", grove=True)))
+        facts = _facts(line)._replace(operatorVersion="1.5.0", grove=True)
+        done = compute_defaults(Review(f"{GRAPH}/v1alpha1", CREATE, obj, facts=facts))
+        there = convert_for_reading(kind_of(GRAPH, line), obj, "v1beta1")  # with the pod templates that `done` was computed without
+        assert done.edits == compute_defaults(Review(f"{GRAPH}/v1beta1", CREATE, there, facts=facts)).edits, number
         copied = done.patch()
         with monkeypatch.context() as whole:
             whole.setattr(VersionView, "_edits", lambda *_: None)

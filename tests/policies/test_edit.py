@@ -9,8 +9,9 @@ import pytest
 from dynamo_webhooks.admission.judging import compute_defaults
 from dynamo_webhooks.api.paths import Key, Path
 from dynamo_webhooks.policies.catalogue import find_rule
-from dynamo_webhooks.policies.edit import Edit, apply, to_json_patch
+from dynamo_webhooks.policies.edit import apply, to_json_patch
 from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Edit
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 from dynamo_webhooks.policies.rule import DGD_V1ALPHA1, DGDR, Rule
 

@@ -10,10 +10,9 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import catalogue
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.edit import Edit
 from dynamo_webhooks.policies.evaluate import compute_edits
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.finding import Edit, Level
 from dynamo_webhooks.policies.review import CREATE, Review
 from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, Stage, default, rule
 from tools.manual.rules import twins

@@ -346,5 +346,5 @@ def test_rules_say_of_a_view_what_they_say_of_the_whole(kind: str, version: str,
         return [_answered(*each, kind, version, purpose).body for each in asked for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
 
     viewing = answers()
-    monkeypatch.setattr(VersionView, "judged", lambda across, obj: convert(across.kind, obj, across.read).object)
+    monkeypatch.setattr(VersionView, "judged", lambda across, obj, **_: convert(across.kind, obj, across.read).object)
     assert viewing == answers()

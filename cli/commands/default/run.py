@@ -9,8 +9,8 @@ from ....api.schema import Node, whole_schema
 from ....api.shape import path_of
 from ....conversion.difference import apply_differences
 from ....conversion.translate import Translation
-from ....policies.edit import Edit, PatchOperation
-from ....policies.finding import Finding
+from ....policies.edit import PatchOperation
+from ....policies.finding import Edit, Finding
 from ....policies.review import Fields
 from ...objects.forms import FormError, Server, decode_manifest, default
 from ...objects.manifest import Manifest, find_manifests

@@ -10,7 +10,7 @@ from ....api.line import OLDEST, Line
 from ....api.paths import Key, Path
 from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
-from ....policies.rule import Rule
+from ....policies.rule import Rule, field_of
 from ...console.flags import find_kind
 from ...console.nearest import nearest
 from .sentence import said_by
@@ -158,7 +158,7 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
     if path[: len(at)] != at:
         return False
     rest = path[len(at) :]
-    wakes = [tuple(wake.partition("=")[0].split(".")) for wake in rule.when]
+    wakes = [tuple(field_of(wake).split(".")) for wake in rule.when]
     return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= said_by(rule).words
 
 

@@ -47,10 +47,10 @@ def list_rules_of_1_2() -> tuple[Rule, ...]:
     return tuple(sorted(there.values(), key=lambda rule: rule.code))
 
 
-def _judged(view: VersionView, obj: Fields) -> Fields:
+def _judged(view: VersionView, obj: Fields, *, pods: bool = True) -> Fields:
     """The definitions of line 1.5 can say more of what 1.2 judges: any type, and a checkpoint that is off."""
     wide = view.kind._replace(line=Line.V1_5) if view.kind.name != "DynamoGraphDeploymentRequest" else view.kind
-    return convert_for_reading(wide, obj, view.read)
+    return convert_for_reading(wide, obj, view.read, pods=pods)
 
 
 def judge(review: Review, most: int | None = None, named: int | None = None) -> list[Finding]:

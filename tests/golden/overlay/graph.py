@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.checkpoint import ckpt
 from dynamo_webhooks.policies.defaults import mut
 from dynamo_webhooks.policies.domain import DISCOVERY_MODE, EXECUTORS, ORIGIN_VERSION, VLLM_EXECUTOR, is_enabled, list_components
-from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.finding import Edit
 from dynamo_webhooks.policies.graph import others
 from dynamo_webhooks.policies.model import model
 from dynamo_webhooks.policies.request import dgdr

@@ -1,4 +1,4 @@
-"""Compiles conversion, decoding, the evaluator of rules and the encoding of answers with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1.
+"""Compiles what every request runs through with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1.
 
 Everything else is in pyproject.toml.
 
@@ -12,11 +12,16 @@ from typing import Any
 
 from setuptools import setup
 
-# what is compiled, below dynamo_webhooks
-_CONVERSION = ("conversion/**/*.py", "api/decode.py", "api/scalars.py", "api/bounds.py")
-# the evaluator, patches, and what nearly every rule asks
-_EVALUATION = ("evaluate", "review", "domain", "edit", "engines", "gpu", "image_tag", "no_effect")
-CORE = ("webhooks/envelope.py", *_CONVERSION, *(f"policies/{name}.py" for name in _EVALUATION))
+# what is compiled, by folder: all that a request runs through but the socket, and but rules, whose documentation is read
+_MODULES = {
+    "webhooks": "admission convert envelope fair_queue known_heads limits meters reply routes",
+    "admission": "judging pipeline",
+    "api": "bounds decode scalars",
+    "conversion": "**/*",
+    "policies": "at domain edit engines evaluate gpu image_tag no_effect review semver",
+    "kube": "metrics",
+}
+CORE = [f"{folder}/{name}.py" for folder, names in _MODULES.items() for name in names.split()]
 WANTED = os.environ.get("DYNAMO_WEBHOOKS_COMPILE") == "1"
 
 

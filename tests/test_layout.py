@@ -4,14 +4,17 @@ And the files that adopters look for first: licence, changelog, security policy.
 each ends by itself.
 """
 
+import ast
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 import pytest
 
@@ -87,6 +90,22 @@ def test_the_rooms_import_in_one_direction() -> None:
 def test_a_cycle_of_imports_is_found_and_named() -> None:
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) in (["b", "c", "b"], ["c", "b", "c"])
     assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_no_compiled_function_has_one_name_for_errors_of_two_types() -> None:
+    """mypyc takes the first type for the variable's, and raises a TypeError where another error is to be handled."""
+    with mock.patch("setuptools.setup"):
+        core = runpy.run_path(str(ROOT / "setup.py"))["CORE"]
+    files = {file for pattern in core for file in (ROOT / "dynamo_webhooks").glob(pattern)}
+    wrong = []
+    for file in files:
+        for function in ast.walk(ast.parse(file.read_text())):
+            caught = [one for one in ast.walk(function) if isinstance(one, ast.ExceptHandler) and one.name]
+            names = {(one.name, ast.unparse(one.type)) for one in caught if one.type}
+            if isinstance(function, ast.FunctionDef) and len(names) > len({name for name, _ in names}):
+                wrong.append(f"{file}: {function.name}")
+    assert len(files) > 50
+    assert wrong == []
 
 
 def test_sizes_are_reported_for_every_room_and_refuse_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

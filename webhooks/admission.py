@@ -39,14 +39,14 @@ def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer
         return convert.answer(bytes(body), settings.line)
     try:
         call = read(body)
-    except RejectedError as error:
-        return reject_http(error.status, error.sentence, error.bound)
+    except RejectedError as rejected:
+        return reject_http(rejected.status, rejected.sentence, rejected.bound)
     if route.purpose is Purpose.RESTORE:
         return encode(call, _restored(call, settings))
     try:
         return encode(call, _judge(route, call, settings, len(body)))
-    except BudgetError as error:
-        failed = _refusal(413, str(error), bound=Bound.REQUEST_CPU)
+    except BudgetError as spent:
+        failed = _refusal(413, str(spent), bound=Bound.REQUEST_CPU)
     except MemoryError:
         failed = _refusal(413, MEMORY, bound=Bound.REQUEST_MEMORY)
     except Exception as error:  # noqa: BLE001 - the API server needs a response with the request's uid
@@ -89,7 +89,8 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome
             return early
     if operation == DELETE:
         return _ALLOWED
-    write = Admission(route.kind, route.version, operation, call.object, call.old, user=call.user, settings=settings)
+    old = call.old if operation == UPDATE else None  # else it may be anything
+    write = Admission(route.kind, route.version, operation, call.object, old, user=call.user, settings=settings)
     if write.excluded:
         return Outcome(skipped="excluded")
     try:

@@ -242,9 +242,9 @@ class _Work:
                 text = _dumped(done)
                 self.sink.write(b"," + text if self.converted else text)
                 self.converted += 1
-        except ConversionError as error:
-            field = format_path(error.path)
-            self._fail(obj, index, f"{field}: {error.reason}" if field else error.reason)
+        except ConversionError as refused:
+            field = format_path(refused.path)
+            self._fail(obj, index, f"{field}: {refused.reason}" if field else refused.reason)
             return REFUSED
         except MemoryError:
             raise

@@ -48,7 +48,7 @@ class Table:
 
     def write(self) -> None:
         """Writes the page."""
-        form = "conversion, decoding and evaluation compiled, as in the image" if os.environ.get("BENCH_TREE") else "interpreted"
+        form = "compiled, as in the image" if os.environ.get("BENCH_TREE") else "interpreted"
         machine = f"Measured on {os.cpu_count()} CPUs with Python {platform.python_version()}, ours {form}."
         parts = [HEAD, machine, *(self._part(section) for section in dict.fromkeys(row.section for row in self.rows)), *_apart()]
         PAGE.write_text("\n".join(parts) + "\n")

@@ -15,7 +15,7 @@ from dynamo_webhooks.policies.review import Review
 from tests.golden.corpus import cases, compare, corpus_file
 from tests.golden.overlay.engine import profile_1_2
 
-pytestmark = pytest.mark.golden
+pytestmark = [pytest.mark.golden, pytest.mark.interpreted]
 
 KINDS = {
     "dynamographdeployment": "DynamoGraphDeployment",

@@ -98,6 +98,7 @@ def test_it_takes_the_flags_of_serve() -> None:
     assert asked.stdout.startswith("usage: dynamo-webhooks serve ")
 
 
+@pytest.mark.interpreted
 def test_it_answers_as_1_2(tmp_path: Path) -> None:
     """An update is refused there for what the stored object says already."""
     stored = graph()

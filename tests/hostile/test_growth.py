@@ -37,6 +37,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)  # damaged annotations are logged
 
 
+@pytest.mark.interpreted
 @SHAPES
 def test_twice_the_size_takes_twice_the_calls(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     # short objects are not weighed, and light ones no further than that: steps that a count must not meet

@@ -71,6 +71,7 @@ def test_a_status_below_500_must_say_why() -> None:
     assert "HTTP 503" in complaint(CONVERT, broken, 503, b'{"kind":"Status","code":503,"message":"m"}')
 
 
+@pytest.mark.interpreted
 def test_a_fault_is_seen(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "webhooks.admission")
 

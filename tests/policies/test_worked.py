@@ -43,6 +43,7 @@ def test_every_worked_example_is_here() -> None:
     assert sorted(case["id"] for case in CASES) == list(range(1, 164))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["id"]))
 def test_a_worked_example_holds(case: dict[str, Any]) -> None:
     old = _object(case["old"]) if "old" in case else None

@@ -41,7 +41,8 @@ PYTHON: Final = f"{HOME}/bin/python"
 SCRIPT: Final = f"{HOME}/bin/dynamo-webhooks"
 CI: Final = os.environ.get("CI") == "true"
 PATIENCE: Final = 2400  # seconds, for two releases at once; two idle cores take three minutes
-COMPILED: Final = ("tests/conversion", "tests/api", "tests/laws")  # what tests the compiled modules
+# what tests the compiled modules
+COMPILED: Final = [f"tests/{room}" for room in ("admission", "api", "conversion", "laws", "policies", "webhooks")]
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +169,10 @@ def test_conversion_passes_its_tests_and_laws_on_the_compiled_modules_of_the_whe
     tests = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not interpreted and not alone", *COMPILED]
     done = subprocess.run(tests, capture_output=True, text=True, check=False, cwd=clone)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
+    ask = [sys.executable, "-m", "tests.golden.answers"]
+    compiled, interpreted = (subprocess.run(ask, capture_output=True, text=True, check=True, cwd=cwd).stdout for cwd in (clone, ROOT))
+    assert compiled.count("\n") > 20_000
+    assert [pair for pair in zip(compiled.split("\n"), interpreted.split("\n"), strict=True) if pair[0] != pair[1]] == []
 
 
 def test_the_wheel_for_musl_differs_in_its_modules_which_need_python_and_musl_alone(releases: list[Path], tmp_path: Path) -> None:

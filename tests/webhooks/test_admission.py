@@ -356,6 +356,7 @@ def test_an_unknown_fact_refuses_and_says_which() -> None:
     assert "fact grove is not known" in status["message"]
 
 
+@pytest.mark.interpreted
 def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """500 with the uid; the sentence names the type of the error alone."""
 
@@ -372,6 +373,7 @@ def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.Monk
     assert [record.getMessage() for record in caplog.records] == ["a request could not be judged"]
 
 
+@pytest.mark.interpreted
 def test_a_rule_that_raises_is_a_500_and_the_others_still_speak(monkeypatch: pytest.MonkeyPatch) -> None:
     from dynamo_webhooks.policies.at import rule_fault
     from dynamo_webhooks.policies.catalogue import list_rules

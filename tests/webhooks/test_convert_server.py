@@ -112,6 +112,7 @@ async def test_a_conversion_may_be_longer_than_an_admission_review(tmp_path: Pat
         assert (await chunked.answer()).status == 413
 
 
+@pytest.mark.interpreted
 async def test_a_list_of_short_objects_needs_no_process_and_admission_is_answered_in_between(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

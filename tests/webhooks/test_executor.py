@@ -122,6 +122,7 @@ async def test_the_answer_is_the_same_as_in_the_event_loop(tmp_path: Path, path:
         assert sum(objects for objects, _ in counted.conversions.values()) == 2 * len(MIXED)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("what", [forever, swallowing])
 async def test_a_request_that_takes_too_long_is_refused_with_its_uid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: Callable[[], None]
@@ -135,6 +136,7 @@ async def test_a_request_that_takes_too_long_is_refused_with_its_uid(
     assert bounds[Bound.REQUEST_CPU] >= 1
 
 
+@pytest.mark.interpreted
 async def test_a_conversion_that_takes_too_long_fails_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slowly(monkeypatch, forever)
     found, bounds = await ask(tmp_path, "/convert", padded(conversion([graph()])))
@@ -144,6 +146,7 @@ async def test_a_conversion_that_takes_too_long_fails_with_a_sentence(tmp_path: 
     assert bounds[Bound.REQUEST_CPU] == 2  # with the admission request behind it
 
 
+@pytest.mark.interpreted
 async def test_what_does_not_notice_the_bound_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forker, "GRACE_SECONDS", 0)
     slowly(monkeypatch, stuck)
@@ -152,6 +155,7 @@ async def test_what_does_not_notice_the_bound_is_ended(tmp_path: Path, monkeypat
     assert bounds[Bound.REQUEST_MEMORY] >= 1
 
 
+@pytest.mark.interpreted
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems don't bound memory so")
 @pytest.mark.parametrize("path", [GRAPHS, "/convert"])
 async def test_a_request_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
@@ -164,12 +168,14 @@ async def test_a_request_that_takes_too_much_memory_is_refused(tmp_path: Path, m
     assert bounds[Bound.REQUEST_MEMORY] >= 1
 
 
+@pytest.mark.interpreted
 async def test_a_crash_costs_its_own_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slowly(monkeypatch, crashing)
     found, _ = await ask(tmp_path, GRAPHS, padded(review(graph())))
     assert (found.status, found.json["reason"]) == (503, "ServiceUnavailable")
 
 
+@pytest.mark.interpreted
 async def test_the_process_of_a_client_that_leaves_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would hold 100 MiB, and its place, for as long as a request may take: an API server gives up after ten seconds, and asks again."""
     begun = tmp_path / "begun"

@@ -238,6 +238,7 @@ async def test_a_client_that_has_left_costs_nothing() -> None:
     assert work.done == ["a", "b"]
 
 
+@pytest.mark.interpreted
 async def test_a_list_takes_a_turn_for_several_short_objects_and_for_each_long_one() -> None:
     async def turns_of(seconds: float) -> int:
         work, taken = Work(), 0

@@ -39,6 +39,7 @@ def taken(body: bytes) -> list[Any] | None:
         return None
 
 
+@pytest.mark.interpreted
 def test_the_objects_of_an_api_server_are_found() -> None:
     managed = [{**LEAD, "fieldsType": "FieldsV1"}, {"apiVersion": LEAD["apiVersion"], "fieldsType": "FieldsV1"}]
     objects = [{**LEAD, "metadata": {"name": f"g-{index}", "managedFields": managed}, "spec": graph()["spec"]} for index in range(5)]
@@ -73,6 +74,7 @@ def test_what_looks_odd_is_left_to_the_decoder(body: bytes) -> None:
     assert taken(body) is None
 
 
+@pytest.mark.interpreted
 def test_the_bound_of_depth_is_the_same_for_an_object_and_for_its_review() -> None:
     for depth in (DEEPEST - 6, DEEPEST - 5, DEEPEST - 4, DEEPEST - 3, DEEPEST - 2):
         nested: Any = 1
@@ -112,6 +114,7 @@ def test_pieces_are_the_objects_of_the_whole_or_nothing(parts: list[bytes], fram
         assert orjson.loads(body)["request"]["objects"] == found
 
 
+@pytest.mark.interpreted
 def test_the_longest_object_is_known_before_any_is_decoded() -> None:
     long = {**LEAD, "metadata": {"name": "x" * 1_000}}
     for objects in ([long], [LEAD, long, LEAD], [LEAD, LEAD, long], [long, LEAD]):
@@ -120,6 +123,7 @@ def test_the_longest_object_is_known_before_any_is_decoded() -> None:
         assert found.longest(text(objects)) in range(len(orjson.dumps(long)), len(orjson.dumps(long)) + len(found.lead) + 2)
 
 
+@pytest.mark.interpreted
 def test_what_surrounds_the_list_is_short() -> None:
     assert taken(text([LEAD]) + b" " * 4_000) == [LEAD]
     assert taken(text([LEAD]) + b" " * 5_000) is None
@@ -154,6 +158,7 @@ def test_an_odd_end_is_noticed_after_others_were_converted(caplog: pytest.LogCap
     assert len([line for line in caplog.messages if "could not be used" in line]) == 1
 
 
+@pytest.mark.interpreted
 def test_steps_pause_after_each_object_and_end_with_the_same_answer() -> None:
     good = [{**LEAD, **graph()} for _ in range(3)]
     for objects in (good, [*good, {**LEAD, "spec": 1}]):

@@ -67,6 +67,7 @@ def test_a_head_is_read_in_one_spelling(data: bytes, size: int | None, length: i
     assert (head and head.size, head and head.length) == (size, length)
 
 
+@pytest.mark.interpreted
 def test_few_heads_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_heads, "_MOST", 3)
     heads = KnownHeads()

@@ -207,6 +207,7 @@ async def test_drain_finishes_what_has_begun(running: Served) -> None:
         await drain
 
 
+@pytest.mark.interpreted
 async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks itself before it lets others ask."""
 
@@ -220,6 +221,7 @@ async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypat
         assert any(line["msg"].startswith("not ready: ") for line in running.log())
 
 
+@pytest.mark.interpreted
 async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Good, bad, undecodable and faulty requests: one line each, and no word of the author."""
     client = await running.connect()

@@ -33,7 +33,7 @@ from .envelope import (
     load,
     reject_http,
 )
-from .limits import MEMORY, Bound, BudgetError
+from .limits import MEMORY, Bound, BudgetError, look_for_signals
 
 if TYPE_CHECKING:
     from mmap import mmap  # a browser has none
@@ -213,6 +213,7 @@ class _Work:
             began = time.perf_counter()
             for index, obj in enumerate(objects):
                 count += 1
+                look_for_signals()
                 outcome = self._one(obj, index)
                 self.tally.add(obj, self.target.version, outcome, time.perf_counter() - began)
                 yield None

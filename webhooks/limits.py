@@ -61,6 +61,10 @@ class Bound(StrEnum):
     CLIENT_CERTIFICATE = "client_certificate"  # one did not verify, and the handshake ended
 
 
+def look_for_signals() -> None:
+    """Raises what a signal's handler does, as Python does at each call; compiled functions don't look, and this module isn't compiled."""
+
+
 class BudgetError(BaseException):
     """Raised in the middle of whatever runs when a request has used its CPU time; the text is a sentence for people.
 

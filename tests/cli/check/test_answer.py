@@ -86,6 +86,7 @@ def test_facts_decide_as_on_a_server() -> None:
     assert _answer(NEEDS_GROVE, facts=facts_from({"grove": True})).accepted
 
 
+@pytest.mark.interpreted
 def test_what_can_t_be_stored_is_the_conversion_s_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutating webhook finds it first where it converts; a kind that is stored otherwise and has none gets here."""
     text = (

@@ -73,6 +73,7 @@ def test_the_published_numbers_are_the_ones_in_the_code() -> None:
     assert {name: getattr(exits, name.upper().replace(" ", "_")) for name in CODES} == CODES
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("what", HAPPENS)
 @pytest.mark.usefixtures("inputs")
@@ -80,6 +81,7 @@ def test_each_row_in_each_format(command: Command, what: str, form: str) -> None
     assert _code(command, form, what, *(["ok"] if what == "usage" else [])) == CODES[what]
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("first", "second"), TOGETHER)
 @pytest.mark.usefixtures("inputs")
 def test_of_two_things_that_happen_the_worse_decides(command: Command, first: str, second: str) -> None:
@@ -92,6 +94,7 @@ def test_the_precedence_of_codes(better: int, worse: int) -> None:
     assert exits.worst_code([better, worse]) == exits.worst_code([worse, better]) == exits.worst_code([worse]) == worse
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("words", "code"),
     [

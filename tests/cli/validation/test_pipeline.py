@@ -42,6 +42,7 @@ UNFINISHED = (
 )
 
 
+@pytest.mark.interpreted
 def test_the_policies_see_what_the_server_would_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = _seen(monkeypatch, UNFINISHED, facts=facts_from({"operatorVersion": "1.2.0"}))
     assert worker["spec"]["services"]["worker"] == {
@@ -57,6 +58,7 @@ def test_the_policies_see_what_the_server_would_hold(monkeypatch: pytest.MonkeyP
     assert (raw["unknown"], raw["failover"]) == (1, {"enabled": True})
 
 
+@pytest.mark.interpreted
 def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = find_rule(BAD_RULE)
     assert rule

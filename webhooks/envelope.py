@@ -184,6 +184,8 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
         what = "broken below many levels" if short_of_memory else error.msg
         bound = Bound.DEPTH if "depth" in error.msg else ""
         raise RejectedError(400, f"the body must be JSON: {what} at line {error.lineno}, column {error.colno}", bound) from None
+    except SystemError:  # the decoder has returned a result beside a MemoryError
+        raise RejectedError(413, MEMORY, Bound.REQUEST_MEMORY) from None
     if type(review) is not dict:
         raise RejectedError(400, f"the body must be of kind {kind}, got {article(review)}")
     if review.get("kind") not in (None, "", kind):

@@ -12,6 +12,7 @@ from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
+from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.metrics import export
 from dynamo_webhooks.webhooks.routes import CONVERT
@@ -271,3 +272,14 @@ def test_fragments_of_every_kind_and_version_get_nothing(kind: str, alpha: dict[
             part: {**name, **value} if part == "spec" else value for part, value in wanted.items()
         }
     assert converted(found, f"nvidia.com/{version}") == objects
+
+
+def test_a_decoder_that_is_out_of_memory_and_does_not_notice_meets_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """orjson returns a result beside the MemoryError, which Python makes a SystemError of."""
+
+    def loads(_: object) -> object:
+        raise SystemError
+
+    monkeypatch.setattr("orjson.loads", loads)
+    found = answer(CONVERT, review([]), Settings(Facts()))
+    assert (found.status, found.verdict.bound) == (413, Bound.REQUEST_MEMORY)

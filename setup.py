@@ -14,7 +14,7 @@ from setuptools import setup
 
 # what is compiled, by folder: all that a request runs through but the socket, and but rules, whose documentation is read
 _MODULES = {
-    "webhooks": "admission convert envelope fair_queue known_heads meters reply routes",
+    "webhooks": "admission convert envelope fair_queue known_heads meters reply routes short_requests",
     "admission": "judging pipeline",
     "api": "bounds decode scalars",
     "conversion": "**/*",

@@ -16,8 +16,9 @@ from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
 from .connection import Connection, is_last
+from .connections import Connections
 from .limits import SIDE
-from .listener import Connections, Listener
+from .listener import Listener
 from .reply import Reply, date_line
 
 PROBES = frozenset({"/healthz", "/readyz"})

@@ -20,18 +20,19 @@ from .admission import answer, example
 from .bodies import Bodies
 from .certificate_source import ServedCertificate
 from .connection import UNREADABLE, Connection, is_framed, is_last
+from .connections import Connections
 from .convert import NotDivisibleError
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
 from .executor.spool import Spool
-from .fair_queue import ShortRequests
 from .known_heads import KnownHeads
 from .limits import Limits
-from .listener import Connections, Listener
+from .listener import Listener
 from .logs import Lines, stamp
 from .meters import Meter, access_line
 from .reply import JSON, Reply, date_line
 from .routes import ROUTES, Route, find_route
+from .short_requests import ShortRequests
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines

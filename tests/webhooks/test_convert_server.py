@@ -16,8 +16,8 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
-from dynamo_webhooks.webhooks.fair_queue import TURN_SECONDS
 from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, OBJECTS, numbered, of_kind

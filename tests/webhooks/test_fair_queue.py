@@ -7,16 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
-from dynamo_webhooks.webhooks.fair_queue import (
-    BYTES_A_SECOND,
-    MAX_COST,
-    STEPS_SECONDS,
-    TURN_SECONDS,
-    FairQueue,
-    ShortRequests,
-    T,
-    client_address,
-)
+from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, MAX_COST, FairQueue, client_address
+from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
 
 
 class Clock:

@@ -13,12 +13,12 @@ import pytest
 from dynamo_webhooks.certs.context import ClientTrust
 from dynamo_webhooks.webhooks import known_heads
 from dynamo_webhooks.webhooks import server as module
-from dynamo_webhooks.webhooks.fair_queue import TURN_SECONDS
 from dynamo_webhooks.webhooks.known_heads import KnownHeads, read_head
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.reply import UNSENT
 from dynamo_webhooks.webhooks.routes import find_route
 from dynamo_webhooks.webhooks.server import Webhooks
+from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.hostile.settings import SEED
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, Served, post, served, until

@@ -17,8 +17,8 @@ from aiohttp.web import RequestHandler
 
 from dynamo_webhooks.webhooks import listener
 from dynamo_webhooks.webhooks.connection import Connection
+from dynamo_webhooks.webhooks.handshakes import AT_ONCE, TlsQueue
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.listener import AT_ONCE, TlsQueue
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.schema import SINCE, Node, resolve, whole_schema
 from dynamo_webhooks.cli.commands.explain.field import find_other_version
-from dynamo_webhooks.cli.commands.explain.sentence import said_by
+from dynamo_webhooks.cli.commands.explain.sentence import read_texts
 from dynamo_webhooks.cli.project.keys import CLUSTER_KEYS, KEYS, OVERRIDE_KEYS
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
@@ -244,7 +244,7 @@ def messages() -> dict[str, list[str]]:
     """The constant texts of each rule's messages, by which the search finds the rule of a pasted one."""
     unknown = "could not be judged: the fact {} is not known"
     return {
-        rule.name: sorted(text for text in said_by(rule).pieces if not _VALUE.fullmatch(text))
+        rule.name: sorted(text for text in read_texts(rule).pieces if not _VALUE.fullmatch(text))
         + [unknown.format(fact) for fact in rule.needs]
         for rule in list_declared()
         if not rule.is_default

@@ -94,7 +94,7 @@ def empty_result() -> Result:
     return Result([], [], [], [], [], [], [], [])
 
 
-def joined(parts: Sequence[Result]) -> Result:
+def join_results(parts: Sequence[Result]) -> Result:
     """What several parts of a run found, as one result."""
     whole = empty_result()
     for name, held in whole._asdict().items():

@@ -19,7 +19,7 @@ from ...validation.levels import CONVERSION, FAULT, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Source
-from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, find_duplicates, joined, sort_result
+from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, find_duplicates, join_results, sort_result
 from .selection import Choice
 from .suppress import Heard, reason_for, suppress
 
@@ -82,7 +82,7 @@ class Run:
         from .processes import in_shares
 
         shares = in_shares(take_all, files, MANY)
-        self._found, self._others = joined([found for found, _ in shares]), sum(others for _, others in shares)
+        self._found, self._others = join_results([found for found, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
     def take(self, file: Item, stdin_name: str) -> None:

@@ -34,7 +34,7 @@ warning: Final = partial(Finding, Level.WARNING)
 info: Final = partial(Finding, Level.INFO)
 
 
-def named(obj: Node) -> str:
+def full_name(obj: Node) -> str:
     """An object as `namespace/name`."""
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 

@@ -8,7 +8,7 @@ from ....api.wording import count_of
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, PODS
-from .finding import Finding, info, named, warning
+from .finding import Finding, full_name, info, warning
 from .observe import Sight
 
 _SHOWN: Final = 20  # pods that are named
@@ -54,7 +54,7 @@ def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator
             seen = _recognise(str(container.get("image") or ""))
             if seen is not None and seen not in told:
                 told.add(seen)
-                yield _compare(f"Deployment {named(deployment)}", *seen, lines)
+                yield _compare(f"Deployment {full_name(deployment)}", *seen, lines)
 
 
 def _recognise(image: str) -> tuple[str, str] | None:
@@ -80,7 +80,7 @@ def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
 
 def list_gated(pods: Iterable[Node]) -> Iterator[Finding]:
     """Pods that wait at scheduling gates, by their names."""
-    waiting = ((named(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
+    waiting = ((full_name(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
     gated = [(name, [str(gate["name"]) for gate in gates]) for name, gates in waiting if gates]
     for name, names in sorted(gated)[:_SHOWN]:
         yield warning(

@@ -18,7 +18,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import Resource, resource_of_kind
 from ....kube.storage_versions import Opener, Seen, load_api_servers, read_definition, read_storage_hash, read_storage_hashes, storage_hash
 from . import repairs
-from .finding import Finding, error, info, named, warning
+from .finding import Finding, error, full_name, info, warning
 from .observe import Sight
 
 _LONGEST: Final = 700  # characters of a path, which may hold names
@@ -92,7 +92,7 @@ async def _list_all(
 
 def find_long_objects(obj: Node, kind: str, version: str) -> list[Finding]:
     """An object that the other version shows in part is a warning, one on its way there is for information."""
-    metadata, what = obj["metadata"], f"{kind} {named(obj)}"
+    metadata, what = obj["metadata"], f"{kind} {full_name(obj)}"
     try:
         weight = weigh(kinds.KINDS[kind], obj, version, obj)
     except ConversionError as failed:
@@ -115,7 +115,7 @@ def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequenc
     for name, held in sorted(holders.items()):
         ours = name != version and name in [each.name for each in kind.versions]
         repair = f"{repairs.migrate(kind, version)} --retire {name}" if ours else ""
-        names = ", ".join(map(named, held[:_SHOWN]))
+        names = ", ".join(map(full_name, held[:_SHOWN]))
         text = f"metadata.managedFields of {count_of(len(held), 'object')} ({names}{', ...' if len(held) > _SHOWN else ''})"
         if name in known.versions:
             text += f" name {name}, which is not served: every apply of them fails once it is removed"
@@ -141,7 +141,7 @@ async def _left(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
     items = await _list_all(cluster, stored_resource(sight, kind), found, forbidden="objects", check="objects", harm=harm)
     if items:
         held = sum(bool(each["metadata"].get("finalizers")) for each in items)
-        text = f"{len(items)} are left: {', '.join(map(named, items[:_LEFT]))}"
+        text = f"{len(items)} are left: {', '.join(map(full_name, items[:_LEFT]))}"
         text += f" and {len(items) - _LEFT} more" if len(items) > _LEFT else ""
         text += f"; {held} have finalizers that the reconciler must remove" if held else ""
         found.append(error("objects", f"{kind.plural} of every namespace", text, f"kubectl delete {kind.plural} --all --all-namespaces"))

@@ -13,7 +13,7 @@ from ....policies.catalogue import list_rules
 from ....policies.rule import Rule, field_of
 from ...console.flags import find_kind
 from ...console.nearest import nearest
-from .sentence import said_by
+from .sentence import read_texts
 
 _STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 # keyword of a schema -> what people call it
@@ -159,7 +159,7 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
         return False
     rest = path[len(at) :]
     wakes = [tuple(field_of(wake).split(".")) for wake in rule.when]
-    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= said_by(rule).words
+    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= read_texts(rule).words
 
 
 def short(found: Iterable[Rule]) -> list[dict[str, str]]:

@@ -50,7 +50,7 @@ def _asked(text: str) -> list[Rule]:
 
 def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     """The number of characters of the rule's texts in the message, the field included; among equals, how much of the path it mentions."""
-    pieces, words = said_by(rule)
+    pieces, words = read_texts(rule)
     said = sum(len(piece) for piece in pieces if piece in text)
     end = text.rpartition(": ")[2]
     if len(end) >= ENOUGH and any(end in piece for piece in pieces):
@@ -71,7 +71,7 @@ class Said(NamedTuple):
 
 
 @cache
-def said_by(rule: Rule) -> Said:
+def read_texts(rule: Rule) -> Said:
     """The constant texts of a rule's sentences and of the functions that it calls, and all words, in the names of either version."""
     constants = {text for function in _functions(rule) for text in _constants(function)}
     constants |= {NAMES[text] for text in constants if text in NAMES}

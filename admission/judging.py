@@ -21,7 +21,7 @@ from ..policies.edit import PatchOperation, apply, to_json_patch, to_json_pointe
 from ..policies.evaluate import compute_edits, evaluate, idle, is_deletion, place
 from ..policies.finding import Edit, Finding
 from ..policies.review import DELETE, Fields, Review
-from .registration import Purpose, read_as
+from .registration import MUTATE, VALIDATE, read_as
 
 
 class VersionView:
@@ -177,7 +177,7 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
     Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
     """
     kind, _, version = review.kind.partition("/")
-    read = read_as(kind, Purpose.VALIDATE)
+    read = read_as(kind, VALIDATE)
     if not read or review.operation == DELETE:
         return []
     if is_deletion(review):  # without its spec, whose conversion must keep no finalizer
@@ -277,7 +277,7 @@ def compute_defaults(review: Review) -> Defaulted:
 
     Raises: ConversionError if they read a version that can't represent the object.
     """
-    read = read_as(review.kind.partition("/")[0], Purpose.MUTATE)
+    read = read_as(review.kind.partition("/")[0], MUTATE)
     if not read or review.operation == DELETE or review.facts.excludes(review.metadata.get("namespace")):
         return Defaulted(review, None, None, [])
     judged, view = _cross(review, read, pods=False)

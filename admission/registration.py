@@ -16,30 +16,35 @@ class Purpose(StrEnum):
     RESTORE = "restore"
 
 
+# on Python 3.11 the member of an enumeration takes a microsecond to find
+VALIDATE: Final = Purpose.VALIDATE
+MUTATE: Final = Purpose.MUTATE
+CONVERT: Final = Purpose.CONVERT
+RESTORE: Final = Purpose.RESTORE
 # the version that rules and defaults read; a kind without it is read in its only version
 HUB: Final = BETA
 # the webhooks that there are
 WEBHOOKS: Final = (
-    ("DynamoComponentDeployment", Purpose.VALIDATE),
-    ("DynamoComponentDeployment", Purpose.MUTATE),
-    ("DynamoGraphDeployment", Purpose.VALIDATE),
-    ("DynamoGraphDeployment", Purpose.MUTATE),
-    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE),
-    ("DynamoGraphDeploymentRequest", Purpose.MUTATE),
-    ("DynamoCheckpoint", Purpose.VALIDATE),
-    ("DynamoModel", Purpose.VALIDATE),
+    ("DynamoComponentDeployment", VALIDATE),
+    ("DynamoComponentDeployment", MUTATE),
+    ("DynamoGraphDeployment", VALIDATE),
+    ("DynamoGraphDeployment", MUTATE),
+    ("DynamoGraphDeploymentRequest", VALIDATE),
+    ("DynamoGraphDeploymentRequest", MUTATE),
+    ("DynamoCheckpoint", VALIDATE),
+    ("DynamoModel", VALIDATE),
 )
 # kinds whose mutating webhook is called only for new objects
 MUTATED_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
 # webhooks whose names omit the version, as in the Go operator
 _BARE: Final = frozenset(
     {
-        ("DynamoGraphDeployment", Purpose.MUTATE, ALPHA),
-        ("DynamoGraphDeployment", Purpose.VALIDATE, ALPHA),
-        ("DynamoComponentDeployment", Purpose.VALIDATE, ALPHA),
-        ("DynamoGraphDeploymentRequest", Purpose.VALIDATE, BETA),
-        ("DynamoCheckpoint", Purpose.VALIDATE, ALPHA),
-        ("DynamoModel", Purpose.VALIDATE, ALPHA),
+        ("DynamoGraphDeployment", MUTATE, ALPHA),
+        ("DynamoGraphDeployment", VALIDATE, ALPHA),
+        ("DynamoComponentDeployment", VALIDATE, ALPHA),
+        ("DynamoGraphDeploymentRequest", VALIDATE, BETA),
+        ("DynamoCheckpoint", VALIDATE, ALPHA),
+        ("DynamoModel", VALIDATE, ALPHA),
     }
 )
 

@@ -6,7 +6,7 @@ Only maxItems, maxProperties and maxLength are read here; everything else that a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from .paths import Key, Path
@@ -27,7 +27,7 @@ class _Excess(NamedTuple):
         return self._replace(path=(step, *self.path))
 
 
-@lru_cache(maxsize=64)
+@cache
 def bounds(kind: str, version: str) -> Callable[[object], FieldError | None]:
     """Returns what finds the first excess in an object of that kind and version; nothing in what has another type than its schema says.
 

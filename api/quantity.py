@@ -21,6 +21,8 @@ _BINARY_NAMES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 # More digits than this before the point are beyond LARGEST for any suffix but the smallest, whatever they are (19 digits and nano).
 _MOST_DIGITS: Final = 40
 _REMEMBERED: Final = 32  # characters; usual quantities have fewer than ten
+_SPELT: Final[dict[str, str | None]] = {}
+_MOST_SPELT: Final = 4096
 
 
 class _Parts(NamedTuple):
@@ -52,11 +54,7 @@ def parse(value: str | float) -> int | Fraction:
 def is_quantity(value: object) -> bool:
     """Whether a JSON value is a quantity: a number, or a text such as `1`, `500m`, `16Gi`, `1e3`."""
     if isinstance(value, str):
-        try:
-            _parts(value.strip())
-        except ValueError:
-            return False
-        return True
+        return spell(value.strip()) is not None
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -82,6 +80,21 @@ def canonical(value: str | float) -> str:
     if family == "binary" and abs(nanos) >= 1024 * NANO:
         return _print_binary(nanos)
     return _print_decimal(nanos, exponent_form=family == "exponent")
+
+
+def spell(text: str) -> str | None:
+    """The canonical text of a quantity without blanks around it; None of anything else. Usual texts are remembered."""
+    found = _SPELT.get(text, "")
+    if found == "":
+        try:
+            found = canonical(text) if text == text.strip() else None
+        except ValueError:
+            found = None
+        if len(text) <= _REMEMBERED:
+            if len(_SPELT) >= _MOST_SPELT:
+                _SPELT.clear()
+            _SPELT[text] = found
+    return found
 
 
 def _print_binary(nanos: int) -> str:

@@ -25,11 +25,6 @@ class Scalar(NamedTuple):
     family: str
 
 
-def is_null(value: object) -> bool:
-    """Null means absent in every typed field."""
-    return value is None
-
-
 def _is_int32(value: object) -> bool:
     return -0x80000000 <= value <= 0x7FFFFFFF if type(value) is int else value is None
 

@@ -17,7 +17,7 @@ _STALENESS: Final = "metricsStalenessThreshold"
 _NONE: Final = "0s"  # the picker's default
 
 
-class EndpointPicker:
+class EndpointPicker(Lens):
     """Copied; a saturation detector without a staleness threshold gets zero, which the Go operator always writes.
 
     The engine saves that it was absent.

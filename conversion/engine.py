@@ -29,16 +29,16 @@ class Converted(NamedTuple):
     damaged: tuple[str, ...]
 
 
-class _Way(NamedTuple):
+class _Way:
     """One direction of an object's conversion."""
 
-    kind: Kind
-    rightward: bool
-    name: str
-    stored: bool
+    __slots__ = ("kind", "name", "rightward", "stored")
+
+    def __init__(self, kind: Kind, name: str, *, rightward: bool, stored: bool) -> None:
+        self.kind, self.name, self.rightward, self.stored = kind, name, rightward, stored
 
     def back(self) -> _Way:
-        return _Way(self.kind, not self.rightward, self.name, self.stored)
+        return _Way(self.kind, self.name, rightward=not self.rightward, stored=self.stored)
 
     def run(self, obj: Fields, remainder_in: Remainder, *, saving: bool = True, pods: bool = True) -> tuple[Fields, Remainder]:
         """Run the lenses of spec and status; a part that is absent or not an object stays unchanged, unless its remainder has content.
@@ -46,7 +46,15 @@ class _Way(NamedTuple):
         Without `saving` the returned remainder may be incomplete.
         """
         kind, rightward = self.kind, self.rightward
-        context = Context(self.name, remainder_in.travelled, saving, remainder_in.both, self.stored, kind.line, pods)
+        context = Context(
+            self.name,
+            travelled=remainder_in.travelled,
+            saving=saving,
+            both=remainder_in.both,
+            stored=self.stored,
+            line=kind.line,
+            pods=pods,
+        )
         remainder_out, out = Remainder(), {}
         for part, struct, kept, save in (
             ("spec", kind.spec, remainder_in.spec, remainder_out.spec),
@@ -125,7 +133,7 @@ def _prepare(kind: Kind, obj: Fields, metadata: Fields, desired: str) -> tuple[_
     form = kind.form(obj, rightward) if kind.form is not None else None
     if form is not None:
         kind = kind._replace(complete=None)
-    way = _Way(kind, rightward, str(metadata.get("name") or ""), bool(metadata.get("uid")))
+    way = _Way(kind, str(metadata.get("name") or ""), rightward=rightward, stored=bool(metadata.get("uid")))
     return way, form or Form(obj, stored=False)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from ..api.line import Line
 from ..api.paths import Path
-from .lens.protocol import Context, Fields, Row, object_member, object_of, present
+from .lens.protocol import Context, Fields, Lens, Row, object_member, object_of, present
 
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
 _BACK: Final = {right: left for left, right in _MODES.items()}
@@ -14,7 +14,7 @@ _RIGHT_ONLY: Final = "grove"
 _WITH_MODES: Final = ("gpuMemoryService", "failover")
 
 
-class Experimental:
+class Experimental(Lens):
     """An enabled feature is a block in v1beta1; a disabled one is saved, and restored if v1beta1 still lacks it.
 
     Since line 1.3 a checkpoint has a switch in v1beta1, too; a block without it, which only older writers leave, is on.

@@ -25,13 +25,16 @@ class Legacy(NamedTuple):
     write: Callable[[Fields, bool], dict[str, str]]
 
 
-class Form(NamedTuple):
+class Form:
     """How an object converts that an API server has stored, or a part of one, without completion."""
 
-    object: Fields  # the parts to convert
-    decode: Callable[[Fields], None] | None = None  # sets the schema defaults of the converted parts
-    part: bool = False  # whether it is a part
-    stored: bool = True  # whether an API server has stored the object
+    __slots__ = ("decode", "object", "part", "stored")
+
+    def __init__(self, obj: Fields, decode: Callable[[Fields], None] | None = None, *, part: bool = False, stored: bool = True) -> None:
+        self.object = obj  # the parts to convert
+        self.decode = decode  # sets the schema defaults of the converted parts
+        self.part = part  # whether it is a part
+        self.stored = stored  # whether an API server has stored the object
 
 
 class Kind(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ..api.paths import Key, Path
 from ..api.wording import article, shorten
-from .lens.protocol import Context, ConversionError, Fields, Row, object_items, object_member
+from .lens.protocol import Context, ConversionError, Fields, Lens, Row, object_items, object_member
 from .lens.simple import same
 from .lens.struct import Struct
 
@@ -16,7 +16,7 @@ def _by_name(components: list[Fields]) -> dict[str, Fields]:
     return {name: component for component in components if type(name := component.get("name")) is str}
 
 
-class Services:
+class Services(Lens):
     """A map on the left, a list on the right whose elements have the key as their name."""
 
     def __init__(self, left: str, right: str, each: Struct) -> None:
@@ -118,7 +118,7 @@ def _order(services: Fields, remembered: list[str]) -> list[str]:
     return [*known, *sorted(services.keys() - set(known))]
 
 
-class Entries:
+class Entries(Lens):
     """A map on both sides whose values convert."""
 
     def __init__(self, left: str, right: str, each: Struct) -> None:
@@ -175,7 +175,7 @@ class Entries:
             yield row.below(f"{left}{{}}", f"{right}{{}}")
 
 
-class Names:
+class Names(Lens):
     """The single name is the last of several; another pair is saved, and restored if it matches the live names."""
 
     left: tuple[str, ...] = ("componentName", "componentNames")

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..api.paths import MISSING, Path, lookup
-from .domain import find_main
+from .domain import find_main, list_components
 from .finding import Cause, Edit, Finding, Level, Mend, Scalar
 from .words import Text, Words, format_words
 
@@ -30,7 +30,7 @@ class At:
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
     """
 
-    __slots__ = ("_last", "_main", "_old", "_path", "_steps", "review", "rule", "value")
+    __slots__ = ("_components", "_last", "_main", "_old", "_path", "_steps", "review", "rule", "value")
 
     _old: Any
     rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
@@ -43,6 +43,7 @@ class At:
         self._last = last
         self._path: Path | None = None
         self._main: tuple[Fields, Path] | None = None
+        self._components: list[tuple[int, str, Fields]] | None = None
 
     @property
     def path(self) -> Path:
@@ -74,6 +75,14 @@ class At:
         found = self._main
         if found is None:
             found = self._main = find_main(self.value)
+        return found
+
+    @property
+    def components(self) -> list[tuple[int, str, Fields]]:
+        """Of a graph's spec: its components with their place and name, as several rules ask; those that are null are left out."""
+        found = self._components
+        if found is None:
+            found = self._components = list_components(self.value)
         return found
 
     def _stored(self) -> Any:

@@ -262,8 +262,8 @@ def owning_graph(review: Review) -> str | None:
 
 def list_components(spec: Fields) -> list[tuple[int, str, Fields]]:
     """A graph's components with their place and name; those that are null are left out."""
-    listed = enumerate(spec.get("components") or ())
-    return [(index, component.get("name") or "", component) for index, component in listed if component is not None]
+    listed: list[Fields] = spec.get("components") or []
+    return [(index, component.get("name") or "", component) for index, component in enumerate(listed) if component is not None]
 
 
 def read_power_limit(component: Fields) -> str | None:

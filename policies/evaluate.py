@@ -1,5 +1,7 @@
 """Runs all rules that can fire on a review and collects their findings in a stable order; what updates are forgiven, ratchet.py says."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -22,29 +24,35 @@ from .rule import DCD, DCD_V1ALPHA1, Rule, field_of
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
-
-
+Rules: TypeAlias = tuple[Rule, ...]
 # rules about what a place is a part of, asked once when all places were visited: {rule: (its places, its steps)}
 Above = dict[Rule, tuple[Places, Path]]
 
 
-# What one field of a place wakes: rules by being there, rules (and rules above) by its value, rules that another field of the place may
-# have woken already, rules above, and what fields below it wake. By value: the last entry, `...`, is for values that no rule names. Bare
-# tuples, because they are unpacked for every field of every request.
-Woken: TypeAlias = "tuple[tuple[Rule, ...], dict[object, tuple[tuple[Rule, ...], Above]] | None, tuple[Rule, ...], Above, Keyed]"
-Keyed: TypeAlias = dict[str, Woken]
+class _Woken:
+    """What one field of a place wakes. No tuple: compiled code reads the parts of this one by one."""
+
+    __slots__ = ("above", "alone", "below", "by_value", "shared")
+
+    def __init__(self, alone: Rules, by_value: dict[object, tuple[Rules, Above]], shared: Rules, above: Above, below: Keyed) -> None:
+        self.alone = alone  # rules by its being there
+        self.by_value = by_value  # rules, and rules above, by its value; the last entry, `...`, is for values that no rule names
+        self.shared = shared  # rules that another field of the place may have woken already
+        self.above = above
+        self.below = below  # what fields below it wake
 
 
+Keyed: TypeAlias = dict[str, _Woken]
 _NEGATIVE: Final = "<0"
 
 
-class _Group(NamedTuple):
+class _Group:
     """All rules that look at the places of one selector."""
 
-    steps: Path
-    places: Places
-    always: tuple[Rule, ...]
-    keyed: Keyed
+    __slots__ = ("always", "keyed", "places", "steps")
+
+    def __init__(self, steps: Path, places: Places, always: tuple[Rule, ...], keyed: Keyed) -> None:
+        self.steps, self.places, self.always, self.keyed = steps, places, always, keyed
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
@@ -58,7 +66,8 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
         return []
     found = _pardon(review, _collect(review, _plan_of(review, operation=DELETING if deleting else "")))
     findings = list(found) if most is None else _bounded(found, most)
-    findings.sort(key=place)
+    if len(findings) > 1:
+        findings.sort(key=place)
     return findings
 
 
@@ -113,13 +122,14 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
     """Asks every rule that can fire. This is the hot path of the server: a good graph costs two dozen calls and nothing else."""
     above: Above = {}
     obj = review.object
-    for steps, places, always, keyed in plan:
-        for step, value in places(obj):
+    for group in plan:
+        keyed = group.keyed
+        for step, value in group.places(obj):
             if value is None:
                 continue
-            asked = _awake(value, always, keyed, above) if keyed and type(value) is dict else always
+            asked = _awake(value, group.always, keyed, above) if keyed and type(value) is dict else group.always
             if asked:
-                at = At(review, steps, step, value)
+                at = At(review, group.steps, step, value)
                 for rule in asked:  # what `_ask` does, without a generator for each place
                     at.rule = rule
                     try:
@@ -142,21 +152,21 @@ def _wake(value: Fields, keyed: Keyed, asked: list[Rule], above: Above) -> None:
     for key, content in value.items():
         if content is None or (woken := keyed.get(key)) is None:
             continue
-        rules, by_value, shared, higher, below = woken
-        asked += rules
-        if by_value is not None:
+        if woken.alone:
+            asked += woken.alone
+        if woken.by_value:
             named = _NEGATIVE if type(content) is int and content < 0 else content
-            more, higher_still = by_value[named if named in by_value else ...]
+            more, higher = woken.by_value[named if named in woken.by_value else ...]
             asked += [rule for rule in more if rule not in asked]
-            above.update(higher_still)
-        if shared:
-            asked += [rule for rule in shared if rule not in asked]
-        if higher:
             above.update(higher)
-        if below:
+        if woken.shared:
+            asked += [rule for rule in woken.shared if rule not in asked]
+        if woken.above:
+            above.update(woken.above)
+        if woken.below:
             for entry in content if type(content) is list else (content,):
                 if type(entry) is dict:
-                    _wake(entry, below, asked, above)
+                    _wake(entry, woken.below, asked, above)
 
 
 def _ask(rule: Rule, at: At) -> Iterator[Any]:
@@ -240,7 +250,7 @@ def _keyed(kind: str, sleeping: list[_Sleeping]) -> Keyed:
     return {field: _woken(kind, found) for field, found in by_field.items()}
 
 
-def _woken(kind: str, sleeping: list[_Sleeping]) -> Woken:
+def _woken(kind: str, sleeping: list[_Sleeping]) -> _Woken:
     """Compiles what a field wakes."""
     here = [each for each in sleeping if len(each.steps) == 1]
     choosy = [each for each in here if each.wanted]
@@ -254,7 +264,7 @@ def _woken(kind: str, sleeping: list[_Sleeping]) -> Woken:
     rules, above = _wakes(kind, [each for each in here if not each.wanted])
     alone, shared = (tuple(rule for rule in rules if (len(rule.when) == 1) is only) for only in (True, False))
     below = [each._replace(steps=each.steps[1:]) for each in sleeping if len(each.steps) > 1]
-    return alone, by_value or None, shared, above, _keyed(kind, below)
+    return _Woken(alone, by_value, shared, above, _keyed(kind, below))
 
 
 def _values(wanted: str) -> list[str]:

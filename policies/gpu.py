@@ -1,16 +1,14 @@
 """How many GPUs a component asks for, as reconciliation counts. DRA's devices are not here."""
 
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ..api.paths import Key, Path
-from ..api.quantity import canonical, is_quantity, whole
+from ..api.quantity import canonical, is_quantity, spell, whole
 from .domain import find_main, read_pod
 from .review import Fields
 
 _USUAL: Final = "nvidia.com/gpu"
 _NOWHERE: Final[Path] = ("resources", "limits", Key(_USUAL))  # where one would write a number that is missing
-_REMEMBERED: Final = 32  # characters; a cache must not hold megabytes of what a client sends
 _LISTS: Final = ("limits", "requests")  # the first that names a GPU decides
 
 
@@ -67,12 +65,7 @@ def plain_gpus_of_pod(component: Fields) -> int:
 
 def is_plain(text: str) -> bool:
     """Whether a text in `resources` is a quantity; unlike those of a container these are never trimmed."""
-    return _is_plain(text) if len(text) <= _REMEMBERED else _is_plain.__wrapped__(text)
-
-
-@lru_cache(maxsize=1024)
-def _is_plain(text: str) -> bool:
-    return is_quantity(text) and text == text.strip()
+    return spell(text) is not None
 
 
 def _counted(amount: str | float, path: Path) -> Gpus:

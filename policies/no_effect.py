@@ -1,7 +1,7 @@
 """Fields and annotations that are accepted and that nothing acts on, as places with reasons. Cost: a look at each component."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from ..api.paths import Key, Path
 from ..api.quantity import is_quantity, is_zero
@@ -19,7 +19,7 @@ from .domain import (
 )
 from .review import Fields, Review
 
-Ignored = Iterator[tuple[Path, str]]
+Ignored: TypeAlias = list[tuple[Path, str]]  # no generators: nearly every object is looked at in vain
 
 DEPLOYMENT: Final = (
     "nvidia.com/deployment-strategy",
@@ -52,94 +52,104 @@ def may_run_on_grove(review: Review) -> bool | None:
 def list_ignored(graph: Fields, *, grove: bool | None) -> Ignored:
     """The places of a v1beta1 graph that have no effect. Where nobody knows whether Grove runs it, those without any on either side."""
     annotations, spec = (graph.get("metadata") or {}).get("annotations"), graph.get("spec") or {}
-    above: Path = ("metadata", "annotations")
+    found: Ignored = []
     if annotations and not annotations.keys().isdisjoint(_OF_GRAPHS):
-        for name in _written(annotations, _OF_PODS):
-            yield (*above, Key(name)), "has no effect here: write it below spec.annotations, or in a component's pod template"
+        above: Path = ("metadata", "annotations")
+        why = "has no effect here: write it below spec.annotations, or in a component's pod template"
+        found += [((*above, Key(name)), why) for name in _written(annotations, _OF_PODS)]
         strategy = annotations.get(GROVE_UPDATE_STRATEGY)
         if grove is not False and strategy is not None and strategy not in GROVE_STRATEGIES:
-            yield (*above, Key(GROVE_UPDATE_STRATEGY)), 'has no effect: it must be "RollingRecreate" or "OnDelete"'
-        for name in _written(annotations, _OF_GROVE if grove is False else ()):
-            yield (*above, Key(name)), "has no effect: the graph does not run on Grove"
+            found.append(((*above, Key(GROVE_UPDATE_STRATEGY)), 'has no effect: it must be "RollingRecreate" or "OnDelete"'))
+        if grove is False:
+            found += [((*above, Key(name)), "has no effect: the graph does not run on Grove") for name in _written(annotations, _OF_GROVE)]
     if grove and (of_pods := spec.get("annotations")):
-        yield from list_ignored_annotations(of_pods, ("spec", "annotations"), grove=True)
-    for index, component in enumerate(spec.get("components") or ()):
+        found += list_ignored_annotations(of_pods, ("spec", "annotations"), grove=True)
+    components: list[Fields] = spec.get("components") or []
+    for index, component in enumerate(components):
         if component:
-            yield from list_ignored_of(component, ("spec", "components", index), grove=grove)
+            found += list_ignored_of(component, ("spec", "components", index), grove=grove)
+    return found
 
 
 def list_ignored_of(component: Fields, path: Path, *, grove: bool | None) -> Ignored:
     """The same of one component at a path. Every review of a graph looks here: what isn't written must cost next to nothing."""
+    found: Ignored = []
     if (reference := component.get("modelRef")) and reference.get("revision"):
-        yield (*path, "modelRef", "revision"), "has no effect: pods load what their command names"
+        found.append(((*path, "modelRef", "revision"), "has no effect: pods load what their command names"))
     if component.get("eppConfig"):
-        yield from _of_picker(component, path)
+        found += _of_picker(component, path)
     template = component.get("podTemplate")
     if not template:
-        return
+        return found
     if metadata := template.get("metadata"):
-        for name, value in metadata.items():
-            if name not in _MARKS and value:
-                yield (*path, "podTemplate", "metadata", name), "has no effect: pods get only labels and annotations of it"
+        why = "has no effect: pods get only labels and annotations of it"
+        found += [((*path, "podTemplate", "metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
         if (annotations := metadata.get("annotations")) and (grove or (grove is False and is_multinode(component))):
-            yield from list_ignored_annotations(annotations, (*path, "podTemplate", "metadata", "annotations"), grove=bool(grove))
+            found += list_ignored_annotations(annotations, (*path, "podTemplate", "metadata", "annotations"), grove=bool(grove))
     if pod := template.get("spec"):
-        yield from _of_shared_memory(component, pod, path)
+        found += _of_shared_memory(component, pod, path)
+    return found
 
 
 def list_ignored_of_service(service: Fields, path: Path, *, grove: bool | None, alone: bool = False) -> Ignored:
     """The places of a v1alpha1 service, or with `alone` of a standalone component, that v1beta1 lacks and that have no effect."""
     annotations = service.get("annotations") or {}
+    found: Ignored = []
     if not alone:
         if service.get("serviceName"):
-            yield (*path, "serviceName"), "has no effect: services are named after the graph and the service"
-        for name in _written(annotations, _OF_TEMPLATES):
-            yield (*path, "annotations", Key(name)), "has no effect here: write it in extraPodMetadata"
+            found.append(((*path, "serviceName"), "has no effect: services are named after the graph and the service"))
+        why = "has no effect here: write it in extraPodMetadata"
+        found += [((*path, "annotations", Key(name)), why) for name in _written(annotations, _OF_TEMPLATES)]
     main = (service.get("extraPodSpec") or {}).get("mainContainer") or {}
     if main.get("name") not in (None, "", "main"):
-        yield (*path, "extraPodSpec", "mainContainer", "name"), "has no effect: the main container is always named main"
+        found.append(((*path, "extraPodSpec", "mainContainer", "name"), "has no effect: the main container is always named main"))
     if grove or (grove is False and is_multinode(service)):
-        yield from list_ignored_annotations(annotations, (*path, "annotations"), grove=bool(grove))
-    for name in _MARKS:
-        if (service.get("ingress") or {}).get(name):
-            yield (*path, "ingress", name), "has no effect: an Ingress gets neither labels nor annotations"
+        found += list_ignored_annotations(annotations, (*path, "annotations"), grove=bool(grove))
+    marked, why = service.get("ingress") or {}, "has no effect: an Ingress gets neither labels nor annotations"
+    return found + [((*path, "ingress", name), why) for name in _MARKS if marked.get(name)]
 
 
 def list_ignored_annotations(annotations: Mapping[str, str], path: Path, *, grove: bool) -> Ignored:
     """The annotations of pods, written below the graph's own, that have no effect on Grove, or without it on a LeaderWorkerSet."""
     if annotations.keys().isdisjoint(_OF_COMPONENTS):
-        return
-    for name in _written(annotations, DEPLOYMENT):
-        why = "the graph runs on Grove" if grove else "a LeaderWorkerSet runs the pods"
-        yield (*path, Key(name)), f"has no effect: only Deployments have it, and {why}"
-    for name in _written(annotations, (METRICS,) if grove else ()):
-        yield (*path, Key(name)), "has no effect on Grove: write it in the graph's metadata.annotations"
+        return []
+    runs = "the graph runs on Grove" if grove else "a LeaderWorkerSet runs the pods"
+    found: Ignored = [
+        ((*path, Key(name)), f"has no effect: only Deployments have it, and {runs}") for name in _written(annotations, DEPLOYMENT)
+    ]
+    if grove and METRICS in annotations:
+        found.append(((*path, Key(METRICS)), "has no effect on Grove: write it in the graph's metadata.annotations"))
+    return found
 
 
 def _of_picker(component: Fields, path: Path) -> Ignored:
     block = component["eppConfig"]
     if component.get("type") != "epp":
-        yield (*path, "eppConfig"), "has no effect: only a component of the type epp reads it"
-        return
-    for name, used in _PICKER.items():
-        if (block.get("config") or {}).get(name) not in (None, "", used):
-            yield (*path, "eppConfig", "config", name), f"has no effect: it is written as {used}"
+        return [((*path, "eppConfig"), "has no effect: only a component of the type epp reads it")]
+    config = block.get("config") or {}
+    return [
+        ((*path, "eppConfig", "config", name), f"has no effect: it is written as {used}")
+        for name, used in _PICKER.items()
+        if config.get(name) not in (None, "", used)
+    ]
 
 
-def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Sequence[tuple[Path, str]]:
-    """No generator: nearly every pod is looked at in vain."""
+def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
     places: list[Path] = []
-    for index, container in enumerate(pod.get("containers") or ()):
+    containers: list[Fields] = pod.get("containers") or []
+    for index, container in enumerate(containers):
         if container and container.get("name") == MAIN:
-            for place, mount in enumerate(container.get("volumeMounts") or ()):
+            mounts: list[Fields] = container.get("volumeMounts") or []
+            for place, mount in enumerate(mounts):
                 if mount and mount.get("mountPath") == _SHARED_MEMORY_PATH and mount.get("name") != _SHARED_MEMORY:
                     places.append(("containers", index, "volumeMounts", place))
             break
-    for index, volume in enumerate(pod.get("volumes") or ()):
+    volumes: list[Fields] = pod.get("volumes") or []
+    for index, volume in enumerate(volumes):
         if volume and volume.get("name") == _SHARED_MEMORY:
             places.append(("volumes", index))
     if not places or ((size := component.get("sharedMemorySize")) is not None and is_quantity(size) and is_zero(size)):
-        return ()
+        return []
     fix = 'has no effect: every main container has shared memory; write sharedMemorySize: "0" to use your own'
     return [((*path, "podTemplate", "spec", *steps), fix) for steps in places]
 

@@ -1,15 +1,19 @@
 """The rule record, and the decorators that make one from a documented generator function; undocumented rules do not import."""
 
+from __future__ import annotations
+
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from functools import partial
+from functools import cached_property, partial
+from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.kinds import BETA
 from ..api.line import Line
 from .at import At
+from .compiled import interpret, is_compiled
 from .finding import Finding, Level
 from .review import CREATE, DELETING, UPDATE
 from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
@@ -107,8 +111,6 @@ class Rule:
     since: Line | None = None  # the first line that has it
     until: Line | None = None  # the first line that has it no longer
     difference: Difference | None = None
-    documentation: str  # the docstring without its indentation; parsed on first use
-    check: Check
     module: str
     attribute: str  # what the module calls it, in the index alone
 
@@ -120,19 +122,27 @@ class Rule:
     def __repr__(self) -> str:
         return f"Rule({self.code} {self.name})"
 
-    def __getattr__(self, name: str) -> Any:
-        """Import the rule's module for a field that the index lacks. Raises: RuleError if the module declares the rule differently."""
-        if name not in ("check", "documentation"):
-            raise AttributeError(name)
-        real = getattr(importlib.import_module(self.module), self.attribute, None)
-        if not isinstance(real, Rule) or real.declared() != self.declared():
+    @cached_property
+    def check(self) -> Check:
+        """The function; of a rule from the index that of its module. Raises: RuleError if the module declares the rule differently."""
+        return self._declared_in(importlib.import_module(self.module), self.attribute).check
+
+    @cached_property
+    def documentation(self) -> str:
+        """The docstring without its indentation; a compiled function has none, and its source is read."""
+        if "attribute" in vars(self):
+            return self._declared_in(importlib.import_module(self.module), self.attribute).documentation
+        return self._declared_in(interpret(self.module), self.check.__name__).documentation
+
+    def _declared_in(self, module: ModuleType, name: str) -> Rule:
+        found = getattr(module, name, None)
+        if not isinstance(found, Rule) or found.declared() != self.declared():
             raise RuleError(f"policies/index.json says of {self.name} what its module does not: run make generate")
-        self.check, self.documentation = real.check, real.documentation
-        return getattr(self, name)
+        return found
 
     def declared(self) -> dict[str, Any]:
         """Every declared field but the function and the text."""
-        return {name: getattr(self, name) for name in Rule.__annotations__ if name not in ("attribute", "check", "documentation")}
+        return {name: getattr(self, name) for name in Rule.__annotations__ if name != "attribute"}
 
     @property
     def operations(self) -> list[str]:
@@ -228,6 +238,7 @@ def rule(
         name = check.__name__.replace("_", "-")
         if not re.fullmatch(_CODE, code):
             raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
+        sections = DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS
         return Rule(
             code=code,
             name=name,
@@ -241,9 +252,9 @@ def rule(
             removes=removes,
             since=Line(since) if since else None,
             until=Line(until) if until else None,
-            documentation=read_documentation(name, check, DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS),
             check=check,
             module=check.__module__,
+            **({} if is_compiled(check) else {"documentation": read_documentation(name, check, sections)}),
         )
 
     return declare

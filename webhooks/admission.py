@@ -9,7 +9,7 @@ from ..admission.judging import judge
 from ..admission.losses import long_remainder
 from ..admission.new_pods import patch_new_pod
 from ..admission.pipeline import Admission, Settings
-from ..admission.registration import Purpose
+from ..admission.registration import CONVERT, MUTATE, RESTORE
 from ..api.bounds import bounds
 from ..api.decode import decoder
 from ..api.kinds import GROUP
@@ -35,13 +35,13 @@ _ALLOWED: Final = Outcome()
 
 def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer:
     """Answer one request body; never raises. An internal error is a review with code 500 and the request's uid."""
-    if route.purpose is Purpose.CONVERT:
+    if route.purpose is CONVERT:
         return convert.answer(bytes(body), settings.line)
     try:
         call = read(body)
     except RejectedError as rejected:
         return reject_http(rejected.status, rejected.sentence, rejected.bound)
-    if route.purpose is Purpose.RESTORE:
+    if route.purpose is RESTORE:
         return encode(call, _restored(call, settings))
     try:
         return encode(call, _judge(route, call, settings, len(body)))
@@ -79,7 +79,7 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome
     operation = call.operation
     if operation not in OPERATIONS:
         return _refusal(400, "request.operation must be CREATE, UPDATE, DELETE or CONNECT")
-    mutating = route.purpose is Purpose.MUTATE
+    mutating = route.purpose is MUTATE
     if operation == (DELETE if mutating else "CONNECT"):
         return _ALLOWED
     if (early := _exceeded(route, call, mutating=mutating)) is not None:

@@ -223,7 +223,8 @@ class _Work:
             met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
             sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
             found = _failed(version, uid, 413, [sentence], self.tally)
-            yield found._replace(verdict=found.verdict._replace(bound=met))
+            found.verdict.bound = met
+            yield found
             return
         for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
             _LOG.warning("%s", text)

@@ -101,40 +101,58 @@ _PATCH: Final = b',"patchType":"JSONPatch","patch":"'
 _END: Final = b"}}"
 
 
-class Verdict(NamedTuple):
+class Verdict:
     """An answer as logs and metrics show it: without values of the object."""
 
-    outcome: str  # allowed, denied, converted, refused (undecodable and the like), fault, rejected (no review could be answered)
-    code: int  # of the review's status, or of HTTP where no review could be answered
-    uid: str = ""
-    operation: str = ""
-    namespace: str = ""
-    name: str = ""
-    rules: tuple[str, ...] = ()
-    skipped: str = ""  # why no rule ran: deleting, excluded, schema (a bound of it)
-    patched: int = 0  # operations in the patch
-    tally: ConversionStatistics | None = None  # of a conversion's objects
-    bound: str = ""  # the bound of limits.py that was met
+    __slots__ = ("bound", "code", "name", "namespace", "operation", "outcome", "patched", "rules", "skipped", "tally", "uid")
+
+    def __init__(
+        self,
+        outcome: str,
+        code: int,
+        uid: str = "",
+        operation: str = "",
+        namespace: str = "",
+        name: str = "",
+        rules: tuple[str, ...] = (),
+        skipped: str = "",
+        patched: int = 0,
+        tally: ConversionStatistics | None = None,
+        bound: str = "",
+    ) -> None:
+        # allowed, denied, converted, refused (undecodable and the like), fault, rejected (no review could be answered)
+        self.outcome = outcome
+        self.code = code  # of the review's status, or of HTTP where no review could be answered
+        self.uid, self.operation, self.namespace, self.name, self.rules = uid, operation, namespace, name, rules
+        self.skipped = skipped  # why no rule ran: deleting, excluded, schema (a bound of it)
+        self.patched = patched  # operations in the patch
+        self.tally = tally  # of a conversion's objects
+        self.bound = bound  # the one of limits.py that was met
 
 
-class Answer(NamedTuple):
+class Answer:
     """An HTTP response."""
 
-    status: int
-    body: bytes
-    verdict: Verdict
+    __slots__ = ("body", "status", "verdict")
+
+    def __init__(self, status: int, body: bytes, verdict: Verdict) -> None:
+        self.status, self.body, self.verdict = status, body, verdict
 
 
-class Call(NamedTuple):
+class Call:
     """A review's request."""
 
-    version: str  # apiVersion of the review, echoed
-    uid: str
-    operation: str
-    object: Any
-    old: Any
-    user: str
-    request: dict[str, Any]
+    __slots__ = ("object", "old", "operation", "request", "uid", "user", "version")
+
+    def __init__(self, version: str, uid: str, request: dict[str, Any]) -> None:
+        """`version`: apiVersion of the review, which is echoed. What has another type than it should counts as empty."""
+        operation, user = request.get("operation"), request.get("userInfo")
+        name = user.get("username") if type(user) is dict else None
+        self.version, self.uid, self.request = version, uid, request
+        self.operation = operation if type(operation) is str else ""
+        self.object: Any = request.get("object")
+        self.old: Any = request.get("oldObject")
+        self.user = name if type(name) is str else ""
 
 
 class Outcome(NamedTuple):
@@ -205,18 +223,7 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
 def read(body: bytes | memoryview) -> Call:
     """Decode an AdmissionReview. Raises: RejectedError."""
     _, request, version, uid = load(body, "AdmissionReview", REVIEW_VERSIONS)
-    user = request.get("userInfo")
-    name = user.get("username") if type(user) is dict else None
-    operation = request.get("operation")
-    return Call(
-        version,
-        uid,
-        operation if type(operation) is str else "",
-        request.get("object"),
-        request.get("oldObject"),
-        name if type(name) is str else "",
-        request,
-    )
+    return Call(version, uid, request)
 
 
 def encode(call: Call, outcome: Outcome) -> Answer:

@@ -4,7 +4,7 @@ The parser reads the same bytes alike on any connection where a request may begi
 request: that took more than half of what the server itself adds to an answer.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from .routes import Route
 
@@ -14,12 +14,14 @@ _MOST: Final = 256  # heads that are known, after which it begins anew: 256 KiB 
 _LONGEST: Final = 1024  # bytes of a head
 
 
-class Head(NamedTuple):
+class Head:
     """A request's head that gives the length of its body."""
 
-    parts: tuple[bytes, bytes]  # before and behind the length
-    size: int  # bytes, up to where the body begins
-    length: int  # of the body
+    __slots__ = ("length", "parts", "size")
+
+    def __init__(self, parts: tuple[bytes, bytes], size: int, length: int) -> None:
+        """`parts`: before and behind the length, which is of the body; `size`: bytes up to where the body begins."""
+        self.parts, self.size, self.length = parts, size, length
 
 
 class KnownHeads:

@@ -5,8 +5,9 @@ To a lenient reader absent values, null and values of a wrong type are empty. No
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...api.line import INSTALLED, Line
 from ...api.paths import Path
@@ -22,22 +23,23 @@ class ConversionError(ValueError):
         self.path, self.reason = path, reason
 
 
-class Context(NamedTuple):
+class Context:
     """What a lens knows besides its struct: the object's name, and whether it comes from the other version."""
 
-    name: str = ""
-    # rightward: the left object has a valid remainder, so it was first written as a right one; leftward: the mirror image
-    travelled: bool = False
-    # whether saved values will be read; otherwise lenses may skip saving
-    saving: bool = True
-    # whether each version has had values that the other lacks, so that both have a remainder
-    both: bool = False
-    # whether the object is stored, or a part of a stored one: its nulls are from server-side apply
-    stored: bool = False
-    # the line of the operator whose definitions the right object must fit
-    line: Line = INSTALLED
-    # whether the right object has its pod templates; defaults, which never read one, need none
-    pods: bool = True
+    __slots__ = ("both", "line", "name", "pods", "saving", "stored", "travelled")
+
+    def __init__(
+        self, name: str, *, travelled: bool, saving: bool, both: bool, stored: bool, line: Line = INSTALLED, pods: bool = True
+    ) -> None:
+        """No tuple, which takes compiled code longer to make and to read."""
+        self.name = name
+        # rightward: the left object has a valid remainder, so it was first written as a right one; leftward: the mirror image
+        self.travelled = travelled
+        self.saving = saving  # whether saved values will be read; otherwise lenses may skip saving
+        self.both = both  # whether each version has had values that the other lacks, so that both have a remainder
+        self.stored = stored  # whether the object is stored, or a part of a stored one: its nulls are from server-side apply
+        self.line = line  # of the operator whose definitions the right object must fit
+        self.pods = pods  # whether the right object has its pod templates; defaults, which never read one, need none
 
 
 class Row(NamedTuple):
@@ -59,22 +61,7 @@ def _below(parent: str, members: str) -> str:
     return ", ".join(f"{parent}.{member}" for member in members.split(", ")) if members else ""
 
 
-class Group:
-    """Members that correspond as a whole: on each side the first one represents them."""
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The first member on the left, if there is one."""
-        return self.left[:1] or None
-
-    def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The first member on the right, if there is one."""
-        return self.right[:1] or None
-
-
-class Lens(Protocol):
+class Lens(ABC):
     """Converts its members both ways. Values are shared with the input, which doesn't change; null means absent.
 
     `kept` is the saved remainder of this struct, typed like the struct to build; `save` is the remainder to write, typed like the struct
@@ -83,21 +70,39 @@ class Lens(Protocol):
 
     left: tuple[str, ...]
     right: tuple[str, ...]
+    nulls = False  # whether it is called for null, too
 
+    @abstractmethod
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Reads `left`, writes `right`; `kept` is sparse right, `save` sparse left."""
 
+    @abstractmethod
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
 
+    @abstractmethod
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Translate a path below the right struct; None if it isn't this lens's."""
 
+    @abstractmethod
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """Translate a path below the left struct; None if it isn't this lens's."""
 
+    @abstractmethod
     def rows(self) -> Iterator[Row]:
         """The lines of the field map."""
+
+
+class Group(Lens):
+    """Members that correspond as a whole: on each side the first one represents them."""
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The first member on the left, if there is one."""
+        return self.left[:1] or None
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The first member on the right, if there is one."""
+        return self.right[:1] or None
 
 
 _NOTHING: Final[Fields] = {}

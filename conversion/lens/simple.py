@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from ...api.paths import Path
-from .protocol import Context, Fields, Group, Row, object_member
+from .protocol import Context, Fields, Group, Lens, Row, object_member
 from .struct import Struct, require_claims
 
 
-class Rename:
+class Rename(Lens):
     """A member whose value is the same on both sides, or converts by a struct (`via`). Null is converted too.
 
     Server-side apply writes null for a block with only schema defaults, and looks for its place in the other version.
@@ -188,7 +188,7 @@ class Route(NamedTuple):
     whole: bool = True
 
 
-class Routes:
+class Routes(Lens):
     """The places of a lens as routes; the longest match counts."""
 
     def __init__(self, *routes: Route) -> None:

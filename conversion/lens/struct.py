@@ -19,14 +19,14 @@ class Struct:
         Raises: DeclarationError if two lenses claim one member.
         """
         self.lenses = lenses
-        self._first: tuple[Lens, ...] = () if first is None else (first,)
+        self._first = first
         self.by_left = _claims(lenses, "left")
         self.by_right = _claims(lenses, "right")
 
     def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
         """Convert a left struct to a right one; `into` holds what the enclosing lens has already written."""
         right: Fields = {} if into is None else into
-        woken: dict[Lens, None] = dict.fromkeys(self._first)
+        woken: dict[Lens, None] = {} if self._first is None else {self._first: None}
         _wake(woken, self.by_left, left, self.by_right, kept)
         for lens in woken:
             lens.forward(left, right, kept, save, context)
@@ -35,7 +35,7 @@ class Struct:
     def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
         """Converts a right struct into a left one."""
         left: Fields = {}
-        woken: dict[Lens, None] = dict.fromkeys(self._first)
+        woken: dict[Lens, None] = {} if self._first is None else {self._first: None}
         _wake(woken, self.by_right, right, self.by_left, kept)
         for lens in woken:
             lens.backward(right, left, kept, save, context)
@@ -90,8 +90,9 @@ def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
 def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> None:
     """Add the lenses with members to read, in order of appearance, each once."""
     for name, value in source.items():
-        if name in live and (value is not None or getattr(live[name], "nulls", False)):
-            woken[live[name]] = None
+        lens = live.get(name)
+        if lens is not None and (value is not None or lens.nulls):
+            woken[lens] = None
     for name in kept:
         if name in other:
             woken[other[name]] = None

@@ -8,6 +8,7 @@ from . import resources
 from .content import MAIN, SIDECAR, content, find_container, merge_env, merge_override, pod_content, secret_source
 from .mounts import is_compilation_cache, join_mounts, native_mounts
 
+_JOINED_SINCE: Final = Line.V1_3  # the mounts of main and the flat ones; before, main's replaced them
 PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")
 
@@ -81,7 +82,7 @@ def _main(left: Fields, over: Fields, line: Line) -> Fields:
         main["envFrom"] = sources
     if "volumeMounts" in over or left.get("volumeMounts") is not None:
         above, entries = object_items(over, "volumeMounts") if over else [], object_items(left, "volumeMounts")
-        mounts = join_mounts(above, entries) if line >= Line.V1_3 else above or native_mounts(entries)
+        mounts = join_mounts(above, entries) if line >= _JOINED_SINCE else above or native_mounts(entries)
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
         if left.get(name) is not None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from ...api.line import Line
 from ...api.paths import Key, Path
-from ..lens.protocol import Context, Fields, Row, object_items, object_member
+from ..lens.protocol import Context, Fields, Lens, Row, object_items, object_member
 from . import origins
 from .compose import PROBES, compose_known, overlay
 from .content import MAIN, SIDECAR, container_names, find_container
@@ -20,7 +20,7 @@ _MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))
 _SIDECAR: Final[Path] = (*_CONTAINERS, Key(SIDECAR))
 
 
-class PodTemplate:
+class PodTemplate(Lens):
     """Composes and decomposes templates; saved values are restored only if the other side still matches."""
 
     left: tuple[str, ...] = (

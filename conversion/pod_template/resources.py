@@ -3,43 +3,25 @@
 Both directions make quantities canonical, so that the versions agree on equality; the original text is saved and restored.
 """
 
-from functools import lru_cache
 from typing import Any, Final
 
-from ...api.quantity import canonical
+from ...api.quantity import spell
 from ..lens.protocol import Fields, object_member
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")
 TO_FLAT: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
 _FLAT: Final = ("cpu", "memory", "gpu")
-_REMEMBERED: Final = 32  # characters, as for quantities themselves
-
-
-@lru_cache(maxsize=4096)
-def _short(text: str) -> str | None:
-    try:
-        return canonical(text)
-    except ValueError:
-        return None
-
-
-@lru_cache(maxsize=4096)
-def _short_unpadded(text: str) -> str | None:
-    return _short(text) if text == text.strip() else None
 
 
 def _spelled(value: Any) -> str | None:
     """The canonical text of a native quantity; None if it is invalid."""
-    text = value if type(value) is str else repr(value) if type(value) in (int, float) else ""
-    return _short(text) if len(text) <= _REMEMBERED else _short.__wrapped__(text)
+    return spell(value.strip() if type(value) is str else repr(value) if type(value) in (int, float) else "")
 
 
 def _spelled_flat(value: Any) -> str | None:
     """The canonical text of a flat quantity, a string without surrounding blanks."""
-    if type(value) is not str:
-        return None
-    return _short_unpadded(value) if len(value) <= _REMEMBERED else _short_unpadded.__wrapped__(value)
+    return spell(value) if type(value) is str else None
 
 
 def _canonical(amounts: Fields) -> Fields:

@@ -87,7 +87,7 @@ def dgd_services_required(at: At) -> Hits:
     bad   components: []  # expect
     ok  spec: {components: [{name: frontend, type: frontend}]}
     """
-    if not list_components(at.value):
+    if not at.components:
         yield at.required("components", format_words("must hold at least one {service}, got none"))
 
 

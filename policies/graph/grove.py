@@ -11,7 +11,6 @@ from ..domain import (
     forces_scaling_group,
     interpod_gms,
     is_multinode,
-    list_components,
     node_count,
 )
 from ..review import Fields
@@ -113,7 +112,7 @@ def grove_name_length(at: At) -> Hits:
     """
     if certainly_fit(at.value["components"]):
         return
-    budgets = [(index, name, budget(name, component)) for index, name, component in list_components(at.value)]
+    budgets = [(index, name, budget(name, component)) for index, name, component in at.components]
     graph, widest = at.review.metadata.get("name") or "", max((wanted for _, _, wanted in budgets), default=0)
     prefix = set_length(graph, widest)
     too_long = [(index, name, wanted) for index, name, wanted in budgets if prefix + wanted > NAME_LIMIT]

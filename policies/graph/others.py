@@ -52,7 +52,7 @@ def epp_single_per_graph(at: At) -> Hits:
     bad       eppConfig: {configMapRef: {name: c, key: k}}
     ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}, {name: worker, type: worker}]}
     """
-    pickers = sorted((name, index) for index, name, component in list_components(at.value) if component.get("type") == "epp")
+    pickers = sorted((name, index) for index, name, component in at.components if component.get("type") == "epp")
     if len(pickers) > 1:
         text = format_words('must be "epp" for one {service} only, got it for {count}', count=len(pickers))
         for _, index in pickers[1:]:
@@ -221,7 +221,7 @@ def role_template_planner(at: At) -> Hits:
                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
-    components = list_components(at.value)
+    components = at.components
     planners = [component for _, _, component in components if component.get("type") == "planner"]
     if all((runtime_version(planner) or ()) >= _READS for planner in planners):
         return
@@ -255,7 +255,7 @@ def scale_to_zero_unroutable(at: At) -> Hits:
     ok      - {name: worker, type: worker, replicas: 0}
     ok      - {name: more, type: worker, replicas: 1}
     """
-    workers = [(index, component) for index, _, component in list_components(at.value) if component.get("type") in WORKERS]
+    workers = [(index, component) for index, _, component in at.components if component.get("type") in WORKERS]
     stopped = [(index, component) for index, component in workers if component.get("replicas") == 0]
     if not stopped:
         return
@@ -349,7 +349,7 @@ def service_name_collision(at: At) -> Hits:
     bad     - {name: worker, type: worker}  # expect
     ok  spec: {components: [{name: worker-a, type: worker}, {name: worker-b, type: worker}]}
     """
-    components = list_components(at.value)
+    components = at.components
     if len({name.lower() for _, name, _ in components}) == len(components):
         return
     names = {name: index for index, name, _ in components}
@@ -385,7 +385,7 @@ def service_name_format(at: At) -> Hits:
     bad     - {name: prefill_worker, type: worker}  # expect
     ok  spec: {components: [{name: PrefillWorker, type: worker}, {name: decode-worker, type: worker}]}
     """
-    for index, name, _ in list_components(at.value):
+    for index, name, _ in at.components:
         # most names are letters and digits only, which needs no pattern
         if not (name.isalnum() and name.isascii() and len(name) <= _LONGEST) and not _NAME.fullmatch(name):
             seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'

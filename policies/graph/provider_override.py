@@ -6,7 +6,7 @@ from typing import Any
 from ...api.paths import Path
 from ...api.wording import article
 from ..at import At
-from ..domain import GROVE, explain_off_grove, list_components, provider, quote_once
+from ..domain import GROVE, explain_off_grove, provider, quote_once
 from ..finding import Finding
 from ..provider_override import (
     API_VERSION,
@@ -191,7 +191,7 @@ def provider_override_topology_conflict(at: At) -> Hits:
     ok        topologyConstraint: {packDomain: rack}
     """
     plain = at.value.get("topologyConstraint") is not None
-    if not plain and all(component.get("topologyConstraint") is None for _, _, component in list_components(at.value)):
+    if not plain and all(component.get("topologyConstraint") is None for _, _, component in at.components):
         return
     for override in list_grove_overrides(at):
         if writes_topology(override):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ...api.paths import Path
 from ..at import At
-from ..domain import check_domain, explain_off_grove, is_domain, is_line_1_4, list_components, quote_all
+from ..domain import check_domain, explain_off_grove, is_domain, is_line_1_4, quote_all
 from ..facts import Unknown
 from ..review import CREATE, UPDATE, Fields, Review
 from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
@@ -152,7 +152,7 @@ def topology_domain_unknown(at: At) -> Hits:
 def _domains(at: At) -> Iterator[tuple[Path, str]]:
     if domain := at.value["topologyConstraint"].get("packDomain"):
         yield ("topologyConstraint", "packDomain"), domain
-    for index, _, component in list_components(at.value):
+    for index, _, component in at.components:
         if domain := (component.get("topologyConstraint") or {}).get("packDomain"):
             yield ("components", index, "topologyConstraint", "packDomain"), domain
 
@@ -263,7 +263,7 @@ def topology_spec_required(at: At) -> Hits:
     """
     if at.value.get("topologyConstraint") is not None:
         return
-    names = [name for _, name, component in list_components(at.value) if component.get("topologyConstraint") is not None]
+    names = [name for _, name, component in at.components if component.get("topologyConstraint") is not None]
     if names:
         shown = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         text = format_words("must be set while {services} have constraints ({shown}), got nothing", shown=shown)
@@ -290,7 +290,7 @@ def topology_service_constraint_required(at: At) -> Hits:
     """
     if at.value["topologyConstraint"].get("packDomain"):
         return
-    if all(component.get("topologyConstraint") is None for _, _, component in list_components(at.value)):
+    if all(component.get("topologyConstraint") is None for _, _, component in at.components):
         text = format_words("must name a domain where no {service} has a constraint of its own, got nothing")
         yield at.required("topologyConstraint.packDomain", text)
 

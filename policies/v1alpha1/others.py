@@ -40,7 +40,7 @@ def failover_mode_unknown(at: At) -> Hits:
     ok        failover: {enabled: true, mode: interPod}
     """
     failover = at.value["failover"]
-    if is_enabled(failover) and failover.get("mode") not in (None, "", *_MODES):
+    if is_enabled(failover) and failover.get("mode") and failover["mode"] not in _MODES:
         yield at.not_supported("failover.mode", failover["mode"], _MODES)
 
 

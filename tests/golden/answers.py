@@ -10,6 +10,7 @@ import yaml
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.meters import access_line
 from dynamo_webhooks.webhooks.routes import CONVERT, Route, find_route
 from tests.golden.corpus import corpus_file, lines
 
@@ -49,4 +50,4 @@ def _in_lists(name: str, settings: Settings) -> Iterator[tuple[str, Route, bytes
 if __name__ == "__main__":
     for what, at, body, by in asked():
         found = answer(at, body, by)
-        print(what, found.status, hashlib.sha256(found.body).hexdigest(), found.verdict._replace(tally=None))
+        print(what, found.status, hashlib.sha256(found.body).hexdigest(), access_line("", at, found.verdict, 0.0), found.verdict.bound)

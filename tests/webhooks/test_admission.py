@@ -235,7 +235,7 @@ def test_only_an_update_has_an_object_before_it(path: str, old: Any) -> None:
     obj = {"metadata": {"name": "a"}}
     without = ask(review(obj), path)
     assert without.verdict.outcome != "fault"
-    assert ask(review(obj, "CREATE", old), path) == without
+    assert ask(review(obj, "CREATE", old), path).body == without.body
 
 
 @pytest.mark.parametrize("field", ["apiVersion", "kind"])

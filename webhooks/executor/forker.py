@@ -18,7 +18,7 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 import orjson
 
@@ -238,7 +238,8 @@ def encode_outcome(outcome: JobResult) -> bytes:
     verdict = outcome.verdict
     tally = verdict.tally
     counts = None if tally is None else [[*key, *values] for key, values in tally.counts.items()]
-    plain = list(verdict._replace(tally=None, bound=str(verdict.bound)))
+    where = (verdict.uid, verdict.operation, verdict.namespace, verdict.name)
+    plain = [verdict.outcome, verdict.code, *where, verdict.rules, verdict.skipped, verdict.patched, str(verdict.bound)]
     lines = [line.decode() for line in outcome.lines]
     damaged = tally.damaged if tally is not None else 0
     return orjson.dumps([*outcome[:3], plain, counts, damaged, lines], option=orjson.OPT_APPEND_NEWLINE)
@@ -247,10 +248,10 @@ def encode_outcome(outcome: JobResult) -> bytes:
 def decode_outcome(line: bytes) -> JobResult:
     """The outcome that `written` wrote."""
     status, size, seconds, plain, counts, damaged, lines = orjson.loads(line)
-    fields: dict[str, Any] = dict(zip(Verdict._fields, plain, strict=True))
-    fields["rules"] = tuple(fields["rules"])
-    if counts is not None:
-        fields["tally"] = tally = ConversionStatistics()
+    outcome, code, uid, operation, namespace, name, rules, skipped, patched, bound = plain
+    tally = None if counts is None else ConversionStatistics()
+    if tally is not None:
         tally.damaged = damaged
         tally.counts = {(kind, source, version, outcome): [count, spent] for kind, source, version, outcome, count, spent in counts}
-    return JobResult(status, size, seconds, Verdict(**fields), tuple(text.encode() for text in lines))
+    verdict = Verdict(outcome, code, uid, operation, namespace, name, tuple(rules), skipped, patched, tally, bound)
+    return JobResult(status, size, seconds, verdict, tuple(text.encode() for text in lines))

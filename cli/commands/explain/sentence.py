@@ -4,12 +4,12 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from ....api.kinds import BY_NAME, GROUP
 from ....policies.catalogue import list_declared
+from ....policies.compiled import interpret, is_compiled
 from ....policies.rule import Rule
 from ....policies.words import NAMES
 from ....policies.words import format_words as in_words
@@ -86,22 +86,14 @@ def _functions(rule: Rule) -> Iterator[FunctionType]:
     seen: set[FunctionType] = set()
     while waiting:
         function = waiting.pop()
-        if isinstance(function, BuiltinFunctionType) and function.__module__.startswith(_ROOM):
-            function = _interpreted(function.__module__).get(function.__name__)
+        if is_compiled(function) and function.__module__.startswith(_ROOM):
+            found = vars(interpret(function.__module__)).get(function.__name__)
+            function = found.check if isinstance(found, Rule) else found
         if not isinstance(function, FunctionType) or function in seen or function.__module__ in _FOREIGN:
             continue
         seen.add(function)
         yield function
         waiting += [thing for thing in _named(function) if getattr(thing, "__module__", "").startswith(_ROOM)]
-
-
-@cache
-def _interpreted(module: str) -> dict[str, Any]:
-    """What a compiled module defines, from its source: its functions have no code that could be read."""
-    file = Path(str(sys.modules[module].__file__))
-    found: dict[str, Any] = {"__name__": module, "__package__": module.rpartition(".")[0]}
-    exec(compile(file.with_name(f"{file.name.partition('.')[0]}.py").read_text(), str(file), "exec"), found)  # noqa: S102 - our own
-    return found
 
 
 def _named(function: FunctionType) -> Iterator[Any]:

@@ -73,7 +73,7 @@ def compute_defaults(review: Review) -> Defaulted:
 
 def _answered(route: Route, call: Call, settings: Settings, length: int) -> Outcome:
     if route.purpose is Purpose.MUTATE:
-        call = call._replace(old=None)
+        call.old = None
         settings = settings._replace(facts=settings.facts._replace(excludedNamespaces=UNKNOWN))
     return _answer(route, call, settings, length)
 

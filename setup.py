@@ -15,8 +15,8 @@ from setuptools import setup
 # what is compiled, by folder: all that a request runs through but the socket
 _MODULES = {
     "webhooks": "admission convert envelope fair_queue known_heads meters reply routes short_requests",
-    "admission": "judging pipeline",
-    "api": "bounds decode quantity scalars",
+    "admission": "judging losses pipeline",
+    "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",
     "policies": "at domain edit engines evaluate facts gpu image_tag no_effect review semver",
     "policies/defaults": "mut",  # of rules those that are asked about objects without a mistake
@@ -39,7 +39,7 @@ def _extensions() -> list[Any]:
     options = ["--config-file=", "--strict", "--ignore-missing-imports", "--explicit-package-bases"]
     found: list[Any] = mypycify([*options, *files], opt_level="2", debug_level="0")
     for extension in found:  # else each call may be another library's, which costs a jump and forbids to inline it
-        extension.extra_compile_args += ["-fvisibility=hidden"]
+        extension.extra_compile_args += ["-fvisibility=hidden", "-fno-plt"]
     return found
 
 

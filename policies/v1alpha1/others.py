@@ -9,7 +9,7 @@ from ..domain import EXECUTORS, LPX, VLLM_EXECUTOR, is_enabled, is_line_1_6, own
 from ..finding import Finding, Mend
 from ..gpu import is_plain
 from ..no_effect import list_ignored_of_service, may_run_on_grove
-from ..review import Review
+from ..review import Fields, Review
 from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
 
 _MODES = ("intraPod", "interPod")
@@ -105,9 +105,7 @@ def resources_quantity_invalid(at: At) -> Hits:
     """
     resources = at.value["resources"]
     for part in _PARTS:
-        amounts = resources.get(part)
-        if not amounts:
-            continue
+        amounts: Fields = resources.get(part) or {}
         for name, amount in amounts.items():
             if name in _NAMED:
                 if amount and not is_plain(amount):
@@ -205,9 +203,9 @@ def volume_mount_point_required(at: At) -> Hits:
     bad         - {name: more, mountPoint: ""}  # expect
     ok          - {name: kernels, useAsCompilationCache: true}
     """
-    for index, entry in enumerate(at.value["volumeMounts"]):
-        mount = entry or {}
-        if not mount.get("mountPoint") and not mount.get("useAsCompilationCache"):
+    mounts: list[Fields | None] = at.value["volumeMounts"]
+    for index, mount in enumerate(mounts):
+        if not mount or not (mount.get("mountPoint") or mount.get("useAsCompilationCache")):
             yield at.required(("volumeMounts", index, "mountPoint"), _NOTHING)
 
 
@@ -343,7 +341,8 @@ def service_null(at: At) -> Hits:
     bad     worker: null  # expect
     ok      worker: {}
     """
-    for name, service in at.value["services"].items():
+    services: Fields = at.value["services"]
+    for name, service in services.items():
         if service is None:
             fix = f"write `{name}: {{}}` for a service without settings, or remove the entry"
             yield at.invalid(("services", Key(name)), None, "must be an object, got null", fix=fix)

@@ -5,6 +5,7 @@ from typing import Final
 from ...api.quantity import is_zero, parse
 from ..at import At
 from ..finding import Mend
+from ..review import Fields
 from ..rule import CLAIMS, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
@@ -145,7 +146,7 @@ def pvc_name_duplicate(at: At) -> Hits:
     ok      - name: models
     ok      - name: cache
     """
-    claims = at.value["pvcs"]
+    claims: list[Fields] = at.value["pvcs"]
     if len(claims) < 2:
         return
     first: dict[str, int] = {}
@@ -176,7 +177,8 @@ def pvc_name_required(at: At) -> Hits:
     ok      - name: models
     """
     # a null entry reads as a claim without anything, hence not the selector `spec.pvcs.*`
-    for index, claim in enumerate(at.value["pvcs"]):
+    claims: list[Fields | None] = at.value["pvcs"]
+    for index, claim in enumerate(claims):
         if not (claim and claim.get("name")):
             yield at.required(("pvcs", index, "name"), "must name the claim, got nothing")
 

@@ -262,7 +262,7 @@ def owning_graph(review: Review) -> str | None:
 
 def list_components(spec: Fields) -> list[tuple[int, str, Fields]]:
     """A graph's components with their place and name; those that are null are left out."""
-    listed: list[Fields] = spec.get("components") or []
+    listed: list[Fields | None] = spec.get("components") or []
     return [(index, component.get("name") or "", component) for index, component in enumerate(listed) if component is not None]
 
 

@@ -64,7 +64,7 @@ def list_ignored(graph: Fields, *, grove: bool | None) -> Ignored:
             found += [((*above, Key(name)), "has no effect: the graph does not run on Grove") for name in _written(annotations, _OF_GROVE)]
     if grove and (of_pods := spec.get("annotations")):
         found += list_ignored_annotations(of_pods, ("spec", "annotations"), grove=True)
-    components: list[Fields] = spec.get("components") or []
+    components: list[Fields | None] = spec.get("components") or []
     for index, component in enumerate(components):
         if component:
             found += list_ignored_of(component, ("spec", "components", index), grove=grove)
@@ -136,15 +136,15 @@ def _of_picker(component: Fields, path: Path) -> Ignored:
 
 def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
     places: list[Path] = []
-    containers: list[Fields] = pod.get("containers") or []
+    containers: list[Fields | None] = pod.get("containers") or []
     for index, container in enumerate(containers):
         if container and container.get("name") == MAIN:
-            mounts: list[Fields] = container.get("volumeMounts") or []
+            mounts: list[Fields | None] = container.get("volumeMounts") or []
             for place, mount in enumerate(mounts):
                 if mount and mount.get("mountPath") == _SHARED_MEMORY_PATH and mount.get("name") != _SHARED_MEMORY:
                     places.append(("containers", index, "volumeMounts", place))
             break
-    volumes: list[Fields] = pod.get("volumes") or []
+    volumes: list[Fields | None] = pod.get("volumes") or []
     for index, volume in enumerate(volumes):
         if volume and volume.get("name") == _SHARED_MEMORY:
             places.append(("volumes", index))

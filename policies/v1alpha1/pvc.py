@@ -1,6 +1,6 @@
 """Persistent volume claims, which v1beta1 lacks."""
 
-from typing import Final
+from typing import Any, Final
 
 from ...api.quantity import is_zero, parse
 from ..at import At
@@ -146,7 +146,7 @@ def pvc_name_duplicate(at: At) -> Hits:
     ok      - name: models
     ok      - name: cache
     """
-    claims: list[Fields] = at.value["pvcs"]
+    claims: list[Any] = at.value["pvcs"]
     if len(claims) < 2:
         return
     first: dict[str, int] = {}

@@ -29,6 +29,8 @@ from tests.bench.checking import BESIDE, beside_kubeconform, checks
 from tests.bench.growth import SECTION, growth
 from tests.bench.guard import SECTION as GUARD
 from tests.bench.guard import compare
+from tests.bench.layers import SECTION as LAYERS
+from tests.bench.layers import layers
 from tests.bench.lines import SECTION as LINES
 from tests.bench.lines import lines
 from tests.bench.load import Measured, apart, bare, ours
@@ -58,6 +60,7 @@ def measure(table: Table, settings: Settings, folder: Path) -> None:
         with apart(our, yardstick):
             single(table, pair, settings)
             bulk(table, pair, settings)
+        layers(table, certificates, facts, settings.block)
         memory(table, our, settings)
         waiting(table, our, yardstick, settings, folder)
         with apart(our, yardstick):
@@ -112,6 +115,8 @@ def _part(table: Table, given: argparse.Namespace) -> tuple[str, Callable[[Path]
     settings = QUICK if given.quick else WHOLE
     if given.lines:
         return LINES, lambda folder: lines(table, settings, prepared(folder)[0], folder)
+    if given.layers:
+        return LAYERS, lambda folder: layers(table, *prepared(folder), settings.block)
     if given.hostile:
         return HOSTILE, lambda folder: hostile(table, settings, folder)
     if given.kubeconform:
@@ -129,6 +134,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="with --against: tell what costs more without failing")
     parser.add_argument("--kubeconform", action="store_true", help="only `check` beside kubeconform")
     parser.add_argument("--lines", action="store_true", help="only requests by line 1.5 beside those by line 1.2")
+    parser.add_argument("--layers", action="store_true", help="only where the CPU of a request goes")
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")

@@ -15,7 +15,7 @@ from setuptools import setup
 # what is compiled, by folder: all that a request runs through but the socket
 _MODULES = {
     "webhooks": "admission convert envelope fair_queue known_heads meters reply routes short_requests",
-    "admission": "judging losses pipeline",
+    "admission": "judging pipeline",
     "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",
     "policies": "at domain edit engines evaluate facts gpu image_tag no_effect review semver",

@@ -13,7 +13,7 @@ import orjson
 from aiohttp.web import BaseRequest, StreamResponse
 
 from ..admission.pipeline import Settings
-from ..admission.registration import CONVERT
+from ..admission.registration import Purpose
 from ..certs.context import CLIENT_KEY, ClientTrust, ReloadingContext
 from . import convert
 from .admission import answer, example
@@ -195,7 +195,7 @@ class Webhooks:
             body = content.read_nowait()
         else:
             with self._held(request):
-                body = await self._read(route, request, self._bodies.read(request, conversion=route.purpose is CONVERT))
+                body = await self._read(route, request, self._bodies.read(request, conversion=route.purpose is Purpose.CONVERT))
         started = time.perf_counter()
         if isinstance(body, Answer):
             return body, 0, started
@@ -208,7 +208,7 @@ class Webhooks:
 
     def _too_long(self, route: Route, request: BaseRequest, body: bytes) -> Answer | None:
         """The answer to a body over a bound that is shorter than one read: all of the body has arrived already."""
-        converting = route.purpose is CONVERT
+        converting = route.purpose is Purpose.CONVERT
         if len(body) <= (self._bodies.most(request) if converting else self._limits.body):
             return None
         error = self._bodies.too_long(request, conversion=converting)
@@ -216,7 +216,7 @@ class Webhooks:
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
-        converting = route.purpose is CONVERT
+        converting = route.purpose is Purpose.CONVERT
         with self._held(request), self._bodies.reserve(conversion=converting) as reservation, Spool() as body:
             found: Answer | LongAnswer | None = await self._read(
                 route, request, self._bodies.read_long(request, reservation, body, conversion=converting)
@@ -329,7 +329,7 @@ class Callers:
         self._meter.callers[route.path, UNVERIFIED if wrong else VERIFIED] += 1
         # a caller verified by earlier authorities gets one more response: an authority may only have been added
         connection.last |= connection.generation != self.generation()
-        return reject_http(403, wrong) if wrong and self._trust is not None and route.purpose is not CONVERT else None
+        return reject_http(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
 
     def _wrong(self, connection: Connection) -> str:
         if self._trust is None:
@@ -372,7 +372,7 @@ def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
 def self_check(settings: Settings) -> str:
     """Answer a small request on every path, which also loads all modules; returns the failure, or an empty string."""
     for route in ROUTES.values():
-        converting = route.purpose is CONVERT
+        converting = route.purpose is Purpose.CONVERT
         found = answer(route, convert.example() if converting else example(route), settings)
         bad = found.verdict.outcome != "converted" if converting else found.verdict.outcome == "fault"
         if found.status != 200 or bad or orjson.loads(found.body)["response"]["uid"] != "ready":

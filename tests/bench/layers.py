@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,9 +90,7 @@ def layers(table: Table, certificates: Path, facts: Path, block: int) -> None:
         found: dict[str, dict[str, float]] = json.loads(ran.stdout)
         serve = ours(certificates, facts)
         serve = ["env", "-C", folder, f"PYTHONPATH={folder}", *serve[serve.index(sys.executable) :]]
-        with ExitStack() as opened:
-            server = opened.enter_context(Measured(serve, certificates / "ca.crt"))
-            opened.enter_context(apart(server))
+        with Measured(serve, certificates / "ca.crt") as server, apart(server):
             for what, path, body, _ in _single():
                 server.send(path, body, block // 4)
                 began = server.cpu()

@@ -233,9 +233,11 @@ def test_operations(operation: Any, obj: Any, old: Any, validate: int, mutate: i
 def test_only_an_update_has_an_object_before_it(path: str, old: Any) -> None:
     """What stands there in a create is nobody's concern, and is not decoded."""
     obj = {"metadata": {"name": "a"}}
-    without = ask(review(obj), path)
+    without, beside = ask(review(obj), path), ask(review(obj, "CREATE", old), path)
     assert without.verdict.outcome != "fault"
-    assert ask(review(obj, "CREATE", old), path).body == without.body
+    assert (beside.status, beside.body) == (without.status, without.body)
+    for name in ("outcome", "code", "uid", "operation", "namespace", "name", "rules", "skipped", "patched", "tally", "bound"):
+        assert getattr(beside.verdict, name) == getattr(without.verdict, name), name
 
 
 @pytest.mark.parametrize("field", ["apiVersion", "kind"])

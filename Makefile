@@ -4,68 +4,96 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
-# In CI a failed test on a real API server is tried once more, and the summary lists it.
-AGAIN := $(if $(CI),-p rerunfailures --rerun-show-tracebacks --max-suite-reruns=3)
-# Tests run beside one another, a module at a time; four on two cores, because those on an API server mostly wait. Tests that measure
-# time or memory are marked `alone`, and run alone, by `make neighbours`.
-WORKERS ?= 4
-BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(AGAIN)
-ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
+# Modules of tests run beside one another: two on two cores, and four where tests mostly wait for an API server.
+WORKERS ?= 2
+BESIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 $(if $(LAWS_SEED),--randomly-seed=$(LAWS_SEED)) $(REPORT)
+# what `make test` leaves to the other targets: it needs Python alone
+ELSEWHERE := cluster or neighbours or browser or nightly
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo up test beside unit golden laws hostile cluster line15 neighbours browser site playground compiled build-compiled bench bench-graphs lint types contracts size format generate docs stale assets release lock new-rule clean
+.PHONY: help serve demo up test unit check cluster neighbours browser nightly laws hostile site playground compiled build-compiled bench bench-graphs lint types contracts format generate docs stale assets release lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(READY): pyproject.toml requirements.lock
+# locked packages, then this checkout
+define install
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(1)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+endef
 
-serve: $(READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C
+$(READY): pyproject.toml requirements.lock
+	@echo 'first the packages of the tests, once: about two minutes'
+	$(call install,-r requirements.lock)
+
+# the server's packages alone, unless all are there
+SERVER_READY := $(or $(wildcard $(READY)),$(VENV)/.server-ready)
+$(VENV)/.server-ready: pyproject.toml requirements-build.lock requirements-server.lock
+	@echo 'first the packages of the server, once: about a minute'
+	$(call install,-r requirements-build.lock -r requirements-server.lock)
+
+serve: $(SERVER_READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C
+	@echo 'a server that answers within seconds, and serves until Ctrl-C'
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo
 
-demo: $(READY) ## as serve, but stops after the answer
+demo: $(SERVER_READY) ## as serve, but stops after the answer
+	@echo 'a server that answers within seconds, and ends'
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
 up: $(READY) ## server and reconciler beside an API server of the tests, with `dynamo-webhooks up`, until Ctrl-C
 	$(BIN)/python -m tests.cluster.trying
 
-test: lint ## lint, types, and all tests but those of `make neighbours` and `make browser`; they look at contracts and generated files, too
-	$(MAKE) --no-print-directory -j2 types beside
+test: $(READY) ## lint, types and every test that needs Python alone; about eight minutes of two cores with set-up
+	@echo 'lint, types and tests: about eight minutes on two cores with set-up; needs Python, git and nothing else'
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory -j2 types unit
 
-beside: $(READY)
-	$(PYTEST) $(BESIDE) -m 'not alone and not neighbours and not browser'
+unit: $(READY)
+	$(PYTEST) $(BESIDE) $(foreach each,cluster release bench playground,--ignore=tests/$(each)) -m 'not ($(ELSEWHERE))'
 
-unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
-	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone and not neighbours and not browser' $(TESTS)
-	$(PYTEST) -m 'alone and not cluster and not golden' $(TESTS) || [ $$? -eq 5 ]  # 5: TESTS has none of these
+check: $(READY) ## lint, types, contracts and the tests of a room in about a minute: make check ROOM=policies, or ROOM="api cel"
+	@echo 'lint, types, contracts and tests of $(or $(ROOM),no room; name one: make check ROOM=policies): about a minute on two cores'
+	$(BIN)/ruff check $(ROOM) $(ROOM:%=tests/%)
+	$(BIN)/ruff format --check $(ROOM) $(ROOM:%=tests/%)
+	$(BIN)/mypy
+	$(PYTEST) $(BESIDE) -m 'not ($(ELSEWHERE))' $(ROOM:%=tests/%) tests/test_layout.py
 
-golden: $(READY) ## the recorded answers of the Go operator, in tests/golden/recorded
-	$(PYTEST) $(BESIDE) -m golden
+cluster: $(READY) ## tests on a real API server, built once from Go modules (five minutes); then about a quarter of an hour
+	@echo 'tests on a real API server: about a quarter of an hour on two cores; needs Go 1.25 or newer for the first run, which takes five more'
+	$(MAKE) --no-print-directory assets SETS='$(if $(KUBERNETES),assets-$(KUBERNETES),assets) helm'
+	$(PYTEST) $(BESIDE) -n 4 -m 'cluster and not (neighbours or nightly)'
+
+neighbours: $(READY) ## tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, and of a release; about a quarter of an hour
+	@echo 'tests with other programs, and of a release with its image: about a quarter of an hour on two cores'
+	@echo 'needs Go 1.26 (the first run builds the programs, half an hour more), gcc, musl-gcc, buildah, skopeo, umoci, node, npm, zsh and fish'
+	$(MAKE) --no-print-directory assets SETS='assets helm lws kube-scheduler kwok cert-manager promtool actionlint'
+	$(PYTEST) $(BESIDE) -n 4 -m 'neighbours and not nightly'
+
+browser: site ## the site, the playground and the page of a report in a headless Chromium, which must be on the PATH; about five minutes
+	@echo 'tests in a headless Chromium: about five minutes on two cores; needs chromium, node and npm'
+	$(PYTEST) --durations=20 -m browser
+
+HOSTILE = HOSTILE_SEED=$(or $(HOSTILE_SEED),$(shell date +%Y%m%d%H%M)) HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) HOSTILE_SERVED=$(or $(HOSTILE_SERVED),200000) HOSTILE_EXPRESSIONS=$(or $(HOSTILE_EXPRESSIONS),20000) \
+	HOSTILE_TRIALS=$(or $(HOSTILE_TRIALS),200) HOSTILE_WORST_KIB="$(or $(HOSTILE_WORST_KIB),1 4 32 256 1024 7168)"
+nightly: $(READY) ## every test in its largest size, other versions of Kubernetes and Python, compiled code, a storm and the measurements; hours
+	@echo 'everything, in its largest sizes: several hours on two cores; needs what cluster, neighbours and browser need'
+	$(MAKE) --no-print-directory assets
+	LAWS_OBJECTS=10000 CLUSTER_OBJECTS=10000 LINE15_EVERY=1 $(HOSTILE) $(PYTEST) $(BESIDE) -m 'not browser' --junit-xml=build/nightly.xml
+	$(BIN)/python -m tests.durations build/nightly.xml
+	for version in 1.30 1.37; do KUBERNETES=$$version $(MAKE) --no-print-directory cluster || exit 1; done
+	for version in 3.12 3.13 3.14; do ! python$$version -m venv --help >/dev/null 2>&1 || $(MAKE) --no-print-directory unit PYTHON=python$$version VENV=.venv-$$version || exit 1; done
+	$(MAKE) --no-print-directory compiled bench
+	$(BIN)/python -m tests.hostile.storm --cluster
+	$(MAKE) --no-print-directory browser
 
 laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from the seed of the day
-	LAWS_SEED=$(or $(LAWS_SEED),$(shell date +%Y%m%d)) LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) $(PYTEST) tests/laws
+	LAWS_SEED=$(or $(LAWS_SEED),$(shell date +%Y%m%d)) LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) $(PYTEST) tests/laws tests/admission/test_judging.py
 
-hostile: $(READY) ## two hundred thousand damaged reviews, and as many through a server, from a fresh seed that is printed
-	HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) HOSTILE_SERVED=$(or $(HOSTILE_SERVED),200000) $(PYTEST) tests/hostile
-
-cluster: $(READY) ## the tests on a real API server, built once from Go modules
-	$(PYTEST) $(BESIDE) -m 'cluster and not alone and not neighbours'
-	$(PYTEST) -m 'cluster and alone'
-
-line15: $(READY) ## all recorded writes of operator line 1.5 through a real API server, in about ten minutes
-	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/webhooks/test_line15.py -k answered
-
-neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, those of a whole release, and those that measure
-	$(PYTEST) $(AGAIN) $(ALONE)
-	$(PYTEST) $(BESIDE) -m 'neighbours and not alone'
-
-browser: site ## the site and the page of a report in a headless Chromium, which must be on the PATH
-	$(PYTEST) -m browser
+hostile: $(READY) ## damaged reviews, costly expressions, and a search for the costliest body of each size, from a fresh seed that is printed; an hour
+	$(HOSTILE) $(PYTEST) -s tests/hostile
 
 # mkdocs has an environment of its own: nothing else needs what it is made of
 SITE_READY := build/site-venv/.ready
@@ -83,33 +111,32 @@ site: $(READY) $(SITE_READY) ## the site of docs/ in build/site, the same bytes 
 playground: $(READY) ## the page that runs the commands in the browser, in build/site/playground; needs Node and npm
 	$(BIN)/python -m tools.playground
 
-bench: build-compiled ## speed, waiting times and memory of the server as it is shipped beside a bare one, then, interpreted, beside the last release or AGAINST=commit; about eight minutes
+bench: build-compiled ## speed, waiting times and memory of the server as it is shipped beside a bare one, then, interpreted, beside the last release or AGAINST=commit; about five minutes
 	BENCH_TREE=$(abspath build/compiled) $(BIN)/python -m tests.bench --write
 	$(BIN)/python -m tests.bench --against $(AGAINST) --write
 
 compiled: build-compiled ## the tests of what mypyc compiles, or TESTS, on the compiled modules, in a copy in build/compiled
-	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not interpreted and not cluster and not alone' $(or $(TESTS),$(patsubst %,tests/%,admission api conversion golden laws policies webhooks))
+	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not (interpreted or $(ELSEWHERE))' $(or $(TESTS),$(patsubst %,tests/%,admission api conversion golden laws policies webhooks))
 
 build-compiled: $(READY)
 	rm -rf build/compiled && mkdir -p build/compiled && git ls-files -z | tar --null --files-from=- -cf - | tar -xf - -C build/compiled
 	git -C build/compiled init -q && git -C build/compiled add -A
 	cd build/compiled && DYNAMO_WEBHOOKS_COMPILE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 
-bench-graphs: $(READY) ## the reconciler with GRAPHS=1000 graphs at once, and MODELS=0; GRAPHS="100 1000" shows growth
-	$(BIN)/python -m tests.bench --write --graphs $(or $(GRAPHS),1000) --models $(or $(MODELS),0)
+bench-graphs: $(READY) ## what a graph costs the reconciler with GRAPHS=1000 at once; GRAPHS="100 1000" shows growth
+	$(BIN)/python -m tests.bench --write --graphs $(or $(GRAPHS),1000)
 
 lint: $(READY) ## ruff
+	@echo 'ruff: a few seconds'
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 types: $(READY) ## mypy, strict, code and tests
+	@echo 'mypy: about 60 seconds the first time, then 20 seconds'
 	$(BIN)/mypy
 
 contracts: $(READY) ## which room may import which
 	$(BIN)/lint-imports
-
-size: ## lines of Python by room, beside its budget and the last tag
-	$(PYTHON) -m tools.size
 
 format: $(READY) ## ruff's formatter and its safe fixes
 	$(BIN)/ruff check --fix-only .
@@ -119,14 +146,16 @@ generate: $(READY) ## schemas and CRDs from the models, the index of rules, and 
 	$(BIN)/python -m tools.schemas
 	$(BIN)/python -m tools.rule_index
 	$(BIN)/python -m tools.crd_files
+	$(BIN)/python -m tools.shipped_objects
 	$(BIN)/python -m tools.pages
 
-docs: generate ## the same
+docs: generate ## alias of generate
 
 stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m tools.schemas --check
 	$(BIN)/python -m tools.rule_index --check
 	$(BIN)/python -m tools.crd_files --check
+	$(BIN)/python -m tools.shipped_objects --check
 	$(BIN)/python -m tools.pages --check
 
 assets: $(READY) ## programs of the cluster tests from Go modules, cached outside the tree; some of them with SETS='assets helm'
@@ -141,6 +170,7 @@ lock: $(READY) ## newest versions and their hashes into requirements.lock, and o
 	$(LOCK) --upgrade --extra dev -o requirements.lock
 	$(LOCK) --extra server -c requirements.lock -o requirements-server.lock
 	$(LOCK) -c requirements.lock -o requirements-files.lock
+	$(subst pyproject.toml,--group build,$(LOCK)) -c requirements.lock -o requirements-build.lock
 	$(LOCK) --extra lsp -c requirements.lock -o requirements-lsp.lock
 	$(subst pyproject.toml,--group site,$(LOCK)) --upgrade -o requirements-site.lock
 

@@ -1,8 +1,8 @@
-"""Compiles what every request runs through with mypyc into the wheel if DYNAMO_WEBHOOKS_COMPILE=1.
+"""Installs the rooms below one name, and compiles what every request runs through with mypyc if DYNAMO_WEBHOOKS_COMPILE=1.
 
 Everything else is in pyproject.toml.
 
-It needs a C compiler and Python's headers, and takes one to two minutes. Without it the same sources are interpreted.
+To compile it needs a C compiler and Python's headers, and takes one to two minutes. Without it the same sources are interpreted.
 """
 
 import os
@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from setuptools import setup
+from setuptools import find_namespace_packages, setup
+
+NAME = "dynamo_webhooks"  # the one name that is installed; its links are for mypy and import-linter, and installing needs none
+ROOMS = ("admission", "api", "cel", "certs", "cli", "conversion", "kube", "policies", "reconciler", "webhooks")
 
 # what is compiled, by folder: all that a request runs through but the socket
 _MODULES = {
@@ -34,7 +37,7 @@ def _extensions() -> list[Any]:
         return []
     from mypyc.build import mypycify
 
-    root = Path("dynamo_webhooks")
+    root = Path(NAME)
     files = sorted(str(file) for pattern in CORE for file in root.glob(pattern) if file.name != "__init__.py")
     options = ["--config-file=", "--strict", "--ignore-missing-imports", "--explicit-package-bases"]
     found: list[Any] = mypycify([*options, *files], opt_level="2", debug_level="0")
@@ -43,4 +46,9 @@ def _extensions() -> list[Any]:
     return found
 
 
-setup(ext_modules=_extensions(), setup_requires=["mypy>=1.18"] if WANTED else [])
+setup(
+    packages=[NAME, *(f"{NAME}.{name}" for room in ROOMS for name in (room, *(f"{room}.{one}" for one in find_namespace_packages(room))))],
+    package_dir={f"{NAME}.{room}": room for room in ROOMS},
+    ext_modules=_extensions(),
+    setup_requires=["mypy>=1.18"] if WANTED else [],
+)

@@ -5,7 +5,7 @@ Cost: a v1beta1 object is read as it is, a v1alpha1 object is converted once. Ru
 
 from typing import Any, Final, NamedTuple
 
-from ..api.kinds import BETA, BY_NAME
+from ..api.kinds import ALPHA, BETA, BY_NAME
 from ..api.line import Line
 from ..api.paths import MISSING, Key, Path, format_path, lookup
 from ..conversion.bounds import require_whole
@@ -21,6 +21,7 @@ from ..policies.edit import PatchOperation, apply, to_json_patch, to_json_pointe
 from ..policies.evaluate import compute_edits, evaluate, idle, is_deletion, place
 from ..policies.finding import Edit, Finding
 from ..policies.review import DELETE, Fields, Review
+from .kept import judge_kept
 from .registration import MUTATE, VALIDATE, read_as
 
 
@@ -163,6 +164,7 @@ def _operation(before: Any, path: list[Any], value: list[Any]) -> PatchOperation
 
 _FAILOVER: Final = "failover-"
 _GRAPH: Final = f"DynamoGraphDeployment/{BETA}"
+_GRAPH_V1ALPHA1: Final = f"DynamoGraphDeployment/{ALPHA}"
 
 
 class OldError(ConversionError):
@@ -172,7 +174,8 @@ class OldError(ConversionError):
 def judge(review: Review, most: int | None = None, named: int | None = None) -> list[Finding]:
     """The findings of all rules about a review in the author's version.
 
-    `most` limits the findings, and `named` how many errors, and how many others, are translated to the author's version.
+    `most` limits the findings, and `named` how many errors, and how many others, are translated to the author's version, and how many
+    are looked for in what annotations keep.
 
     Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
     """
@@ -186,20 +189,21 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
     if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
         require_whole(review.metadata, other)  # an object that was read in part is refused: writing it would drop the rest
     judged, view = _cross(review, read)
+    kept = judge_kept(review, named) if review.annotations else []
     if view is None:
-        return evaluate(judged, most)
-    found, more = evaluate(review, most), evaluate(judged, most)
-    if not more:
-        return found
-    told = view.findings(_without_unknown_modes(more, review), judged.object, review.object, named)
-    return sorted((*found, *told), key=place)
+        found, told = evaluate(judged, most), []
+    else:
+        found, more = evaluate(review, most), evaluate(judged, most)
+        told = view.findings(_without_unknown_modes(more, review), judged.object, review.object, named) if more else []
+    return sorted((*found, *told, *kept), key=place) if told or kept else found
 
 
 def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Finding]:
     """Drops what rules of failover say where a v1alpha1 object spells a mode as v1beta1 does: there it is an unknown one."""
     if not any(finding.rule.name.startswith(_FAILOVER) for finding in findings):
         return findings
-    services = (review.spec, *(review.spec.get("services") or {}).values())
+    # a field that the kind doesn't have may hold anything: only an API server drops it
+    services = (review.spec.get("services") or {}).values() if review.kind == _GRAPH_V1ALPHA1 else (review.spec,)
     if not any(((service or {}).get("failover") or {}).get("mode") in (INTRA_POD, INTER_POD) for service in services):
         return findings
     return [finding for finding in findings if not finding.rule.name.startswith(_FAILOVER)]

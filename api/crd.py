@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
 from .kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
-from .line import INSTALLED, Line
+from .line import Line
 from .schema import BRIEF, MARKS, Node, load_schema, resolve
 
 Column: TypeAlias = dict[str, str]
@@ -85,9 +85,7 @@ _SUBRESOURCES: Final[dict[str, Node]] = {
 }
 
 
-def build(
-    kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None, line: Line = INSTALLED
-) -> Node:
+def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None, line: Line) -> Node:
     """Returns the CustomResourceDefinition of a kind as a new dict, with every embedded Kubernetes type written out.
 
     `conversion` becomes `spec.conversion` as it is; without it the API server only changes the apiVersion. `versions` keeps some of
@@ -184,7 +182,7 @@ ALLOW_DATA_LOSS: Final = "webhooks.nvidia.com/allow-data-loss"
 _KEEP: Final = ("helm.sh/resource-policy", "keep")
 
 
-def manifest(kind: str, conversion: Mapping[str, Any], generator: str, line: Line = INSTALLED) -> Node:
+def manifest(kind: str, conversion: Mapping[str, Any], generator: str, line: Line) -> Node:
     """Returns the CustomResourceDefinition of a kind to be applied; `generator` is who wrote it, with its version.
 
     Only a kind of several versions gets the conversion stanza: the API server would ask for nothing else.

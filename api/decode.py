@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .kinds import GROUP
 from .paths import Key, Path, format_path
@@ -62,14 +62,14 @@ class _Object(Check):
 class _Items(Check):
     """A map or a list, as `kind` says, of values of the JSON type that decides alone, or of those that fit a check."""
 
-    def __init__(self, kind: type, exact: type | None, check: Check | None) -> None:
+    def __init__(self, kind: Any, exact: type | None, check: Check | None) -> None:
         self._kind, self._exact, self._check = kind, exact, check
 
-    def fits(self, value: object) -> bool:
+    def fits(self, value: Any) -> bool:
         if type(value) is not self._kind:
             return value is None
-        exact, check, items = self._exact, self._check, cast("Any", value.values() if type(value) is dict else value)
-        for one in items:  # noqa: SIM110  # all() with a generator takes twice the time
+        exact, check = self._exact, self._check
+        for one in value.values() if self._kind is dict else value:  # all() with a generator takes twice the time
             if type(one) is not exact and one is not None and (check is None or not check.fits(one)):
                 return False
         return True
@@ -116,9 +116,7 @@ def decoder(kind: str, version: str) -> Decoder:
 
 def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
     """Compiles a structural schema into a decoder of objects of that kind and apiVersion."""
-    shape = shape_of(schema, {})
-    fields = {name: field for name, field in shape.fields.items() if name not in {"apiVersion", "kind"}}
-    root = Shape("object", {**fields, "metadata": METADATA})
+    root = _root(schema)
     checks: dict[int, Check] = {}
     well_typed = _compile(root, checks)
     versions = (None, "", api_version)
@@ -138,6 +136,17 @@ def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
         return tuple(errors)
 
     return decode
+
+
+@cache
+def quick_decoder(kind: str, version: str) -> Callable[[object], bool]:
+    """Tells of an object's members whether `decoder` would find no error, several times sooner than which there are."""
+    return _compile(_root(whole_schema(kind, version)), {}).fits
+
+
+def _root(schema: Node) -> Shape:
+    fields = {name: field for name, field in shape_of(schema, {}).fields.items() if name not in {"apiVersion", "kind"}}
+    return Shape("object", {**fields, "metadata": METADATA})
 
 
 def shape_of(node: Node, memo: dict[int, Shape]) -> Shape:

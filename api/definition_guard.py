@@ -24,7 +24,7 @@ _PRESERVE: Final = "'x-kubernetes-preserve-unknown-fields'"
 _ACKNOWLEDGE: Final = f"' To do it all the same, set the annotation {ALLOW_DATA_LOSS} to \"true\" in the same request'"
 _NOTES: Final = "object.metadata.annotations"
 _UNACKNOWLEDGED: Final = f"!has({_NOTES}) || !('{ALLOW_DATA_LOSS}' in {_NOTES}) || {_NOTES}['{ALLOW_DATA_LOSS}'] != 'true'"
-_FROM_FILES: Final = "apply the definitions that `dynamo-webhooks crds` prints instead."
+_FROM_FILES: Final = "apply the definitions that `dynamo-webhooks crds --cluster` prints instead."
 _UPDATES: Final = {
     "apiGroups": ["apiextensions.k8s.io"],
     "apiVersions": ["v1"],
@@ -79,6 +79,7 @@ def _variables() -> list[Node]:
         {"name": "served", "expression": "oldObject.spec.versions.filter(v, v.served)"},
         {"name": "unserved", "expression": unserved},
         {"name": "narrowed", "expression": narrowed},
+        {"name": "lost", "expression": _lost()},
     ]
 
 
@@ -91,6 +92,27 @@ def _kept(levels: int) -> str:
     below = "[p.properties[k]].all(o, [q.properties[k]].all(n,\n" + indent(_kept(levels - 1), " ") + "))"
     fields = f"!has(p.properties) || p.properties.all(k, !(has(q.properties) && k in q.properties) ? {_PRESERVE} in q :\n{below})"
     return f"{opened} && {free} &&\n[{_inside('o')}].all(p, [{_inside('n')}].all(q, {fields}))"
+
+
+def _lost() -> str:
+    """The fields of spec and of its members that narrowed schemas lack, such as `spec.components[].lpx`, as text."""
+    member = "'spec.' + k + (has(m.items) ? '[].' : has(m.additionalProperties) ? '{}.' : '.')"
+    below = (
+        f"[o[k]].map(m, [n[k]].map(l, [{_inside('m')}].map(p, [{_inside('l')}].map(q,\n"
+        f"      !has(p.properties) ? '' :\n"
+        f"      p.properties.filter(j, !has(q.properties) || !(j in q.properties)).map(j, {member} + j).join(', ')"
+        ")[0])[0])[0])[0]"
+    )
+    schema, spec = "schema.openAPIV3Schema.properties", "schema.openAPIV3Schema.properties.spec.properties"
+    there = " && ".join(f"has({one}.{schema}) && 'spec' in {one}.{schema} && has({one}.{spec})" for one in ("v", "w"))
+    return (
+        "variables.served.filter(v, v.name in variables.narrowed).map(v, object.spec.versions.filter(w, w.name == v.name &&\n"
+        f"  {there}).map(w,\n"
+        f"  [v.{spec}].map(o, [w.{spec}].map(n,\n"
+        "    (o.filter(k, !(k in n)).map(k, 'spec.' + k) + o.filter(k, k in n).map(k,\n"
+        f"      {below}\n"
+        "    )).filter(text, text != '').join(', '))[0])[0]).join(', ')).filter(text, text != '').join(', ')"
+    )
 
 
 def _inside(schema: str) -> str:
@@ -117,11 +139,12 @@ def _validations() -> list[Node]:
         {
             "expression": f"!oldObject.spec.versions.exists(v, {newest}) || object.spec.versions.exists(v, {newest})",
             "messageExpression": f"{kind} + ': spec.versions must keep storing objects in {BETA}: the definitions are of an earlier "
-            f"line of the operator; apply those of `dynamo-webhooks crds --cluster` instead.' + {_ACKNOWLEDGE}",
+            f"operator release; apply those of `dynamo-webhooks crds --cluster` instead.' + {_ACKNOWLEDGE}",
         },
         {
             "expression": "variables.narrowed.size() == 0",
-            "messageExpression": f"{kind} + ': the schema of ' + variables.narrowed.join(' and ') + ' must keep all its fields: the API "
+            "messageExpression": f"{kind} + ': the schema of ' + variables.narrowed.join(' and ') + ' must keep all its fields' + "
+            "(variables.lost == '' ? '' : ', and lacks ' + variables.lost) + ': the API "
             f"server removes every other field from the objects, and reports success; {_FROM_FILES}' + {_ACKNOWLEDGE}",
         },
     ]

@@ -18,13 +18,7 @@ class Line(StrEnum):
 
 
 OLDEST: Final = Line.V1_2
-NEWEST: Final = Line.V1_6
-# the line of definitions and servers without an operator.version in the configuration
-INSTALLED: Final = Line.V1_2
-# the line of files without a cluster
-USUAL: Final = NEWEST
-# the line of a cluster, or a server, that tells none
-UNTOLD: Final = Line.V1_5
+NEWEST: Final = Line.V1_6  # also the line where nobody names one: no flag, configuration, fact or definition
 _NUMBERS: Final = re.compile(r"v?([0-9]{1,19})(?:\.([0-9]{1,19}))?(?![0-9])")
 # By a field that it has in its component of v1beta1, or in the schema of its graphs, a definition tells its line: the newest first.
 _COMPONENT: Final = ("spec", "components", "[]")
@@ -42,8 +36,8 @@ NEAREST: Final[Mapping[Line, Line]] = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_
 
 
 def decide_line(version: str, definition: Any = None) -> Line:
-    """The line of an operator: by its version if that is a release, else by the installed definition of its graphs, else UNTOLD."""
-    return of_release(version) or of_definition(definition) or UNTOLD
+    """The line of an operator: by its version if that is a release, else by the installed definition of its graphs, else the newest."""
+    return of_release(version) or of_definition(definition) or NEWEST
 
 
 def is_beyond(version: str) -> bool:

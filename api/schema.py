@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from .kinds import list_kind_versions
-from .line import INSTALLED, NEWEST, Line
+from .line import NEWEST, Line
 
 Node: TypeAlias = dict[str, Any]
 # texts, because a command that starts often has no time to import pathlib
@@ -29,7 +29,7 @@ _merged: dict[int, tuple[Node, Node]] = {}  # by id of the node, which is kept a
 
 
 @cache
-def load_schema(kind: str, version: str, line: Line = INSTALLED) -> Node:
+def load_schema(kind: str, version: str, line: Line) -> Node:
     """The schema of a kind in a version, as a line has it; the same object every time, to be read only.
 
     A view costs one walk over our own fields, and over those of each Kubernetes type that differs when it is met.

@@ -7,13 +7,14 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from . import macros
+from .equality import equal, equate
 from .errors import EvaluationError, OverBudgetError, ParseError, no_overload
 from .frame import SIZED, Frame, Run
 from .lexer import wrong_at
-from .operators import BINARY, negate
+from .operators import BINARY, METERED, negate
 from .overloads import Overload, choose, find
 from .parser import Tree
-from .values import NONE, TYPES, Lazy, Optional, equal, look_up_optional, make_map, type_of
+from .values import NONE, TYPES, Lazy, Optional, look_up_optional, make_map, type_of
 
 _COST_OF: Final = {"const": 0, "and": 0, "or": 0, "cond": 0, "list": 10, "map": 30}
 
@@ -32,7 +33,7 @@ class Compiler:
 
     def compile(self, tree: Tree) -> Run:
         """Returns the function of a node."""
-        self.cost += _COST_OF.get(tree.kind, 1)
+        self.cost += _COST_OF.get(tree.kind, 1) + len(tree.below) // 10
         made: Run = getattr(self, "_" + tree.kind)(tree)
         return made
 
@@ -144,6 +145,7 @@ class Compiler:
 
         def run(frame: Frame) -> Any:
             value, step = operand(frame), key(frame)
+            frame.spend_compared(step)
             if traced:
                 frame.last = (value, step)
             if type(value) is Optional:
@@ -158,6 +160,7 @@ class Compiler:
 
         def run(frame: Frame) -> Optional:
             value, step = operand(frame), key(frame)
+            frame.spend_compared(step)
             if traced:
                 frame.last = (value.value if type(value) is Optional else value, step)
             return look_up_optional(value, step)
@@ -248,8 +251,9 @@ class Compiler:
 
         def run(frame: Frame) -> bool:
             value = operand(frame)
-            equals: bool = value == text if type(value) is str else equal(value, text)
-            return equals is wanted
+            if type(value) is str:
+                return (value == text) is wanted
+            return equate(frame, value, text) if wanted else not equal(frame, value, text)
 
         return run
 
@@ -279,7 +283,7 @@ class Compiler:
         return build
 
     def _call(self, tree: Tree) -> Run:
-        macro = macros.find(self, tree)
+        macro = macros.find(tree)
         return compile_call(self, tree) if macro is None else macro(self, tree)
 
 
@@ -299,11 +303,13 @@ def held(found: Any) -> Any:
 
 def binary(sign: str, left: Run, right: Run) -> Run:
     """Returns the function of an operator between two nodes."""
+    if sign in METERED:
+        return lambda frame: apply(frame, sign, left(frame), right(frame))
     act = BINARY[sign]
 
     def run(frame: Frame) -> Any:
         one, other = left(frame), right(frame)
-        if type(one) in SIZED or sign == "in":
+        if type(one) in SIZED:
             frame.spend_size(one, other)
         return act(one, other)
 
@@ -314,7 +320,7 @@ def apply(frame: Frame, sign: str, one: Any, other: Any) -> Any:
     """Applies an operator to two values."""
     if type(one) in SIZED or sign == "in":
         frame.spend_size(one, other)
-    return BINARY[sign](one, other)
+    return METERED[sign](frame, one, other) if sign in METERED else BINARY[sign](one, other)
 
 
 _SILENT: Final = frozenset({"startsWith", "endsWith", "contains", "matches", "find", "findAll"})
@@ -351,7 +357,7 @@ def _may_fit(below: tuple[Tree, ...], overloads: list[Overload]) -> bool:
     """Whether an overload may take the operands of a call; literals show their types."""
     if all(one.kind == "const" for one in below):
         return choose(overloads, [one.value for one in below]) is not None
-    return any(... in one.types or len(one.types) == len(below) for one in overloads)
+    return any(len(one.types) == len(below) for one in overloads)
 
 
 def _called(name: str, overloads: list[Overload], runs: tuple[Run, ...]) -> Run:
@@ -368,8 +374,6 @@ def _called(name: str, overloads: list[Overload], runs: tuple[Run, ...]) -> Run:
                 raise _no_overload(name, arguments)
             known[kinds] = chosen
         frame.spend_size(*arguments)
-        if chosen.cost is not None:
-            frame.spend(chosen.cost(*arguments))
-        return chosen.run(*arguments)
+        return chosen.run(frame, *arguments) if chosen.metered else chosen.run(*arguments)
 
     return run

@@ -7,7 +7,8 @@ from .errors import OverBudgetError
 
 Run = Callable[["Frame"], Any]
 
-SIZED: Final = frozenset({str, bytes, list, dict})
+SIZED: Final[set[type]] = {str, bytes, list, dict}  # what is read through by whoever is given it; the library adds its own
+_SHORT: Final = 100  # characters and bytes, which are compared as soon as none
 
 
 class Frame:
@@ -28,9 +29,15 @@ class Frame:
             raise OverBudgetError
 
     def spend_size(self, *values: Any) -> None:
-        """Takes what it costs to read values through."""
+        """Takes what it costs to read values through, but for what is in them."""
         for value in values:
             if type(value) in SIZED:
                 self.left -= len(value) // 10
         if self.left < 0:
             raise OverBudgetError
+
+    def spend_compared(self, *texts: Any) -> None:
+        """Takes what it costs to compare texts that nobody has read through yet."""
+        for text in texts:
+            if (type(text) is str or type(text) is bytes) and len(text) > _SHORT:
+                self.spend(len(text) // 10)

@@ -1,5 +1,6 @@
 """Cuts an expression into tokens, in time linear in its length."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
@@ -73,7 +74,9 @@ def tokens(text: str) -> Iterator[Token]:
 
 def _number(text: str, word: str, at: int, kind: str) -> float:
     if kind == "float":
-        return float(word)
+        if math.isinf(double := float(word)):
+            raise wrong_at(text, at, "invalid double literal")
+        return double
     unsigned = word[-1] in "uU"
     digits = word.rstrip("uU")
     base = 16 if digits.startswith("0x") else 10

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from .equality import equal
 from .errors import EvaluationError, OverBudgetError, no_overload
 from .frame import Frame, Run
 from .parser import Tree
-from .values import NONE, Flag, Optional, class_of, equal, keys_of, make_map, type_of
+from .values import NONE, Flag, Optional, class_of, keys_of, make_map, type_of
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
 Macro: TypeAlias = "Callable[[Compiler, Tree], Run]"
 
 
-def find(compiler: Compiler, tree: Tree) -> Macro | None:
+def find(tree: Tree) -> Macro | None:
     """Returns the macro that a call is, or None for a function."""
     if not tree.value:
         return _has if tree.name == "has" and len(tree.below) == 1 else None
-    if tree.name == "bind" and len(tree.below) == 4 and compiler.qualified(tree.below[0]) == "cel":
-        return _bind
     found = _MACROS.get(tree.name)
     return found[1] if found is not None and len(tree.below) - 1 in found[0] else None
 
@@ -176,6 +175,7 @@ def _transform_entry(compiler: Compiler, tree: Tree) -> Run:
         for _, entries in each(frame):
             if class_of(entries) is not dict:
                 raise no_overload()
+            frame.spend_size(entries)
             for key, value in entries.items():
                 if key in made:
                     raise EvaluationError(f"insert failed: key {key.value if type(key) is Flag else key} already exists")
@@ -183,14 +183,6 @@ def _transform_entry(compiler: Compiler, tree: Tree) -> Run:
         return made
 
     return run
-
-
-def _sort_by(compiler: Compiler, tree: Tree) -> Run:
-    from .library.lists import sort_by
-
-    loop = _Loop(compiler, tree, 1, 12)
-    make, slot = loop.runs[0], loop.slot
-    return lambda frame: sort_by([(make(frame), frame.variables[slot]) for _ in loop.each(frame)])
 
 
 def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
@@ -242,23 +234,11 @@ def _bound(compiler: Compiler, name: str, tree: Tree) -> tuple[int, tuple[Run, i
     return slot, body
 
 
-def _bind(compiler: Compiler, tree: Tree) -> Run:
-    value = compiler.compile(tree.below[2])
-    slot, (body, cost) = _bound(compiler, _name(compiler, tree.below[1]), tree.below[3])
-    compiler.cost += cost
-
-    def run(frame: Frame) -> Any:
-        frame.variables[slot] = value(frame)
-        return body(frame)
-
-    return run
-
-
 _MACROS: Final[dict[str, tuple[tuple[int, ...], Macro]]] = {
     "all": ((2, 3), _all),
     "exists": ((2, 3), lambda compiler, tree: _quantified(compiler, tree, stop=True)),
     "exists_one": ((2, 3), _exists_one),
-    "existsOne": ((2, 3), _exists_one),
+    "existsOne": ((3,), _exists_one),
     "filter": ((2,), _filter),
     "map": ((2, 3), _map),
     "transformList": ((3, 4), lambda compiler, tree: _map(compiler, tree, variables=2)),
@@ -266,7 +246,6 @@ _MACROS: Final[dict[str, tuple[tuple[int, ...], Macro]]] = {
     "transformMapEntry": ((3, 4), _transform_entry),
     "or": ((1,), _or),
     "orValue": ((1,), _or),
-    "sortBy": ((2,), _sort_by),
     "optMap": ((2,), lambda compiler, tree: _of_optional(compiler, tree, flat=False)),
     "optFlatMap": ((2,), lambda compiler, tree: _of_optional(compiler, tree, flat=True)),
 }
@@ -304,7 +283,7 @@ def compile_unique(compiler: Compiler, tree: Tree, make: Run, slot: int, cost: i
             keys.append(make(frame))
         if all(type(key) is str for key in keys):
             return len({*keys}) == len(keys)
-        return not any(equal(key, other) for index, key in enumerate(keys) for other in keys[:index])
+        return not any(equal(frame, key, other) for index, key in enumerate(keys) for other in keys[:index])
 
     return run
 

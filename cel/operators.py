@@ -5,7 +5,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from .equality import contains, equal, equate
 from .errors import EvaluationError, no_overload
+from .frame import Frame
 from .values import (
     LARGEST,
     LARGEST_UINT,
@@ -16,8 +18,6 @@ from .values import (
     Timestamp,
     Uint,
     class_of,
-    contains,
-    equal,
     look_up,
 )
 
@@ -42,18 +42,18 @@ def as_uint(value: int) -> Uint:
     raise EvaluationError("unsigned integer overflow")
 
 
-def as_timestamp(nanos: int) -> Timestamp:
+def as_timestamp(nanos: int, ahead: int = 0) -> Timestamp:
     """Returns a moment of the years 1 to 9999."""
     if _FIRST <= nanos <= _LAST:
-        return Timestamp(nanos)
-    raise EvaluationError("timestamp overflow: range error")
+        return Timestamp(nanos, ahead)
+    raise EvaluationError("timestamp overflow")
 
 
 def as_duration(nanos: int) -> Duration:
     """Returns a span of at most 292 years."""
     if SMALLEST <= nanos <= LARGEST:
         return Duration(nanos)
-    raise EvaluationError("duration overflow: range error")
+    raise EvaluationError("integer overflow")
 
 
 def _same(act: Binary) -> dict[tuple[type, type], Binary]:
@@ -95,13 +95,13 @@ _ARITHMETIC: Final[dict[str, dict[tuple[type, type], Binary]]] = {
         (str, str): operator.add,
         (bytes, bytes): operator.add,
         (list, list): operator.add,
-        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos + other.nanos),
-        (Duration, Timestamp): lambda one, other: as_timestamp(one.nanos + other.nanos),
+        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos + other.nanos, one.ahead),
+        (Duration, Timestamp): lambda one, other: as_timestamp(one.nanos + other.nanos, other.ahead),
         (Duration, Duration): lambda one, other: as_duration(one.nanos + other.nanos),
     },
     "-": {
         **_same(operator.sub),
-        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos - other.nanos),
+        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos - other.nanos, one.ahead),
         (Timestamp, Timestamp): lambda one, other: as_duration(one.nanos - other.nanos),
         (Duration, Duration): lambda one, other: as_duration(one.nanos - other.nanos),
     },
@@ -132,23 +132,28 @@ def _ordered(act: Callable[[Any, Any], Any]) -> Binary:
         if first is int and second is int:
             return bool(act(one, other))
         first, second = class_of(one), class_of(other)
-        if first is second and (first in ORDERED or first in NUMBERS):
+        if first is second and first in ORDERED:
             return bool(act(one, other))
         if first in NUMBERS and second in NUMBERS:
+            if one != one or other != other:  # noqa: PLR0124 - not a number
+                raise EvaluationError("NaN values cannot be ordered")
             return bool(act(float(one), float(other)) if float in (first, second) else act(one, other))
         raise no_overload()
 
     return run
 
 
+# what spends as it goes
+METERED: Final[dict[str, Callable[[Frame, Any, Any], bool]]] = {
+    "==": equate,
+    "!=": lambda frame, one, other: not equal(frame, one, other),
+    "in": contains,
+}
 BINARY: Final[dict[str, Binary]] = {
-    "==": equal,
-    "!=": lambda one, other: not equal(one, other),
     "<": _ordered(operator.lt),
     "<=": _ordered(operator.le),
     ">": _ordered(operator.gt),
     ">=": _ordered(operator.ge),
-    "in": contains,
     "[]": look_up,
     **{sign: _arithmetic(sign) for sign in _ARITHMETIC},
 }

@@ -13,18 +13,17 @@ ANY: Final = object()
 
 # where functions are, by module of the library; tests compare it with what the modules declare
 _HOMES: Final = {
-    "conversions": "base64.decode base64.encode bool bytes double dyn int string type uint size",
+    "conversions": "bool bytes double dyn int string type uint size",
     "formats": "validate format.{}",
     "formatting": "format strings.quote",
-    "lists": "distinct flatten indexOf isSorted join lastIndexOf lists.range max min reverse sets.{} slice sort sum",
-    "maths": "math.{}",
+    "lists": "indexOf isSorted join lastIndexOf max min sets.{} sum",
     "network": "cidr containsCIDR containsIP family ip ip.isCanonical isCIDR isGlobalUnicast isIP isLinkLocalMulticast isLinkLocalUnicast"
     " isLoopback isUnspecified masked prefixLength",
-    "optionals": "hasValue optional.{} value",
+    "optionals": "first hasValue last optional.{} unwrapOpt value",
     "quantities": "add asApproximateFloat asInteger compareTo isGreaterThan isInteger isLessThan isQuantity quantity sign sub",
     "regexes": "find findAll matches",
     "semvers": "compareTo isGreaterThan isLessThan isSemver major minor patch semver",
-    "strings": "charAt contains endsWith indexOf lastIndexOf lowerAscii replace reverse split startsWith substring trim upperAscii",
+    "strings": "charAt contains endsWith indexOf lastIndexOf lowerAscii replace split startsWith substring trim upperAscii",
     "times": "duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds"
     " timestamp",
     "urls": "getEscapedPath getHost getHostname getPort getQuery getScheme isURL url",
@@ -32,11 +31,11 @@ _HOMES: Final = {
 
 
 class Overload(NamedTuple):
-    """A function for some types, and what a call costs beside the size of its operands."""
+    """A function for some types; one that does more than read its operands through is metered: it takes the frame first, and spends."""
 
     types: tuple[Any, ...]
     run: Callable[..., Any]
-    cost: Callable[..., int] | None
+    metered: bool
 
 
 _TABLE: dict[tuple[str, bool], list[Overload]] = {}
@@ -46,14 +45,14 @@ for _module, _names in _HOMES.items():
         _HOME_OF.setdefault(_name, []).append(_module)
 
 
-def function(name: str, *types: Any, cost: Callable[..., int] | None = None) -> Callable[[Function], Function]:
-    """Declares a function; `...` behind the types says that it takes any number of arguments."""
-    return _declared(name, False, types, cost)
+def function(name: str, *types: Any, metered: bool = False) -> Callable[[Function], Function]:
+    """Declares a function."""
+    return _declared(name, False, types, metered)
 
 
-def method(name: str, *types: Any, cost: Callable[..., int] | None = None) -> Callable[[Function], Function]:
+def method(name: str, *types: Any, metered: bool = False) -> Callable[[Function], Function]:
     """Declares a function that is called behind a point: the first type is that of the value before the point."""
-    return _declared(name, True, types, cost)
+    return _declared(name, True, types, metered)
 
 
 def comparable(kind: type) -> None:
@@ -63,9 +62,9 @@ def comparable(kind: type) -> None:
     method("compareTo", kind, kind)(lambda one, other: (one > other) - (one < other))
 
 
-def _declared(name: str, of_value: bool, types: tuple[Any, ...], cost: Callable[..., int] | None) -> Callable[[Function], Function]:
+def _declared(name: str, of_value: bool, types: tuple[Any, ...], metered: bool) -> Callable[[Function], Function]:
     def declare(run: Function) -> Function:
-        _TABLE.setdefault((name, of_value), []).append(Overload(types, run, cost))
+        _TABLE.setdefault((name, of_value), []).append(Overload(types, run, metered))
         return run
 
     return declare
@@ -84,11 +83,6 @@ def choose(overloads: Sequence[Overload], arguments: Sequence[Any]) -> Overload 
     kinds = tuple(map(class_of, arguments))
     for overload in overloads:
         wanted = overload.types
-        if wanted == kinds:
-            return overload
-        if wanted and wanted[-1] is ...:
-            if all(kind in wanted[:-1] for kind in kinds) and kinds:
-                return overload
-        elif len(wanted) == len(kinds) and all(one is ANY or one is kind for one, kind in zip(wanted, kinds, strict=True)):
+        if len(wanted) == len(kinds) and all(one is ANY or one is kind for one, kind in zip(wanted, kinds, strict=True)):
             return overload
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .compiler import Compiler
 from .errors import EvaluationError, ParseError
@@ -107,22 +107,34 @@ class Program:
             raise
 
 
+# a step behind those before it: of deep data all paths together would be too long
+_Trail: TypeAlias = "tuple[_Trail | None, str | int]"
+
+
 def _path(bindings: Mapping[str, object], place: tuple[Any, Any] | None) -> tuple[str | int, ...] | None:
     """Finds the container that was read by its identity."""
     if place is None:
         return None
     wanted, step = place
-    waiting: list[tuple[object, tuple[str | int, ...]]] = [(value, (name,)) for name, value in reversed([*bindings.items()])]
+    waiting: list[tuple[object, _Trail]] = [(value, (None, name)) for name, value in reversed([*bindings.items()])]
     seen: set[int] = set()
     while waiting:
-        found, path = waiting.pop()
+        found, trail = waiting.pop()
         if type(found) is Lazy:
             found = found.known
         if found is wanted:
-            return (*path, step) if isinstance(step, (str, int)) else path
+            return _unwound((trail, step) if isinstance(step, (str, int)) else trail)
         if not isinstance(found, (dict, list)) or id(found) in seen:
             continue
         seen.add(id(found))
         below = found.items() if isinstance(found, dict) else enumerate(found)
-        waiting += [(value, (*path, key)) for key, value in below if isinstance(value, (dict, list, Lazy))]
+        waiting += [(value, (trail, key)) for key, value in below if isinstance(value, (dict, list, Lazy))]
     return None
+
+
+def _unwound(trail: _Trail | None) -> tuple[str | int, ...]:
+    steps: list[str | int] = []
+    while trail is not None:
+        trail, step = trail
+        steps.append(step)
+    return tuple(reversed(steps))

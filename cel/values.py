@@ -1,10 +1,10 @@
-"""The values of the language as Python's, and their equality.
+"""The values of the language as Python's.
 
 JSON's data is used as it is: str, bool, int, float, None, list and dict. Numbers without a sign, times and so on have classes of their own.
 Python takes true for 1, the language doesn't: keys of maps that are booleans are kept as `Flag`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Final
 
 from .errors import EvaluationError, no_overload
@@ -76,10 +76,14 @@ class _Time(_Single):
 
 
 class Timestamp(_Time):
-    """A moment, in nanoseconds since 1970."""
+    """A moment, in nanoseconds since 1970, and the minutes that the clock of its zone is ahead, by which it is printed alone."""
 
-    __slots__ = ()
+    __slots__ = ("ahead",)
     kind: ClassVar = "google.protobuf.Timestamp"
+
+    def __init__(self, nanos: int, ahead: int = 0) -> None:
+        super().__init__(nanos)
+        self.ahead = ahead
 
 
 class Duration(_Time):
@@ -108,17 +112,23 @@ NONE: Final = Optional(None)
 class Lazy:
     """A value that is asked for once, when an expression first reads it."""
 
-    __slots__ = ("_make", "_value")
+    __slots__ = ("_error", "_make", "_value")
 
     def __init__(self, make: Callable[[], object]) -> None:
         self._make: Callable[[], object] | None = make
         self._value: object = None
+        self._error: EvaluationError | None = None
 
     def get(self) -> object:
-        """Returns the value. A maker that raises is asked again."""
+        """Returns the value. Raises EvaluationError, each time the same one."""
         if self._make is not None:
-            self._value = self._make()
-            self._make = None
+            make, self._make = self._make, None
+            try:
+                self._value = make()
+            except EvaluationError as error:
+                self._error = error
+        if self._error is not None:
+            raise self._error.with_traceback(None)
         return self._value
 
     @property
@@ -153,7 +163,8 @@ _QUALIFIERS: Final[dict[type, str]] = {
     list: "invalid qualifier type: []interface {}",
     dict: "invalid qualifier type: map[string]interface {}",
 }
-_SAME: Final = frozenset({str, bool, int, Uint, float, bytes, type(None)})
+SCALARS: Final = frozenset({str, bool, int, Uint, float, bytes, type(None)})
+MAX_SHOWN_KEY_CHARACTERS: Final = 200
 
 
 def class_of(value: object) -> type:
@@ -170,35 +181,7 @@ def type_of(value: object) -> Type:
     return TYPES.get(name) or Type(name)
 
 
-def equal(one: Any, other: Any) -> bool:
-    """Whether two values are equal: numbers of all types by their amount, values of different types never."""
-    if type(one) is type(other) and type(one) in _SAME:
-        return bool(one == other)
-    first, second = class_of(one), class_of(other)
-    if first is second:
-        if first in _SAME:
-            return bool(one == other)
-        if first is list:
-            return len(one) == len(other) and all(map(equal, one, other))
-        if first is dict:
-            return len(one) == len(other) and all(key in other and equal(value, other[key]) for key, value in one.items())
-        if first is Optional:
-            return one is other or (one is not NONE and other is not NONE and equal(one.value, other.value))
-        return bool(one == other)
-    return first in NUMBERS and second in NUMBERS and bool(float(one) == float(other) if float in (first, second) else one == other)
-
-
-def contains(value: Any, container: Any) -> bool:
-    """Whether a list has a value, or a map a key."""
-    kind = class_of(container)
-    if kind is dict:
-        return _as_key(value, lenient=True) in container
-    if kind is not list:
-        raise no_overload()
-    return value in container if type(value) is str else any(equal(value, one) for one in container)
-
-
-def _as_key(value: object, *, lenient: bool = False) -> Any:
+def as_key(value: object, *, lenient: bool = False) -> Any:
     """Returns how a map keeps a key; a lenient reader takes a value that can't be a key for a key that isn't there."""
     kind = class_of(value)
     if kind is str or kind is int or kind is Uint:
@@ -212,20 +195,18 @@ def _as_key(value: object, *, lenient: bool = False) -> Any:
     raise EvaluationError(_QUALIFIERS.get(kind, "unsupported key type"))
 
 
-def keys_of(container: dict[Any, Any]) -> list[Any]:
-    """Returns a map's keys as values."""
-    return [key.value if type(key) is Flag else key for key in container]
+def keys_of(container: dict[Any, Any]) -> Iterator[Any]:
+    """Yields a map's keys as values."""
+    return (key.value if type(key) is Flag else key for key in container)
 
 
 def make_map(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Makes a map of keys and values."""
+    """Makes a map of keys and values; of a key that comes again the last value stays, as for an API server, which cel-spec forbids."""
     made: dict[Any, Any] = {}
     for key, value in pairs:
-        kept = _as_key(key)
+        kept = as_key(key)
         if type(kept) is float:
             raise EvaluationError("unsupported key type")
-        if kept in made:
-            raise EvaluationError(f"Failed with repeated key: {key}")
         made[kept] = value
     return made
 
@@ -235,15 +216,22 @@ def look_up(container: Any, key: Any) -> Any:
     kind = class_of(container)
     if kind is dict:
         try:
-            return container[_as_key(key)]
+            return container[as_key(key)]
         except KeyError:
-            raise EvaluationError(f"no such key: {key}") from None
+            raise EvaluationError(f"no such key: {_show_key(key)}") from None
     if kind is not list:
-        raise EvaluationError(f"no such key: {key}") if kind in _SAME else no_overload()
+        raise EvaluationError(f"no such key: {_show_key(key)}") if kind in SCALARS else no_overload()
     index = _as_index(key)
     if not 0 <= index < len(container):
         raise EvaluationError(f"index out of bounds: {index}")
     return container[index]
+
+
+def _show_key(key: Any) -> str:
+    """The beginning of a key: a look-up that fails costs nothing for what it was asked."""
+    if type(key) is str or type(key) is bytes:
+        return str(key[:MAX_SHOWN_KEY_CHARACTERS])
+    return str(key) if class_of(key) in SCALARS else "a list or a map"
 
 
 def _as_index(key: Any) -> int:
@@ -258,14 +246,14 @@ def _as_index(key: Any) -> int:
 def look_up_optional(container: Any, key: Any) -> Optional:
     """Returns an item or a value as an optional; none where there is none."""
     if type(container) is Optional:
-        if container is not NONE and class_of(container.value) in _SAME:
+        if container is not NONE and class_of(container.value) in SCALARS:
             raise EvaluationError(f"no such key: {key}")
         return NONE if container is NONE else look_up_optional(container.value, key)
     kind = class_of(container)
     if kind is dict:
-        kept = _as_key(key)
+        kept = as_key(key)
         return Optional(container[kept]) if kept in container else NONE
-    if kind in _SAME:
+    if kind in SCALARS:
         return NONE
     if kind is not list:
         raise no_overload()

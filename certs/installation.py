@@ -27,6 +27,9 @@ class Installation:
     take_over: bool = False  # also a CRD's stanza that points to another service
     force_adoption: bool = False  # although the Go operator still runs
     restores: bool = False  # new pods from snapshots, by a webhook of their own
+    restricted: bool = False  # serves one namespace, its own
+    allowed: tuple[str, ...] = ()  # the namespaces whose graphs the reconciler runs; empty for every one
+    election: tuple[str, str] | None = None  # namespace and name of the reconciler's Lease; None without leader election
     version: str = ""  # the operator's, whose line decides which definitions belong to it; empty if not known
 
 
@@ -54,5 +57,8 @@ def installation(found: OperatorConfiguration) -> Installation:
         take_over=certificates.take_over_conversion,
         force_adoption=certificates.force_adoption,
         restores=found.checkpoint.enabled,
+        restricted=bool(found.namespace.restricted),
+        allowed=tuple(found.namespace.allowed),
+        election=(found.leader_namespace, found.leader_election.id) if found.leader_election.lease else None,
         version=own.version,
     )

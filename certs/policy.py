@@ -10,7 +10,7 @@ from cryptography import x509
 
 from . import trust
 from .certificate import Certificate, read_extension
-from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase
+from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase, Serving
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY
@@ -110,7 +110,9 @@ def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
 
 def is_outage(state: CertificateState, now: datetime) -> bool:
     """Whether no replica serves a trusted certificate, so that waiting wouldn't prevent any failure."""
-    leaves = trust.list_served_leaves(state)
+    leaves = trust.list_presented_leaves(state)
+    if state.serving and state.serving.leaf and _is_servable(state.serving, state.profile.server_name):
+        leaves += (state.serving.leaf,)
     if not leaves:
         return not trust.blind(state)
     known = trust.ours(state.authority) if state.authority else ()
@@ -118,6 +120,11 @@ def is_outage(state: CertificateState, now: datetime) -> bool:
         known += trust.list_authorities(state)
     trusted = [one for one in known if one.valid_at(now)]
     return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
+
+
+def _is_servable(serving: Serving, name: str) -> bool:
+    """Whether servers accept the stored pair: not one that another operator has left for its own Service."""
+    return bool(serving.leaf and serving.key and serving.key.belongs_to(serving.leaf) and name in serving.leaf.names)
 
 
 def is_key_compromised(state: CertificateState) -> bool:

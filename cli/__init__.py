@@ -1,1 +1,1 @@
-"""The command line: serve, check, explain, rules, review, version; YAML sources with positions, and reporters."""
+"""The command line: every command of `dynamo-webhooks`, and how it finds, reads and prints objects."""

@@ -40,6 +40,10 @@ class _Parser(argparse.ArgumentParser):
         namespace, unknown = self.parse_known_args(list(arguments))
         if unknown:  # the first look leaves over all paths but the first row of them; the second takes longer, so not every start has one
             namespace, unknown = self.parse_known_intermixed_args(list(arguments))
+        is_word = getattr(namespace, "is_word", None)  # of a command that is asked about the flags of others
+        if unknown and is_word is not None and all(map(is_word, unknown)):
+            namespace.words += unknown
+            return namespace
         if unknown:
             word = unknown[0].partition("=")[0]
             known = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
@@ -67,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return USAGE
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
             extra = _EXTRA_OF.get(words[0], "cluster")
-            write_stderr(f"{_called(words)}: needs packages that are not installed; install dynamo-webhooks[{extra}]")
+            fix = f"run pip install '.[{extra}]' in a checkout, or pip install 'WHEEL[{extra}]' with the wheel of a release"
+            write_stderr(f"{_called(words)}: needs packages that are not installed; {fix}")
             return USAGE
         _report_bug(words, error)
         return BUG

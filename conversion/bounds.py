@@ -18,7 +18,8 @@ MOST: Final = 256 * 1024  # bytes of all annotations of an object, names include
 PACKED: Final = "packed"  # the member of an envelope that holds the compressed envelope
 TOO_LONG: Final = PREFIX + "dynamo-webhooks-remainder"
 _VALUE: Final = "too-long"
-_TIMES: Final = 16  # maximum compression ratio: a short text must not cost as much as a long one
+_TIMES: Final = 16  # maximum ratio of what a compressed text costs to its length: a short text must not cost as much as a long one
+_VALUE_BYTES: Final = 16  # that a value counts beside its own: `{}` takes longer to read and convert than a letter
 
 
 def annotation_size(annotations: Fields) -> int:
@@ -53,21 +54,29 @@ def least(annotations: Fields, long: Keys) -> int:
 
 
 def compress(text: str) -> str:
-    """An envelope that holds another one, compressed."""
-    content = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
-    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'.ljust(len(text.encode("utf-8", "surrogatepass")) // _TIMES + 1)
+    """An envelope that holds another one, compressed, padded to the length that `decompress` wants for its cost."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    content = base64.b64encode(zlib.compress(encoded, 6)).decode()
+    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'.ljust(_cost(encoded) // _TIMES + 1)
 
 
 def decompress(content: Any, length: int) -> str | None:
-    """The decompressed text; None if it is invalid, or longer than `packed` can make it."""
+    """The decompressed text; None if it is invalid, or costs more than `compress` can put into a text of this length."""
     if type(content) is not str:
         return None
     try:
         reader = zlib.decompressobj()
         found = reader.decompress(base64.b64decode(content, validate=True), _TIMES * length)
-        return found.decode("utf-8", "surrogatepass") if reader.eof and not reader.unused_data else None
+        if not reader.eof or reader.unused_data or _cost(found) > _TIMES * length:
+            return None
+        return found.decode("utf-8", "surrogatepass")
     except (ValueError, zlib.error):
         return None
+
+
+def _cost(text: bytes) -> int:
+    """The length of a JSON text with its values, of which there are at most as many as commas and opening brackets."""
+    return len(text) + _VALUE_BYTES * (text.count(b",") + text.count(b"{") + text.count(b"["))
 
 
 def label_too_long(metadata: Fields) -> None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from ..api.decode import decoder
+from ..api.decode import decoder, quick_decoder
 from ..api.kinds import BY_NAME, GROUP
+from ..api.paths import Path
 from ..api.walk.errors import FieldError
 from .bounds import fit_annotations, label_too_long, require_whole
 from .difference import Entry, apply_differences, are_identical, find_differences
@@ -15,9 +16,11 @@ from .kind import LEFT, PREFIX, RIGHT, Form, Kind, Legacy
 from .legacy import came_home, due, unlike
 from .lens.protocol import Context, Fields
 from .remainder import ASIDE, Remainder, annotation_keys, aside_key, packable, read_remainder, reserved_keys, write
+from .translate import Translation
 
-TRIALS: Final = 64  # limit of attempts to restore saved values one by one; valid objects need few
-MANY: Final = 1024  # number of saved values beyond which they are restored in few groups, to bound the cost
+TRIED: Final = 5  # bytes of saved values that may be tried for each byte of their annotation; the first trial is of all
+CHANGES: Final = 256  # changes up to which saved values are tried by their places; beyond, all are suspected
+STEPS: Final = 8  # of a path that are compared: deeper members aren't converted, but copied with the value that they are in
 PARTS: Final = ("spec", "status")
 ANNOTATIONS: Final = ["metadata", "annotations"]  # the path of the one saved entry outside of spec and status: empty annotations
 
@@ -97,7 +100,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
     parts, remainder_out = way.run(form.object, remainder_in)
     if entries := [entry for entry in remainder_in.kept if entry[0][0] in PARTS]:
         parts = came_home(parts, entries, remainder_in.spec, lambda made: set(way.decode(parts)).issuperset(way.decode(made)))
-        parts = _restore(way, parts, entries, remainder_out)
+        parts = _Trials(way, parts, remainder_in, remainder_out).restore(parts, entries)
     _save(way, form, parts, remainder_in, remainder_out)
     older: dict[str, str] = {}
     if kind.legacy is not None:
@@ -160,37 +163,89 @@ def _returning(saved: Remainder) -> Remainder:
     return Remainder(saved.spec, saved.status, [], saved.travelled or bool(saved.spec), both=saved.both)
 
 
-def _restore(way: _Way, parts: Fields, entries: list[Entry], remainder_out: Remainder) -> Fields:
-    """Apply saved values that change nothing of the live side: all at once if possible, else in ever smaller groups.
+class _Trials:
+    """Tries whether saved values may speak: the live side must stay equal both alone and together with the remainder that is being written.
 
-    The parts must stay equal both alone and together with the remainder that is being written. Alone, an empty part equals an absent one:
-    that it was absent is saved if its remainder has all of its content.
+    Alone, an empty part equals an absent one: that it was absent is saved if its remainder has all of its content.
     """
-    back, remainders = way.back(), (Remainder(), _returning(remainder_out))
-    live = [back.output(parts, remainder) for remainder in remainders]
-    empty = {part: value for part, value in parts.items() if value == {}}
-    # a live string may be invalid for typed readers (a bad duration); restored ones must not add to that
-    wrong = set(way.decode(parts))
-    trials = [TRIALS if len(entries) <= MANY else TRIALS // 16]
 
-    def attempt(current: Fields, entries: list[Entry]) -> Fields:
-        if not entries or trials[0] <= 0:
+    __slots__ = ("_back", "_cost", "_empty", "_left", "_live", "_quick", "_remainders", "_unlike", "_way", "_wrong")
+
+    def __init__(self, way: _Way, parts: Fields, remainder_in: Remainder, remainder_out: Remainder) -> None:
+        self._way, self._back, self._remainders = way, way.back(), (Remainder(), _returning(remainder_out))
+        self._live = [self._back.output(parts, remainder) for remainder in self._remainders]
+        self._empty = {part: value for part, value in parts.items() if value == {}}
+        # a live string may be invalid for typed readers (a bad duration); restored ones must not add to that
+        self._wrong = set(way.decode(parts))
+        self._quick = quick_decoder(way.kind.name, RIGHT if way.rightward else LEFT)
+        self._left, self._cost = TRIED * remainder_in.sent, remainder_in.unpacked
+        self._unlike: list[Fields] = []  # the live values, and those that a candidate would make
+
+    def restore(self, parts: Fields, entries: list[Entry]) -> Fields:
+        """The parts with all values if possible, else first without those in places that they would change, and then these in ever smaller
+        groups. What would be tried when `TRIED` bytes have been is dropped."""
+        others, concerned = entries, list[Entry]()
+        while others and (not concerned or self._left >= self._cost):
+            candidate: Fields = apply_differences(parts, others)
+            if self._fits(candidate):
+                parts = candidate
+                break
+            places = _Places(self._wronged(candidate) or self._changed(candidate))
+            found, rest = list[Entry](), list[Entry]()
+            for entry in others:
+                (found if places.meet(entry[0]) else rest).append(entry)
+            concerned += found or rest
+            others = rest if found else []
+        return self._attempt(parts, concerned)
+
+    def _attempt(self, current: Fields, entries: list[Entry]) -> Fields:
+        if not entries or self._left < self._cost:
             return current
-        trials[0] -= 1
         candidate: Fields = apply_differences(current, entries)
-        forms = ({**candidate, **{part: value for part, value in empty.items() if candidate.get(part) is None}}, candidate)
-        if (
-            candidate.keys() <= set(PARTS)
-            and wrong.issuperset(way.decode(candidate))
-            and all(_alike(back.output(form, remainder), one) for form, remainder, one in zip(forms, remainders, live, strict=True))
-        ):
+        if self._fits(candidate):
             return candidate
         if len(entries) == 1:
             return current
         middle = len(entries) // 2
-        return attempt(attempt(current, entries[:middle]), entries[middle:])
+        return self._attempt(self._attempt(current, entries[:middle]), entries[middle:])
 
-    return attempt(parts, entries)
+    def _fits(self, candidate: Fields) -> bool:
+        self._left -= self._cost
+        if not self._quick(candidate) and (not self._wrong or self._wronged(candidate)):
+            return False
+        form = {**candidate, **{part: value for part, value in self._empty.items() if candidate.get(part) is None}}
+        for each, remainder, one in zip((form, candidate), self._remainders, self._live, strict=True):
+            made = self._back.output(each, remainder)
+            if not _alike(made, one):
+                self._unlike = [one, made]
+                return False
+        return True
+
+    def _wronged(self, candidate: Fields) -> set[Path]:
+        """The places of the candidate whose types are wrong, and were not."""
+        return {error.path for error in self._way.decode(candidate) if error not in self._wrong}
+
+    def _changed(self, candidate: Fields) -> set[Path]:
+        """The places of the candidate, where they are known, that make the other side different."""
+        live, made = self._unlike
+        paths = {tuple(entry[0][:STEPS]) for entry in find_differences(live, made)}
+        if len(paths) > CHANGES:
+            return set()
+        translation = Translation(self._way.kind, made, RIGHT if self._way.rightward else LEFT, candidate)
+        return {translation.of(path).path for path in paths}
+
+
+class _Places:
+    """Places of an object; without any, everything is one."""
+
+    def __init__(self, paths: set[Path]) -> None:
+        self._ends = paths
+        self._above = {path[:length] for path in paths for length in range(len(path))}
+
+    def meet(self, path: list[Any]) -> bool:
+        """Whether a place is above a path, at it or below."""
+        steps = tuple(path[:STEPS])
+        return not self._ends or steps in self._above or any(steps[:length] in self._ends for length in range(len(steps) + 1))
 
 
 def _save(way: _Way, form: Form, parts: Fields, remainder_in: Remainder, remainder_out: Remainder) -> None:
@@ -219,14 +274,17 @@ def _save(way: _Way, form: Form, parts: Fields, remainder_in: Remainder, remaind
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two objects are equal, with null as absent."""
-    return are_identical(one, other) or are_identical(_spoken(one), _spoken(other))
-
-
-def _spoken(value: Any) -> Any:
-    if type(value) is dict:
-        return {name: _spoken(member) for name, member in value.items() if member is not None}
-    return [_spoken(item) for item in value] if type(value) is list else value
+    """Whether two values are equal, with null as absent; what they share costs nothing."""
+    if one is other:
+        return True
+    if type(one) is dict and type(other) is dict:
+        for name, value in one.items():
+            if not _alike(value, other.get(name)):
+                return False
+        return all(value is None or name in one for name, value in other.items())
+    if type(one) is list and type(other) is list:
+        return len(one) == len(other) and all(_alike(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+    return are_identical(one, other)
 
 
 def _older(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from ..api.line import INSTALLED, Line
+from ..api.line import OLDEST, Line
 from ..api.schema import resolve, whole_schema
 from .lens.protocol import Fields
 from .lens.struct import Struct
@@ -52,7 +52,7 @@ class Kind(NamedTuple):
     form: Callable[[Fields, bool], Form | None] | None = None
     # whether objects have a remainder, even an empty one, in the version in which they weren't written first
     marked: bool = False
-    line: Line = INSTALLED  # of the definitions that the other version is written for
+    line: Line = OLDEST  # of the definitions that the other version is written for; `kind_of` gives others
 
 
 def remainder_keys(short: str) -> tuple[str, str]:

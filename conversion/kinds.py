@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from ..api.line import INSTALLED, Line
+from ..api.line import OLDEST, Line
 from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import Fields, Row
 
@@ -18,7 +18,7 @@ _PLACES: Final = {
 
 
 @cache
-def kind_of(name: str, line: Line = INSTALLED) -> Kind:
+def kind_of(name: str, line: Line) -> Kind:
     """The declaration of a kind for the definitions of a line. Raises KeyError for one with a single version, or an unknown one."""
     module, declaration = _PLACES[name]
     kind: Kind = getattr(import_module(module), declaration)
@@ -34,10 +34,10 @@ def _nothing(_source: Fields, _rightward: bool) -> dict[str, str]:
 
 
 class _Table(Mapping[str, "Kind"]):
-    """A mapping whose values are imported on demand."""
+    """The declarations without a line, for fields and annotations, which all lines share. They are imported on demand."""
 
     def __getitem__(self, name: str) -> Kind:
-        return kind_of(name)
+        return kind_of(name, OLDEST)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_PLACES)

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from ..api.decode import decoder
 from ..api.kinds import BY_NAME, GROUP
-from ..api.line import INSTALLED, Line
+from ..api.line import Line
 from ..api.paths import Path
 from ..api.wording import article
 from .engine import Converted, convert
@@ -24,7 +24,7 @@ class Target(NamedTuple):
     line: Line
 
 
-def target(api_version: str, line: Line = INSTALLED) -> Target:
+def target(api_version: str, line: Line) -> Target:
     """Parse `nvidia.com/v1beta1`; other groups are errors. The line is that of the definitions to convert for."""
     group, _, version = api_version.partition("/")
     return Target(api_version, version, group == GROUP, line)

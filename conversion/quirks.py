@@ -1,6 +1,6 @@
 """Odd conversions of the Go operator (C-01 to C-30), fixed or kept with the reason, and values that are written differently (S-1 to S-8).
 
-docs/differences.md is generated from this. The laws and the worked examples test the fixed ones.
+docs/differences.md is generated from this, without the keys. The laws and the worked examples test the fixed ones.
 """
 
 from collections.abc import Mapping
@@ -37,21 +37,22 @@ HEALED: Final[Mapping[str, str]] = {
 }
 
 SPELLED: Final[Mapping[str, str]] = {
-    "S-1": "On line 1.2 a single plain secret as main's only environment source is `envFromSecret` in v1alpha1.",
-    "S-2": "On line 1.2 the generated sidecar is always `frontendSidecar` in v1alpha1.",
-    "S-3": "On line 1.2 a component type that v1beta1's schema refuses is left out there and saved.",
+    "S-1": "With operator 1.2, a single plain secret as main's only environment source is `envFromSecret` in v1alpha1.",
+    "S-2": "With operator 1.2, the generated sidecar is always `frontendSidecar` in v1alpha1.",
+    "S-3": "With operator 1.2, a component type that v1beta1's schema refuses is left out there and saved.",
     "S-4": "Values that round-trip in canonical form aren't saved in the annotation.",
     "S-5": "An env entry, amount or probe member that v1beta1 keeps or edits stays in its original place.",
     "S-6": "The name of a request's profiling job stays when v1alpha1 ends the phase.",
-    "S-7": "A flagged mount is only `compilationCache`, which rendering mounts; a mount of main at the same path stays in "
-    "the annotation. One without a path makes no mount: the API server merges mounts by path.",
-    "S-8": "On line 1.5 a stored checkpoint that is off has `enabled: false` in v1alpha1: the API server writes that default into each "
-    "write, which would be a new generation. A block of v1beta1 without `enabled`, which only writers of line 1.2 leave, is on.",
+    "S-7": "A flagged mount becomes only `compilationCache`, and the reconciler mounts it; a mount of main at the same path stays in "
+    "the annotation. Without a path, no mount is created, because the API server merges mounts by path.",
+    "S-8": "Since operator 1.5, a stored checkpoint that is disabled has `enabled: false` in v1alpha1: the API server adds that default to "
+    "each write, which would otherwise be a new generation. In v1beta1, a block without `enabled`, as clients of operator 1.2 write it, is "
+    "enabled.",
 }
 
 KEPT: Final[Mapping[str, str]] = {
     "C-14": "Values saved for a component that the other version renamed or deleted are dropped: a rename can't be recognised.",
-    "C-21": "Users can write members of v1alpha1 into the annotation; rules judge them once they are written in v1alpha1.",
+    "C-21": "Users can write members of v1alpha1 into the annotation; rules check them once they are written in v1alpha1.",
     "C-25": "Defaults of the stored version's schema appear in the other one.",
     "C-26": "Repeated environment variables keep their places; an overlay replaces the last one, as the kubelet does.",
     "C-29": "A template written in v1beta1 marks the stored object for the Go operator.",

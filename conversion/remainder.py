@@ -8,6 +8,7 @@ import sys
 from typing import Any, Final
 
 from ..api.decode import decoder
+from ..api.deep import dump, load
 from .bounds import PACKED, decompress
 from .difference import Entry, is_well_formed
 from .kind import LEFT, PREFIX, RIGHT, Kind
@@ -19,6 +20,7 @@ ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last pa
 KEPT: Final = "kept"
 BOTH: Final = "both"
 _MEMBERS: Final = ("apart", "both", "kept", "legacy", "spec", "status", "travelled")
+_LENGTHS: Final = ("sent", "unpacked")
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
 
@@ -28,7 +30,7 @@ class Remainder:
     Not a dataclass, whose import would delay commands.
     """
 
-    __slots__ = _MEMBERS
+    __slots__ = (*_MEMBERS, *_LENGTHS)
 
     def __init__(
         self,
@@ -41,7 +43,7 @@ class Remainder:
     ) -> None:
         """Empty by default. `travelled`: there is a valid remainder of the spec, even an empty one. `both`: each version has had values
         that the other lacks, so both sides have a remainder. `apart`: `legacy` has its own annotation, so as not to keep that of an empty
-        spec."""
+        spec. `sent` and `unpacked`: the lengths of the text that holds `kept`, as it came and as it was read."""
         self.spec: Fields = {} if spec is None else spec
         self.status: Fields = {} if status is None else status
         self.kept: list[Entry] = [] if kept is None else kept
@@ -49,6 +51,7 @@ class Remainder:
         self.legacy: list[Had] = []
         self.both = both
         self.apart = False
+        self.sent = self.unpacked = 0
 
     @property
     def says_anything(self) -> bool:
@@ -85,12 +88,13 @@ def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bo
     version = RIGHT if rightward else LEFT
     text = annotations.get(kind.spec_key)
     if text:
-        envelope = _envelope(text)
+        envelope, unpacked = _envelope(text)
         payload = envelope.get("spec") if envelope is not None and "spec" in envelope else envelope
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text
         else:
             found.spec, found.travelled, found.both = payload or {}, True, (envelope or {}).get(BOTH) is True
+            found.sent, found.unpacked = len(text), unpacked
             _read_envelope(found, envelope or {})
     text = annotations.get(kind.status_key)
     if text:
@@ -102,7 +106,7 @@ def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bo
     if kind.legacy is not None:
         text = annotations.get(RECORD)
         if text:
-            found.apart = _read_record(found, _envelope(text))
+            found.apart = _read_record(found, _envelope(text)[0])
             damaged |= {} if found.apart else {RECORD: text}
         if not part:
             spec, state = kind.legacy.read(annotations, rightward, found.spec if found.travelled else None, found.status if known else None)
@@ -128,10 +132,13 @@ def _read_record(found: Remainder, envelope: Fields | None) -> bool:
     return bool(found.legacy) and found.legacy is legacy
 
 
-def _envelope(text: Any) -> Fields | None:
-    """Decode an object that may be compressed."""
+def _envelope(text: Any) -> tuple[Fields | None, int]:
+    """Decode an object that may be compressed; also returns the length of the text that was decoded."""
     envelope = _object(text)
-    return _object(decompress(envelope[PACKED], len(text))) if envelope is not None and PACKED in envelope else envelope
+    if envelope is not None and PACKED in envelope:
+        text = decompress(envelope[PACKED], len(text))
+        envelope = _object(text)
+    return envelope, len(text) if type(text) is str else 0
 
 
 def _object(text: Any) -> Fields | None:
@@ -141,7 +148,7 @@ def _object(text: Any) -> Fields | None:
     import orjson
 
     try:
-        value = orjson.loads(text)
+        value = load(text)
     except orjson.JSONDecodeError:
         return None
     return {} if value is None else value if type(value) is dict else None
@@ -193,12 +200,7 @@ def encode(value: Any) -> str:
     """Compact JSON with sorted keys, so that equal values have equal bytes."""
     if "orjson" not in sys.modules and not _holds_float(value):
         return _encoded(value)  # the same bytes, without the cost of the import
-    import orjson
-
-    try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    except TypeError:  # nested deeper than 254 levels, or an integer beyond 64 bits (from YAML, on the command line)
-        return _encoded(value)
+    return dump(value, ordered=True).decode("utf-8", "surrogatepass")
 
 
 _encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

@@ -6,6 +6,7 @@ A valid main annotation takes precedence over all of its group, even if it is em
 from typing import Any, Final
 
 from ..api.decode import decoder
+from ..api.deep import load
 from .kind import LEFT, PREFIX, Legacy
 from .lens.protocol import Fields, object_of
 from .remainder import encode
@@ -85,7 +86,7 @@ def _object(text: str | None) -> Fields | None:
     import orjson
 
     try:
-        value = orjson.loads(text)
+        value = load(text)
     except orjson.JSONDecodeError:
         return None
     return value if type(value) is dict else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from kubernetes.aio.client import Configuration
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # where Kubernetes mounts token, ca.crt and namespace
+DEFAULT_NAMESPACE: Final = "default"  # of objects that name none, where nothing else does
 _REREAD: Final = 60.0  # seconds after which a kubeconfig is read again: its token file or plugin may have a newer token
 
 
@@ -32,14 +34,15 @@ async def load_config(
 
     Tokens are read again while it is used: in a pod they expire hourly. Raises ConfigError.
     """
+    files = _files(kubeconfig, context, environ)
+    return await _from_files(files, context, clock) if files else _in_pod(environ, account)
+
+
+def _files(kubeconfig: str, context: str, environ: Mapping[str, str]) -> str:
+    """The kubeconfig files that are there, as the `KUBECONFIG` of a shell lists them; empty where the pod's own files are used."""
     named = kubeconfig or environ.get("KUBECONFIG", "")
     if environ.get("KUBERNETES_SERVICE_HOST") and not named and not context:
-        return _in_pod(environ, account)
-    return await _from_files(_found(named, environ), context, clock)
-
-
-def _found(named: str, environ: Mapping[str, str]) -> str:
-    """The kubeconfig files that are there, as the `KUBECONFIG` of a shell lists them."""
+        return ""
     usual = Path(environ.get("HOME") or "~").expanduser() / ".kube" / "config"
     files = [str(Path(each).expanduser()) for each in (named or str(usual)).split(os.pathsep) if each]
     if any(Path(each).is_file() for each in files):
@@ -87,13 +90,22 @@ async def _from_files(names: str, context: str, clock: Callable[[], float]) -> C
 
 
 async def _read(names: str, context: str, into: Configuration) -> None:
-    import yaml
     from kubernetes.aio import config
 
     logging.getLogger(config.kube_config.__name__).addFilter(_unquoted)
     read: Any = config.load_kube_config  # it has no types
-    try:
+    with _readable(names):
         await read(names, context or None, client_configuration=into, persist_config=False)
+
+
+@contextmanager
+def _readable(names: str) -> Iterator[None]:
+    """Turns errors about kubeconfig files that can't be used into a ConfigError."""
+    import yaml
+    from kubernetes.aio import config
+
+    try:
+        yield
     except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError, yaml.YAMLError) as error:
         # others may quote a credential
         said = _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
@@ -118,6 +130,21 @@ def _blank() -> Configuration:
     configuration.disable_strict_ssl_verification = True
     configuration.retries = None
     return configuration
+
+
+def context_namespace(kubeconfig: str = "", context: str = "", *, environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+    """The namespace of objects that name none, as for kubectl: the context's, in a pod the pod's, else `default`. Raises: ConfigError."""
+    files = _files(kubeconfig, context, environ)
+    if not files:
+        return namespace(environ, account) or DEFAULT_NAMESPACE
+    from kubernetes.aio import config
+
+    listed: Any = config.list_kube_config_contexts  # it has no types
+    with _readable(files):
+        contexts, current = listed(files)
+    chosen = next((each for each in contexts if each["name"] == context), current) if context else current
+    found = (chosen.get("context") or {}).get("namespace")
+    return found if isinstance(found, str) and found else DEFAULT_NAMESPACE
 
 
 def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from enum import Enum
 from typing import Final, TypeAlias
 
+from ..api.kinds import GROUP
 from .clocks import LOCAL, Backoff, Clocks
 from .errors import ApiError, ForbiddenError, GoneError, NotFoundError
 from .protocol import Cluster, Event, Node, Trim
@@ -168,9 +169,10 @@ class Reflector:
         if isinstance(error, GoneError):
             self._version = ""
             return self._backoff.next()
-        if error.message != self.reason:  # said once, not with every attempt: an optional kind may be absent for years
-            LOG.warning("watching %s: %s", self._resource.plural, error.message)
         absent = WatchState.ABSENT if isinstance(error, NotFoundError) else WatchState.UNAVAILABLE
+        if error.message != self.reason:  # said once, not with every attempt: kinds of others, such as Grove's, may be absent for years
+            level = logging.INFO if absent is WatchState.ABSENT and self._resource.group != GROUP else logging.WARNING
+            LOG.log(level, "watching %s: %s", self._resource.plural, error.message)
         self.state, self.reason = WatchState.FORBIDDEN if isinstance(error, ForbiddenError) else absent, error.message
         if self.state is WatchState.UNAVAILABLE:
             return self._backoff.next()

@@ -136,7 +136,10 @@ class _Claim:
 
 @dataclass(slots=True)
 class Claims:
-    """The namespaces that Leases claim. Times in a Lease count only when it is first seen; later its changes do."""
+    """The namespaces that Leases claim. Times in a Lease count only when it is first seen; later its changes do.
+
+    A claim keeps the reconciler away, which harms only the claimed namespace. Only in configured namespaces does it exempt from rules, too.
+    """
 
     scope: ScopeSettings
     _claims: dict[str, _Claim] = field(default_factory=dict)
@@ -152,6 +155,11 @@ class Claims:
     def excluded(self, now: float) -> frozenset[str]:
         """The namespaces that others have claimed."""
         return frozenset() if self.scope.restricted else frozenset(name for name in self._claims if not self.governs(name, now))
+
+    def exempt(self, now: float) -> frozenset[str]:
+        """Of these, the ones whose objects aren't judged here. The role `edit` may write Leases, so these namespaces are configured."""
+        found = self.excluded(now)
+        return found if self.scope.claimable is None else found.intersection(self.scope.claimable)
 
     def seen(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
         """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label does not revive an expired Lease."""

@@ -7,6 +7,7 @@ fits the modules beside it.
 import importlib
 import json
 import os
+import zlib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
@@ -131,15 +132,21 @@ def load_index() -> list[Rule] | None:
             index: dict[str, Any] = json.load(file)
     except FileNotFoundError:
         return None
-    return [read_row(row) for row in index["rules"]] if index["modules"] == measure_modules() else None
+    return [read_row(row) for row in index["rules"]] if index["modules"] == sum_declarations() else None
 
 
-def measure_modules() -> dict[str, int]:
-    """Every module of the policies with its size: cheap to know, and a change that keeps all sizes is found when a rule is asked."""
+def sum_declarations() -> dict[str, int]:
+    """Every module of rules with a checksum of what it declares: decorators and the names of functions, as they are written.
+
+    A declaration may name a constant of another module, whose change is found when the rule is asked.
+    """
     found = {}
-    for folder in ("", *(f"{name}/" for name in FOLDERS)):
-        with os.scandir(f"{_HERE}/{folder}") as entries:
-            found.update({folder + entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".py")})
+    for folder in FOLDERS:
+        for name in os.listdir(f"{_HERE}/{folder}"):  # noqa: PTH208 - as above
+            if name.endswith(".py"):
+                with open(f"{_HERE}/{folder}/{name}", "rb") as file:  # noqa: PTH123 - as above
+                    decorated = file.read().split(b"\n@")[1:]
+                found[f"{folder}/{name}"] = zlib.crc32(b"\n".join(each[: each.find(b"(", each.find(b"\ndef "))] for each in decorated))
     return found
 
 

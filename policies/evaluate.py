@@ -44,6 +44,7 @@ class _Woken:
 
 Keyed: TypeAlias = dict[str, _Woken]
 _NEGATIVE: Final = "<0"
+_SEVERAL: Final = ">1"  # entries of a list
 
 
 class _Group:
@@ -155,9 +156,9 @@ def _wake(value: Fields, keyed: Keyed, asked: list[Rule], above: Above) -> None:
         if woken.alone:
             asked += woken.alone
         if woken.by_value:
-            named = _NEGATIVE if type(content) is int and content < 0 else content
-            more, higher = woken.by_value[named if named in woken.by_value else ...]
-            asked += [rule for rule in more if rule not in asked]
+            more, higher = _woken_by(content, woken.by_value)
+            if more:
+                asked += [rule for rule in more if rule not in asked]
             above.update(higher)
         if woken.shared:
             asked += [rule for rule in woken.shared if rule not in asked]
@@ -167,6 +168,15 @@ def _wake(value: Fields, keyed: Keyed, asked: list[Rule], above: Above) -> None:
             for entry in content if type(content) is list else (content,):
                 if type(entry) is dict:
                     _wake(entry, woken.below, asked, above)
+
+
+def _woken_by(content: Any, by_value: dict[object, tuple[Rules, Above]]) -> tuple[Rules, Above]:
+    named = content
+    if type(content) is list:
+        named = _SEVERAL if len(content) > 1 else ...
+    elif type(content) is int and content < 0:
+        named = _NEGATIVE
+    return by_value[named if named in by_value else ...]
 
 
 def _ask(rule: Rule, at: At) -> Iterator[Any]:
@@ -268,7 +278,7 @@ def _woken(kind: str, sleeping: list[_Sleeping]) -> _Woken:
 
 
 def _values(wanted: str) -> list[str]:
-    return [_NEGATIVE] if wanted == _NEGATIVE else wanted.lstrip("!=").split(",")
+    return [wanted] if wanted in (_NEGATIVE, _SEVERAL) else wanted.lstrip("!=").split(",")
 
 
 def _fits(wanted: str, value: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from ..api.line import USUAL, Line, decide_line
+from ..api.line import NEWEST, Line, decide_line
 
 
 class Unknown(Enum):
@@ -49,10 +49,10 @@ class Facts(NamedTuple):
 
     @property
     def line(self) -> Line:
-        """The line by these facts; without one, that of files."""
+        """The line by these facts; without one, the newest."""
         if self.operatorLine is not UNKNOWN:
             return self.operatorLine
-        return USUAL if self.operatorVersion is UNKNOWN else decide_line(self.operatorVersion)
+        return NEWEST if self.operatorVersion is UNKNOWN else decide_line(self.operatorVersion)
 
     def need(self, name: str) -> Any:
         """Returns a fact that must be known.

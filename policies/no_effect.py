@@ -17,6 +17,7 @@ from .domain import (
     is_multinode,
     opts_out_of_grove,
 )
+from .engines import list_templates
 from .review import Fields, Review
 
 Ignored: TypeAlias = list[tuple[Path, str]]  # no generators: nearly every object is looked at in vain
@@ -78,14 +79,20 @@ def list_ignored_of(component: Fields, path: Path, *, grove: bool | None) -> Ign
         found.append(((*path, "modelRef", "revision"), "has no effect: pods load what their command names"))
     if component.get("eppConfig"):
         found += _of_picker(component, path)
-    template = component.get("podTemplate")
-    if not template:
-        return found
+    if template := component.get("podTemplate"):
+        found += _of_template(component, template, (*path, "podTemplate"), grove=grove)
+    for index, template in list_templates(component) if component.get("roles") else ():
+        found += _of_template(component, template, (*path, "roles", index, "podTemplate"), grove=grove)
+    return found
+
+
+def _of_template(component: Fields, template: Fields, path: Path, *, grove: bool | None) -> Ignored:
+    found: Ignored = []
     if metadata := template.get("metadata"):
         why = "has no effect: pods get only labels and annotations of it"
-        found += [((*path, "podTemplate", "metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
+        found += [((*path, "metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
         if (annotations := metadata.get("annotations")) and (grove or (grove is False and is_multinode(component))):
-            found += list_ignored_annotations(annotations, (*path, "podTemplate", "metadata", "annotations"), grove=bool(grove))
+            found += list_ignored_annotations(annotations, (*path, "metadata", "annotations"), grove=bool(grove))
     if pod := template.get("spec"):
         found += _of_shared_memory(component, pod, path)
     return found
@@ -151,7 +158,7 @@ def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
     if not places or ((size := component.get("sharedMemorySize")) is not None and is_quantity(size) and is_zero(size)):
         return []
     fix = 'has no effect: every main container has shared memory; write sharedMemorySize: "0" to use your own'
-    return [((*path, "podTemplate", "spec", *steps), fix) for steps in places]
+    return [((*path, "spec", *steps), fix) for steps in places]
 
 
 def _written(annotations: Mapping[str, str], names: tuple[str, ...]) -> list[str]:

@@ -81,7 +81,7 @@ class Review:
     @property
     def annotations(self) -> dict[str, str]:
         """The object's annotations, empty when absent."""
-        return self.metadata.get("annotations") or {}
+        return (self.object.get("metadata") or {}).get("annotations") or {}
 
     @property
     def spec(self) -> Fields:

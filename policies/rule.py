@@ -206,7 +206,7 @@ class Rule:
 
 def field_of(condition: str) -> str:
     """The field of one condition of `when`."""
-    return re.split("!?=|<", condition, maxsplit=1)[0]
+    return re.split("!?=|[<>]", condition, maxsplit=1)[0]
 
 
 def rule(
@@ -226,7 +226,8 @@ def rule(
 
     `when` names the fields of the match without which the rule can't fire: it is not called then (that is what makes the server fast).
     "block.field" is a field below another, "list.field" that of any entry of a list. "services.*.field" is the field of any entry, too; the
-    rule is still called once, for its own place. "field=value", "field!=one,another" and "field<0" name its value.
+    rule is still called once, for its own place. "field=value", "field!=one,another" and "field<0" name its
+    value, "field>1" that it is a list of several entries.
     `ratchets` False: also refused when the old object had the same violation (immutability, ownership, locks).
     `removes`: the remedy is to remove the field that a finding names, whatever it holds; `check --fix` does.
     `since`: the line of the operator from which on it is asked ("1.5"); `until`: the line from which on it no longer is.

@@ -56,8 +56,12 @@ class Reconciler:
         clocks: Clocks = LOCAL,
         caller: Callable[[ModelSettings], Workers] = Workers,
         scraper: Callable[[], Scraper] = Scraper,
+        policies: tuple[str, ...] = (),
     ) -> None:
-        """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs."""
+        """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs.
+
+        `policies` are users' own, as JSON.
+        """
         self._cluster, self._settings, self._clocks, self._caller = cluster, settings, clocks, caller
         self._scraper = scraper
         self.meters = Meters(settings.server.metrics.namespace_label)
@@ -68,7 +72,7 @@ class Reconciler:
         watched = settings.namespace.watched
         self.detector = Detector(cluster, namespace=watched[0], interval=DETECTION, clocks=clocks)
         self.detector.subscribe(self._detected)
-        self._judge = Judge()
+        self._judge = Judge(policies)
         self.queue = Queue(clocks)
         self.worker = Worker(self.queue, self.meters, clocks.monotonic)
         self.cache: Cache | None = None

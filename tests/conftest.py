@@ -5,17 +5,19 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.remote import Producer
 
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.policies.catalogue import set_user_rules
-from tests.cluster.sharing import SharedPlanes
+from tests.kube.timing import SettlingLoop
+
+HERE: Final = Path(__file__).parent
 
 # set in the process that runs one test alone
 ALONE: Final = "DYNAMO_TEST_ALONE"
@@ -30,6 +32,9 @@ settings.load_profile("untimed")
 # seconds in which a test ends, with fixtures of its module, on a loaded machine
 LONGEST: Final = 1800
 
+# folder -> the mark of its tests, for folders whose tests need more than Python or are about none of the rooms
+TIERS: Final = {"bench": "neighbours", "release": "neighbours", "playground": "browser"}
+
 # where the tests run in a pod, or their user has a cluster, they must not find it: these lead to one
 LEADING: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", *(variable.name for variable in VARIABLES))
 for name in LEADING:
@@ -43,6 +48,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = os.environ["LAWS_SEED"]
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks whole folders."""
+    if HERE in item.path.parents and (mark := TIERS.get(item.path.relative_to(HERE).parts[0])):
+        item.add_marker(mark)
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], SettlingLoop]]:
+    """Runs each test in a loop that knows when everybody waits."""
+    return {"settling": SettlingLoop}
 
 
 @pytest.hookimpl(trylast=True)
@@ -67,10 +83,15 @@ def _wide_parameters(item: pytest.Item) -> tuple[tuple[str, int], ...]:
     return tuple((name, spec.indices[name]) for name, scope in spec._arg2scope.items() if scope.value != "function")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedPlanes | None:
-    """Lets modules that share a control plane run in one worker."""
-    return SharedPlanes(config, log) if config.getoption("dist") == "loadfile" else None
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Notes the CPU of a test, and why it may be slow, in the report that `--junit-xml` writes; tests/durations.py reads it."""
+    before = os.times()
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu", f"{sum(os.times()[:4]) - sum(before[:4]):.2f}"))
+        item.user_properties.extend(("slow", mark.args[0]) for mark in item.iter_markers("slow"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,12 +124,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_to_serializable(report: pytest.CollectReport | pytest.TestReport) -> None:
     """Lets reports travel from the workers: what was logged may hold halves of characters, which can't be sent."""
-    report = yield
     report.sections = [(title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections]
-    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

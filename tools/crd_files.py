@@ -1,4 +1,4 @@
-"""Writes `manifests/crds/*.yaml` and those of lines 1.5 and 1.6 beside it, a definition a file; `--check` fails when one is stale.
+"""Writes `manifests/crds/LINE/*.yaml`, a definition a file; `--check` fails when one is stale.
 
 The same definitions are printed by the command `crds`. The policy that guards them is written into the chart; kustomize takes that file.
 """
@@ -14,15 +14,14 @@ from dynamo_webhooks.cli.commands.crds import definitions
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from tools.written import ROOT, update
 
-FOLDER: Final = ROOT / "manifests" / "crds"
 # of lines 1.3 and 1.4, that no manifest installs, the command `crds` prints the definitions
-FOLDERS: Final = {Line.V1_2: FOLDER, **{line: FOLDER.with_name(f"crds-{line}") for line in (Line.V1_5, Line.V1_6)}}
-GUARD: Final = FOLDER.parent / "chart" / "guard" / "policy.yaml"
+FOLDERS: Final = {line: ROOT / "manifests" / "crds" / line for line in (Line.V1_2, Line.V1_5, Line.V1_6)}
+GUARD: Final = ROOT / "manifests" / "chart" / "guard" / "policy.yaml"
 HEADER: Final = "# Written by `make generate` (dynamo-webhooks crds) from the models in api/models; edit those, not this file.\n"
 GUARD_HEADER: Final = "# Written by `make generate` from api/definition_guard.py; edit that, not this file.\n"
 
 
-def render_files(line: Line = Line.V1_2) -> dict[str, str]:
+def render_files(line: Line) -> dict[str, str]:
     """The texts of a line's files by name: every kind, converted by the service of the default names, its bundle left to be filled in."""
     made = definitions([kind.name for kind in KINDS], by_service(), line)
     return {f"{crd['spec']['names']['plural']}.yaml": HEADER + emit_yaml(crd) for crd in made}

@@ -1,5 +1,7 @@
 """Starts a new rule with its headings and the next free code in the file of its theme (`make new-rule NAME=graph/my-wrong-thing`)."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -16,11 +18,11 @@ _FOLDERS: Final = {
     "model": (551, "MODEL", "MODEL"),
 }
 
-IMPORTS: Final = """from ..at import At
-from ..rule import {where}, Hits, Stage, rule
-"""
+HEAD: Final = '"""Rules about {theme}."""\n\n'
+IMPORTS: Final = "from ..at import At\nfrom ..rule import {where}, Hits, Stage, differs, rule\n"
 TEMPLATE: Final = '''
 
+@differs((), "why it is refused here", lacking=True)
 @rule("{code}", where={where}, when="someField", stage=Stage.{stage})
 def {function}(at: At) -> Hits:
     """The mistake, as a sentence.
@@ -40,10 +42,21 @@ def {function}(at: At) -> Hits:
 '''
 
 
-def find_theme(folder: Path, name: str) -> Path:
-    """The file whose name is the longest beginning of the rule's name in whole words; that of the others if there is none."""
+def find_theme(folder: Path, name: str) -> Path | None:
+    """The file whose name is the longest beginning of the rule's name in whole words; None if there is none."""
     themes = [file for file in folder.glob("[a-z]*.py") if f"{name}_".startswith(f"{file.stem}_")]
-    return max(themes, key=lambda file: len(file.stem), default=folder / f"{OTHERS}.py")
+    return max(themes, key=lambda file: len(file.stem), default=None)
+
+
+def start_theme(folder: Path, name: str) -> Path:
+    """A new file with the rule's name but for its last word, which says the mistake."""
+    stem = name.rpartition("_")[0] or name
+    file = folder / f"{stem}.py"
+    file.write_text(HEAD.format(theme=stem.replace("_", " ")), "utf-8")
+    others = folder / f"{OTHERS}.py"
+    alike = re.findall(rf"^def ({stem}_\w+)", others.read_text("utf-8"), re.MULTILINE) if others.exists() else []
+    print(f"{file} is new: its first line must name the theme of its rules", *(f"; move {name} there" for name in alike), sep="")
+    return file
 
 
 def main(arguments: list[str]) -> int:
@@ -60,8 +73,8 @@ def main(arguments: list[str]) -> int:
         return 2
     code = next(text for number in range(first, 1000) if (text := f"DYN{number:03d}") not in taken)
     function = name.replace("-", "_")
-    file = find_theme(_POLICIES / folder, function)
-    theme = file.read_text("utf-8") if file.exists() else '"""Rules that share no theme."""\n\n'
+    file = find_theme(_POLICIES / folder, function) or start_theme(_POLICIES / folder, function)
+    theme = file.read_text("utf-8")
     head, future, rest = theme.rpartition("from __future__ import annotations\n\n")
     if not future:
         head, future, rest = theme.partition("\n\n")
@@ -69,7 +82,9 @@ def main(arguments: list[str]) -> int:
     file.write_text(head + future + IMPORTS.format(where=where) + rest + rule, "utf-8")
     with released.open("a", encoding="utf-8") as out:
         out.write(f"{code} {name}\n")
-    print(f"{file}: write {name}, then run make format generate, and pytest tests/policies/test_examples.py -k {name}")
+    for command in (["check", "--fix"], ["format"]):  # puts the imports where they belong
+        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", file], check=False)  # noqa: S603 - words of this file
+    print(f"{file}: write {name}; instead of @differs, since= names the line whose operator has it. CONTRIBUTING.md has the next steps")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Writes the generated pages of docs/ (`python -m tools.pages`; `--check` fails when one is stale, missing or left over).
 
-Made as a whole are the pages of rules. In pages that people write only the outputs of commands and marked parts are
+Made as a whole are the pages of rules and that of the chart. In pages that people write only the outputs of commands and marked parts are
 (tools/manual/console.py).
 """
 
@@ -12,6 +12,7 @@ from dynamo_webhooks.cli.console.program import COMMANDS
 from tools.manual.console import PageError, TerminalError, refresh
 from tools.manual.parts import PARTS
 from tools.manual.rules import rule_pages
+from tools.manual.values import page
 from tools.written import ROOT, update
 
 DOCS: Final = ROOT / "docs"
@@ -21,6 +22,7 @@ architecture changing-workers ci commands configuration defaults differences edi
 scale-to-zero sessions
 """
 WRITTEN: Final = tuple(f"{name}.md" for name in (*_PAGES.split(), *(f"commands/{name}" for name in COMMANDS)))
+CHART: Final = "../manifests/chart/README.md"
 FOLDERS: Final = ("rules", "commands")  # which hold no other pages
 
 
@@ -29,7 +31,7 @@ def pages() -> dict[str, str]:
 
     Raises: FileNotFoundError for a page by people that isn't there; PageError and TerminalError for one whose commands can't be shown.
     """
-    return {**rule_pages(), **{name: refresh((DOCS / name).read_text("utf-8"), PARTS) for name in WRITTEN}}
+    return {CHART: page(), **rule_pages(), **{name: refresh((DOCS / name).read_text("utf-8"), PARTS) for name in WRITTEN}}
 
 
 def main(arguments: list[str], docs: Path = DOCS) -> int:

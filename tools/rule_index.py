@@ -37,7 +37,7 @@ _SEVERITY: Final = {
 
 def text() -> str:
     """What the file must hold: one line a module and a rule."""
-    modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(catalogue.measure_modules().items()))
+    modules = ",\n".join(f"{json.dumps(name)}: {checksum}" for name, checksum in sorted(catalogue.sum_declarations().items()))
     rows = ",\n".join(json.dumps(_row(rule)) for rule in catalogue.import_all())
     return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'
 

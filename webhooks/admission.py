@@ -12,9 +12,10 @@ from ..admission.pipeline import Admission, Settings
 from ..admission.registration import CONVERT, MUTATE, RESTORE
 from ..api.bounds import bounds
 from ..api.decode import decoder
+from ..api.deep import MAX_OBJECT_LEVELS, too_deep
 from ..api.kinds import GROUP
 from ..api.paths import format_path
-from ..api.walk.errors import FieldError
+from ..api.walk.errors import FieldError, Reason, field_error
 from ..api.wording import escape_unprintable, shorten
 from ..conversion.lens.protocol import ConversionError
 from ..policies.answer import MOST, NAMED, REFUSING, is_refused, status, warnings
@@ -50,7 +51,7 @@ def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer
     except MemoryError:
         failed = _refusal(413, MEMORY, bound=Bound.REQUEST_MEMORY)
     except Exception as error:  # noqa: BLE001 - the API server needs a response with the request's uid
-        _LOG.exception("a request could not be judged")
+        _LOG.exception("a request could not be checked")
         message = f"the request could not be judged: {type(error).__name__}; this is an internal error"
         failed = _refusal(500, message)._replace(kind="fault")
     return encode(call, failed)
@@ -91,28 +92,39 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome
         return _ALLOWED
     old = call.old if operation == UPDATE else None  # else it may be anything
     write = Admission(route.kind, route.version, operation, call.object, old, user=call.user, settings=settings)
-    if write.excluded:
+    excluded = write.excluded
+    if excluded and (mutating or not settings.policies):
         return Outcome(skipped="excluded")
     try:
-        return _defaulted(write) if mutating else _validated(call, write, length)
+        return _defaulted(write) if mutating else _validated(call, write, length, excluded=excluded)
     except ConversionError as error:
         why = f"{error.reason}, or the object can't be converted to {GROUP}/{route.read} [{UNCONVERTIBLE.name}]"
         return _invalid(call, route, format_path(error.path), Cause.INVALID.value, f"{error.reason} [{UNCONVERTIBLE.name}]", why)
 
 
 def _exceeded(route: Route, call: Call, *, mutating: bool) -> Outcome | None:
-    """Decide on an object over a size bound of its schema, without judging it.
+    """Decide on an object over a size bound of its schema, or too deep, without judging it.
 
     The API server validates the schema after the mutating webhooks, so those allow the object. A validating webhook gets it only if the
     stored object was too large too, and then judges it.
     """
-    if call.operation == DELETE or (excess := bounds(route.kind, route.version)(call.object)) is None:
+    if call.operation == DELETE or (excess := _excess(route, call.object, nested=call.deep)) is None:
         return None
     if mutating:
         return Outcome(skipped="schema")
-    if call.operation == UPDATE and bounds(route.kind, route.version)(call.old) is not None:
+    if call.operation == UPDATE and _excess(route, call.old, nested=call.deep) is not None:
         return None
-    return _invalid(call, route, excess.field, excess.reason.value, excess.message, excess.message)
+    bound = Bound.DEPTH if excess.reason is Reason.INVALID else ""
+    return _invalid(call, route, excess.field, excess.reason.value, excess.message, excess.message)._replace(bound=bound)
+
+
+def _excess(route: Route, obj: object, *, nested: bool) -> FieldError | None:
+    excess = bounds(route.kind, route.version)(obj)
+    if excess is not None or not nested or (path := too_deep(obj)) is None:
+        return excess
+    return field_error(
+        path, Reason.INVALID, f"must be nested at most {MAX_OBJECT_LEVELS} levels deep, counted from the object; make it flatter"
+    )
 
 
 def _needed(call: Call, *, mutating: bool) -> tuple[str, ...]:
@@ -158,13 +170,13 @@ def _name(call: Call) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _validated(call: Call, write: Admission, length: int) -> Outcome:
+def _validated(call: Call, write: Admission, length: int, *, excluded: bool) -> Outcome:
     review = write.review()
-    findings = judge(review, MOST, NAMED) + long_remainder(review, length)
-    if write.settings.policies and not is_deletion(review):
+    findings = [] if excluded else judge(review, MOST, NAMED) + long_remainder(review, length)
+    if write.settings.policies and not is_deletion(review):  # users' own are no operator's, whose namespace it may be
         findings += _by_policies(call, write)
     if not findings:
-        return Outcome(skipped="deleting") if is_deletion(review) else _ALLOWED
+        return Outcome(skipped="deleting") if is_deletion(review) else Outcome(skipped="excluded") if excluded else _ALLOWED
     # refusing rules first
     ordered = sorted(findings, key=lambda finding: finding.level not in REFUSING)
     rules = tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
@@ -181,7 +193,8 @@ def _by_policies(call: Call, write: Admission) -> list[Finding]:
 
     user = call.request.get("userInfo")
     facts = write.settings.facts
-    seen = Write(write.kind, write.version, write.operation, write.object, write.old, user if isinstance(user, dict) else {}, facts.line)
+    who = user if isinstance(user, dict) else {}
+    seen = Write(write.kind, write.version, write.operation, write.object, write.old, who, facts.line, call.request)
     return judge_by_policies(write.settings.policies, seen, facts)
 
 

@@ -57,6 +57,7 @@ class Connection(RequestHandler):
         "caller",
         "client",
         "generation",
+        "heavy",
         "last",
         "met",
         "reading",
@@ -117,6 +118,7 @@ class Connection(RequestHandler):
         self._fresh = True  # a request may begin with the next byte, and the parser holds none
         self._begun: Head | None = None  # the head of the request that began so, if it is one that can be known
         self._left = 0  # bytes of that request that have not come
+        self.heavy = b""  # the short body of the request that is about to be handled, if that is no work for the loop
         self.ready: Reply | None = None  # to the request that is about to be handled, if it is known already
         self._gone: Callable[[], None] | None = gone
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come

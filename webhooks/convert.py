@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from ..api.line import INSTALLED, Line
+from ..api import deep
+from ..api.line import Line
 from ..api.paths import format_path
 from ..api.wording import shorten
-from ..conversion.engine import Converted
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.objects import convert_object, target
-from ..conversion.remainder import encode
 from .envelope import (
     CONVERTED,
     FAULT,
@@ -33,7 +32,7 @@ from .envelope import (
     load,
     reject_http,
 )
-from .limits import MEMORY, Bound, BudgetError, look_for_signals
+from .limits import MEMORY, Bound, BudgetError, is_light, look_for_signals
 
 if TYPE_CHECKING:
     from mmap import mmap  # a browser has none
@@ -45,7 +44,7 @@ _HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which 
 _LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
 _MARK: Final = secrets.token_hex(16)  # placeholder of the objects, which no client can send
 _QUOTED: Final = f'"{_MARK}"'.encode()
-_ABOVE: Final = b"[[[", b"]]]"  # an object is three levels deep in its review, and the decoder's bound of depth counts from the top
+_ABOVE: Final = b"[", b"]"  # so that two objects are none
 
 
 class NotDivisibleError(ValueError):
@@ -69,9 +68,10 @@ class Apart(NamedTuple):
         """Whether the decoded frame's request has the mark for its objects: then exactly that list was left out."""
         return bool(request.get("objects") == [_MARK])
 
-    def longest(self, body: bytes | mmap) -> int:
-        """An upper bound of the bytes of an object."""
-        return 1 + len(self.lead) + max(map(len, body[self.start : self.end].split(b"}," + self.lead)))
+    def all_light(self, body: bytes | mmap, longest: int) -> bool:
+        """Whether each object is converted in the loop."""
+        pieces = body[self.start : self.end].split(b"}," + self.lead)
+        return all(is_light(piece, longest - 1 - len(self.lead)) for piece in pieces)
 
     def objects(self, body: bytes | mmap) -> Iterator[Any]:
         """Decode one object after the other. Raises: NotDivisibleError."""
@@ -80,7 +80,7 @@ class Apart(NamedTuple):
             found = body.find(cut, start, self.end)
             stop = self.end if found < 0 else found + 1
             try:
-                [[[obj]]] = orjson.loads(body[start:stop].join(_ABOVE))
+                [obj] = deep.load(body[start:stop].join(_ABOVE))
             except ValueError:  # no JSON, or more than one object
                 raise NotDivisibleError from None
             yield obj
@@ -125,7 +125,7 @@ class _Held:
 Sink: TypeAlias = "Spool | _Held"  # what takes a response, piece by piece
 
 
-def answer(body: bytes, line: Line = INSTALLED) -> Answer:
+def answer(body: bytes, line: Line) -> Answer:
     """Answer one request body, for the definitions of a line; never raises.
 
     A review fails as a whole, as the protocol requires; its message names the objects that could not be converted.
@@ -134,7 +134,7 @@ def answer(body: bytes, line: Line = INSTALLED) -> Answer:
     return held.whole(answer_into(body, held, line))
 
 
-def answer_into(body: bytes | mmap, sink: Sink, line: Line = INSTALLED) -> Answer:
+def answer_into(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
     """As `answer`, with the converted objects written to `sink`; either the sink or the body of the returned answer is empty.
 
     A short review is decoded whole, a long one object by object, which also keeps only one of them in memory.
@@ -145,7 +145,7 @@ def answer_into(body: bytes | mmap, sink: Sink, line: Line = INSTALLED) -> Answe
         except NotDivisibleError:
             sink.clear()
     try:
-        _, request, version, uid = load(memoryview(body), "ConversionReview", VERSIONS)
+        request, version, uid, _ = load(memoryview(body), "ConversionReview", VERSIONS)
     except RejectedError as error:
         return reject_http(error.status, error.sentence, error.bound)
     objects, desired = request.get("objects"), request.get("desiredAPIVersion")
@@ -156,13 +156,13 @@ def answer_into(body: bytes | mmap, sink: Sink, line: Line = INSTALLED) -> Answe
     return _last(_Work(desired, sink, line).through(_released(objects or []), version, uid))
 
 
-def steps(body: bytes | mmap, longest: int, line: Line = INSTALLED) -> Iterator[Answer | None]:
+def steps(body: bytes | mmap, longest: int, line: Line) -> Iterator[Answer | None]:
     """As `answer`, with a pause after each object: None, and the answer at last.
 
-    Raises: NotDivisibleError, possibly after some pauses, unless the review is a list of objects of at most `longest` bytes each.
+    Raises: NotDivisibleError, possibly after some pauses, unless the review is a list of light objects of at most `longest` bytes each.
     """
     parts = apart(body)
-    if parts is None or parts.longest(body) > longest:
+    if parts is None or not parts.all_light(body, longest):
         raise NotDivisibleError
     held = _Held()
     for found in _in_pieces(body, parts, held, line):
@@ -176,7 +176,7 @@ def _last(found: Iterator[Answer | None]) -> Answer:
 def _in_pieces(body: bytes | mmap, parts: Apart, sink: Sink, line: Line) -> Iterator[Answer | None]:
     """Decode and convert one object after the other. Raises: NotDivisibleError."""
     try:
-        _, request, version, uid = load(parts.frame, "ConversionReview", VERSIONS)
+        request, version, uid, _ = load(parts.frame, "ConversionReview", VERSIONS)
     except RejectedError:
         raise NotDivisibleError from None
     desired = request.get("desiredAPIVersion")
@@ -241,7 +241,7 @@ class _Work:
         try:
             done = convert_object(obj, self.target)
             if not self.failed:
-                text = _dumped(done)
+                text = deep.dump(done.object)
                 self.sink.write(b"," + text if self.converted else text)
                 self.converted += 1
         except ConversionError as refused:
@@ -270,13 +270,6 @@ class _Work:
         more = [f"and {self.failed - LISTED} more"] if self.failed > LISTED else []
         head = f"{self.failed} of {objects} objects can't be converted to {shorten(self.target.api_version, 80)}"
         return [f"{head}: {self.failures[0]}", *self.failures[1:], *more]
-
-
-def _dumped(done: Converted) -> bytes:
-    try:
-        return orjson.dumps(done.object)
-    except TypeError:  # nested deeper than the encoder goes
-        return encode(done.object).encode()
 
 
 def _called(obj: object, index: int) -> str:

@@ -1,6 +1,7 @@
 """A demonstration (`make serve`): starts the server with its own certificates, sends a broken graph, prints the response, keeps serving."""
 
 import json
+import os
 import signal
 import ssl
 import subprocess
@@ -16,6 +17,7 @@ PATH: Final = "/validate-nvidia-com-v1beta1-dynamographdeployment"
 COMMAND: Final = child_process.command(
     "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster"
 )
+POD: Final = {"spec": {"containers": [{"name": "main", "image": "example/vllm:1.6.0"}]}}
 # three mistakes at once: a negative count, failover without the GPU memory service that it needs, and an unknown component's name
 GRAPH: Final = {
     "apiVersion": "nvidia.com/v1beta1",
@@ -23,8 +25,8 @@ GRAPH: Final = {
     "metadata": {"name": "demo", "namespace": "default", "annotations": {"nvidia.com/dynamo-kube-discovery-mode": "container"}},
     "spec": {
         "components": [
-            {"name": "frontend", "type": "frontend", "replicas": -1},
-            {"name": "worker", "type": "worker", "experimental": {"failover": {"mode": "IntraPod"}}},
+            {"name": "frontend", "type": "frontend", "replicas": -1, "podTemplate": POD},
+            {"name": "worker", "type": "worker", "podTemplate": POD, "experimental": {"failover": {"mode": "IntraPod"}}},
         ],
         "restart": {"id": "1", "strategy": {"type": "Sequential", "order": ["frontend", "wroker"]}},
     },
@@ -48,15 +50,20 @@ def main(arguments: list[str]) -> int:
     listen = ["--listen", ports[0], "--probe-listen", ports[1], "--metrics-listen", ports[2]]
     server = subprocess.Popen([*COMMAND, *listen], stderr=subprocess.PIPE, text=True, env=child_process.environment())  # noqa: S603 - our own command
     assert server.stderr  # noqa: S101 - asked for above
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed `make` leaves no server behind
     try:
         for line in server.stderr:
             print(line, end="", file=sys.stderr, flush=True)
             if line.startswith("ready "):
                 print(ask(line.split()[1], CERTIFICATES / "ca.crt"), flush=True)
                 if once:
-                    server.send_signal(signal.SIGTERM)
+                    server.terminate()
     except KeyboardInterrupt:
-        server.send_signal(signal.SIGINT)
+        pass
+    except BrokenPipeError:  # the reader has gone, such as head; the interpreter writes once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        server.terminate()
     return server.wait()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
+from ..api import deep
 from ..api.kinds import BY_NAME, GROUP
 from ..api.wording import article
 from ..policies.edit import PatchOperation
@@ -142,13 +143,16 @@ class Answer:
 class Call:
     """A review's request."""
 
-    __slots__ = ("object", "old", "operation", "request", "uid", "user", "version")
+    __slots__ = ("deep", "object", "old", "operation", "request", "uid", "user", "version")
 
-    def __init__(self, version: str, uid: str, request: dict[str, Any]) -> None:
-        """`version`: apiVersion of the review, which is echoed. What has another type than it should counts as empty."""
+    def __init__(self, version: str, uid: str, request: dict[str, Any], *, deep: bool = False) -> None:
+        """`version`: apiVersion of the review, which is echoed. `deep`: it was too deep for the decoder.
+
+        What has another type than it should counts as empty.
+        """
         operation, user = request.get("operation"), request.get("userInfo")
         name = user.get("username") if type(user) is dict else None
-        self.version, self.uid, self.request = version, uid, request
+        self.version, self.uid, self.request, self.deep = version, uid, request, deep
         self.operation = operation if type(operation) is str else ""
         self.object: Any = request.get("object")
         self.old: Any = request.get("oldObject")
@@ -184,15 +188,17 @@ def reject_http(status: int, sentence: str, bound: str = "") -> Answer:
     return Answer(status, orjson.dumps(body), Verdict("rejected", status, bound=bound))
 
 
-def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], str, str]:
-    """Decode a review of one kind into (review, its request, apiVersion, uid); of duplicate keys the last wins, as in Go.
+def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, Any], str, str, bool]:
+    """Decode a review of one kind into (its request, apiVersion, uid, whether it was too deep for the decoder).
+
+    Of duplicate keys the last wins, as in Go.
 
     Raises: RejectedError.
     """
     if not body:
         raise RejectedError(400, f"the body must be of kind {kind}, got nothing")
     try:
-        review = orjson.loads(body)
+        review, cut = deep.load_and_tell(body)
     except orjson.JSONDecodeError as error:
         # the decoder reports this also for a short text that is invalid below many levels
         short_of_memory = "memory" in error.msg
@@ -200,8 +206,7 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
             raise RejectedError(413, MEMORY, Bound.REQUEST_MEMORY) from None
         # the decoder's message never quotes the document
         what = "broken below many levels" if short_of_memory else error.msg
-        bound = Bound.DEPTH if "depth" in error.msg else ""
-        raise RejectedError(400, f"the body must be JSON: {what} at line {error.lineno}, column {error.colno}", bound) from None
+        raise RejectedError(400, f"the body must be JSON: {what} at line {error.lineno}, column {error.colno}") from None
     except SystemError:  # the decoder has returned a result beside a MemoryError
         raise RejectedError(413, MEMORY, Bound.REQUEST_MEMORY) from None
     if type(review) is not dict:
@@ -217,13 +222,13 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
     uid = request.get("uid")
     if uid is not None and type(uid) is not str:
         raise RejectedError(400, f"request.uid must be text, got {article(uid)}")
-    return review, request, version, uid or ""
+    return request, version, uid or "", cut
 
 
 def read(body: bytes | memoryview) -> Call:
     """Decode an AdmissionReview. Raises: RejectedError."""
-    _, request, version, uid = load(body, "AdmissionReview", REVIEW_VERSIONS)
-    return Call(version, uid, request)
+    request, version, uid, cut = load(body, "AdmissionReview", REVIEW_VERSIONS)
+    return Call(version, uid, request, deep=cut)
 
 
 def encode(call: Call, outcome: Outcome) -> Answer:

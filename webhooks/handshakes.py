@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import fcntl
 import logging
+import select
 import socket
 import ssl
 import sys
@@ -195,7 +196,7 @@ def _stop(greeting: _Greeting) -> None:
 
 
 def _first_record(sock: socket.socket) -> int | None:
-    """Bytes that are missing of the first TLS record that a client sent; None if it sends none."""
+    """Bytes that are missing of the first TLS record that a client sent; None if it sends none, or no more."""
     try:
         head = sock.recv(_RECORD, socket.MSG_PEEK)
         waiting = int.from_bytes(fcntl.ioctl(sock.fileno(), termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -204,4 +205,12 @@ def _first_record(sock: socket.socket) -> int | None:
     size = int.from_bytes(head[3:], "big")
     if not head or head[0] != _HANDSHAKE or size > _LONGEST:
         return None
-    return max(0, _RECORD + size - waiting)
+    missing = max(0, _RECORD + size - waiting)
+    return None if missing and _has_left(sock) else missing
+
+
+def _has_left(sock: socket.socket) -> bool:
+    """Whether the client sends no more; bytes from before may still wait to be read."""
+    poll = select.poll()
+    poll.register(sock, select.POLLRDHUP)
+    return bool(poll.poll(0))

@@ -26,7 +26,7 @@ from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
 from .executor.spool import Spool
 from .known_heads import KnownHeads
-from .limits import Limits
+from .limits import Limits, is_light
 from .listener import Listener
 from .logs import Lines, stamp
 from .meters import Meter, access_line
@@ -149,6 +149,9 @@ class Webhooks:
             body = request.content.read_nowait()
             client, settings = cast("Connection", request.protocol).client, self.settings
             found = self._too_long(route, request, body)
+            if found is None and not is_light(body, self._limits.small_body):
+                cast("Connection", request.protocol).heavy = body
+                return None
             if found is None:
                 found, size = self._short_requests.do(client, lambda: answer(route, body, settings)), len(body)
         return self._respond(route, request, found, started, size)
@@ -156,7 +159,7 @@ class Webhooks:
     def _by_head(self, connection: Connection, data: bytes) -> Reply | None:
         """The reply to a request with a known head and a short body; None where `_at_once` returns none, too."""
         started, known = time.perf_counter(), self._heads.find(data)
-        if known is None or self._draining or not self._short_requests.free or len(known[1]) > self._shortest_bound:
+        if known is None or self._draining or not self._short_requests.free or not is_light(known[1], self._shortest_bound):
             return None
         (route, body), settings = known, self.settings
         refused = self._callers.refusal(route, connection)
@@ -171,11 +174,14 @@ class Webhooks:
             reply, connection.ready = connection.ready, None
             return cast("StreamResponse", reply)
         started, route, size = time.perf_counter(), find_route(request.raw_path), 0
-        found = self._refusal(route, request)
+        found = None if connection.heavy else self._refusal(route, request)  # which has been asked for then
         if found is None and route is not None:
             if self._bodies.long(request):
                 return await self._long(route, request)
-            found, size, started = await self._short(route, request)
+            body, started = await self._short_body(route, request)
+            if isinstance(body, bytes) and not is_light(body, self._limits.small_body):
+                return await self._long(route, request, body)
+            found, size = (body, 0) if isinstance(body, Answer) else (await self._answer_short(route, request, body), len(body))
         assert found is not None  # noqa: S101 - a path without a route is unfit
         return cast("StreamResponse", self._respond(route, request, found, started, size))
 
@@ -187,24 +193,24 @@ class Webhooks:
         found = _unfit(route, request)
         return self._callers.refusal(route, connection) if found is None and route is not None else found
 
-    async def _short(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
-        """Answers a review with a short body; returns that body's size, too, and when it had arrived."""
-        content = request.content
+    async def _short_body(self, route: Route, request: BaseRequest) -> tuple[bytes | Answer, float]:
+        """A short body, or the answer to one that can't be had; and when it had arrived."""
+        content, connection = request.content, cast("Connection", request.protocol)
         body: bytes | Answer
-        if content.is_eof():
+        if connection.heavy:
+            body, connection.heavy = connection.heavy, b""
+        elif content.is_eof():
             body = content.read_nowait()
         else:
             with self._held(request):
                 body = await self._read(route, request, self._bodies.read(request, conversion=route.purpose is Purpose.CONVERT))
         started = time.perf_counter()
-        if isinstance(body, Answer):
-            return body, 0, started
-        if (refused := self._too_long(route, request, body)) is not None:
-            return refused, 0, started
-        text, settings = body, self.settings
+        return body if isinstance(body, Answer) else self._too_long(route, request, body) or body, started
+
+    async def _answer_short(self, route: Route, request: BaseRequest, body: bytes) -> Answer:
+        settings = self.settings
         with self._held(request):
-            found = await self._short_requests.run(cast("Connection", request.protocol).client, lambda: answer(route, text, settings))
-        return found, len(body), started
+            return await self._short_requests.run(cast("Connection", request.protocol).client, lambda: answer(route, body, settings))
 
     def _too_long(self, route: Route, request: BaseRequest, body: bytes) -> Answer | None:
         """The answer to a body over a bound that is shorter than one read: all of the body has arrived already."""
@@ -214,10 +220,14 @@ class Webhooks:
         error = self._bodies.too_long(request, conversion=converting)
         return reject_http(error.status, error.sentence, error.bound)
 
-    async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
-        """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
+    async def _long(self, route: Route, request: BaseRequest, text: bytes = b"") -> StreamResponse:
+        """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory.
+
+        `text` is a short body that has come and is no work for the loop.
+        """
         converting = route.purpose is Purpose.CONVERT
         with self._held(request), self._bodies.reserve(conversion=converting) as reservation, Spool() as body:
+            body.write(text)
             found: Answer | LongAnswer | None = await self._read(
                 route, request, self._bodies.read_long(request, reservation, body, conversion=converting)
             )
@@ -376,5 +386,5 @@ def self_check(settings: Settings) -> str:
         found = answer(route, convert.example() if converting else example(route), settings)
         bad = found.verdict.outcome != "converted" if converting else found.verdict.outcome == "fault"
         if found.status != 200 or bad or orjson.loads(found.body)["response"]["uid"] != "ready":
-            return f"a request of the server's own at {route.path} could not be judged"
+            return f"a request of the server's own at {route.path} could not be checked"
     return ""

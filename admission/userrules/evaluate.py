@@ -23,6 +23,7 @@ from .read import is_binding, is_policy, read_binding, read_policy
 
 LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
 _WHOLE: Final = 20_000_000  # of the cost of all expressions about one object
+_LEAST: Final = 1_000  # of the cost of one
 _LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
 
 
@@ -71,7 +72,8 @@ def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
 
 def share_budget(policies: Iterable[Policy]) -> int:
     """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
-    return max(1_000, min(DEFAULT, _WHOLE // max(1, sum(1 for one in policies for _ in _expressions(one)))))
+    asked = sum(len(one.bindings) * sum(1 for _ in _expressions(one)) for one in policies)
+    return max(_LEAST, min(DEFAULT, _WHOLE // max(1, asked)))
 
 
 def known_facts(facts: Facts) -> dict[str, Any]:
@@ -89,9 +91,18 @@ class Write:
     """One write in the author's version, and in others when a policy asks."""
 
     def __init__(
-        self, kind: str, version: str, operation: str, obj: Fields | None, old: Fields | None, user: Fields | None, line: Line
+        self,
+        kind: str,
+        version: str,
+        operation: str,
+        obj: Fields | None,
+        old: Fields | None,
+        user: Fields | None,
+        line: Line,
+        review: Fields | None = None,
     ) -> None:
-        """`obj` is None for a deletion; `user` is the userInfo, None where it is not known."""
+        """`obj` is None for a deletion; `user` is the userInfo, None where it is not known; `review` is the request of a review."""
+        self.review = review or {}
         self.kind, self.version, self.operation, self.user, self.line = kind, version, operation, user, line
         self.object, self.old = obj, old
         self.metadata = [one["metadata"] for one in (obj, old) if one is not None and isinstance(one.get("metadata"), dict)]
@@ -109,15 +120,17 @@ class Write:
         try:
             made = [one and convert_object(one, target(api_version(version), self.line)).object for one in (self.object, self.old)]
         except ConversionError as error:
-            raise UnknownError(f"the object can't be converted to {version}, in which the policy judges it: {error.reason}") from None
+            raise UnknownError(f"the object can't be converted to {version}, which the policy needs: {error.reason}") from None
         return made[0], made[1]
 
     def request(self) -> Fields:
         """The request, as far as it is known."""
         resource = {"group": GROUP, "version": self.version, "resource": BY_NAME[self.kind].plural}
         kind = {"group": GROUP, "version": self.version, "kind": self.kind}
-        found = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource, "subResource": "", "dryRun": False}
-        found |= {"name": self.named("name"), "namespace": self.named("namespace"), "operation": self.operation, "options": None}
+        options = {"apiVersion": "meta.k8s.io/v1", "kind": f"{self.operation.title()}Options"}
+        found: Fields = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource, "operation": self.operation}
+        found |= {name: value for name in ("name", "namespace") if (value := self.named(name))}
+        found |= {name: self.review.get(name) or other for name, other in (("dryRun", False), ("options", options))}
         return {**found, "userInfo": self.user or {}}
 
 
@@ -163,12 +176,14 @@ class _Asking:
         if not sure:
             raise UnknownError("the labels of the object's namespace are not known: add its Namespace to rules-from")
         if "authorizer" in policy.reads:
-            raise UnknownError("it asks the cluster who may do what (authorizer)")
+            raise UnknownError("it needs the cluster's permissions (authorizer)")
         if self.write.user is None and "request" in policy.reads and any("userInfo" in one.text for one in _expressions(policy)):
             raise UnknownError("it reads request.userInfo, and who writes is not known; --as names a user")
         if lacking := next((fact for fact in policy.facts if fact in self.around.lacking), ""):
             raise UnknownError(f"the fact {lacking} is not known", lacking)
-        for param in self._params():
+        params = self._params()
+        self.budget = max(_LEAST, self.around.budget // len(params))
+        for param in params:
             yield from self._by(param)
 
     def _by(self, param: Fields | None) -> Iterator[Said]:
@@ -176,7 +191,7 @@ class _Asking:
         problems, matches = [], True
         for _, condition in self.policy.conditions:
             try:
-                matches = matches and condition.program.evaluate(scope, self.around.budget) is not False
+                matches = matches and condition.program.evaluate(scope, self.budget) is not False
             except EvaluationError as error:
                 problems.append(_failed(condition, error))
         if not matches:
@@ -191,7 +206,7 @@ class _Asking:
     def _validated(self, validation: Validation, scope: Mapping[str, object]) -> Iterator[Said]:
         program = validation.expression.program
         try:
-            if program.evaluate(scope, self.around.budget) is True:
+            if program.evaluate(scope, self.budget) is True:
                 return
         except EvaluationError as error:
             if self.policy.fails:
@@ -199,9 +214,9 @@ class _Asking:
             return
         path = validation.field_path
         if path is None:
-            _, read = program.evaluate_traced(scope, self.around.budget)
+            _, read = program.evaluate_traced(scope, self.budget)
             path = read[1:] if read and read[0] in ("object", "oldObject") else None
-        yield from self._each(_message(validation, scope, self.around.budget), path)
+        yield from self._each(_message(validation, scope, self.budget), path)
 
     def _each(self, text: str, path: Path | None, *, is_error: bool = False) -> Iterator[Said]:
         """The finding by the gravest action of the binding; one that only audits notes it."""
@@ -223,9 +238,7 @@ class _Asking:
         scope: dict[str, object] = {"object": obj, "oldObject": old, "params": param, "request": Lazy(self.write.request)}
         scope["namespaceObject"] = Lazy(lambda: self.around.namespace(self.write.named("namespace")))
         scope |= {name: Lazy(partial(find, self.write)) for name, find in self.around.more.items()}
-        scope["variables"] = {
-            name: Lazy(partial(one.program.evaluate, scope, self.around.budget)) for name, one in self.policy.variables.items()
-        }
+        scope["variables"] = {name: Lazy(partial(one.program.evaluate, scope, self.budget)) for name, one in self.policy.variables.items()}
         return scope
 
     def _params(self) -> list[Fields] | list[None]:
@@ -297,10 +310,11 @@ def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ..
     return policies, tuple(one for one in documents if not is_policy(one) and not is_binding(one)), share_budget(policies)
 
 
-def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts) -> list[Finding]:
+def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sure: bool = False) -> list[Finding]:
     """The findings of policies, given as JSON documents with their bindings and parameters.
 
-    Where something is unknown, the failure policy decides, as for an expression with an error. A binding that only audits has no effect.
+    Where something is unknown, the failure policy decides, as for an expression with an error; `sure` findings are those that depend on
+    nothing unknown. A binding that only audits has no effect.
     """
     policies, objects, budget = _compiled(texts)
     known = known_facts(facts)
@@ -311,7 +325,7 @@ def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts) -> lis
     for policy in policies:
         for said in ask(policy, write, around):
             unknown = said.level is Level.NOT_EVALUATED
-            if unknown and not (said.is_error and policy.fails):
+            if unknown and (sure or not (said.is_error and policy.fails)):
                 continue
             text = f"is not evaluated: {said.text}" if unknown else said.text
             level = Level.ERROR if unknown else said.level

@@ -87,7 +87,7 @@ Filled: TypeAlias = Annotated[str, Field(min_length=1)]
 AS_SET: Final = Facets({"x-kubernetes-list-type": "set"})
 ContainerNames: TypeAlias = Annotated[list[ContainerName], AS_SET]
 VersionOverride: TypeAlias = Annotated[
-    str, Field(pattern=VERSION_PATTERN, description="Version of Dynamo in an image whose tag does not tell it."), since("1.5")
+    str, Field(pattern=VERSION_PATTERN, description="Version of Dynamo in the image if its tag does not contain it."), since("1.5")
 ]
 BRIEF: Final = Facets({"x-brief": True})  # two more whole templates would not fit into the annotation of `kubectl apply`
 BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})

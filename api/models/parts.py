@@ -61,7 +61,7 @@ class SaturationDetector(Part):
 
     queue_depth_threshold: int | None = Field(None, description="Waiting requests above which an endpoint is saturated.")
     kv_cache_util_threshold: float | None = Field(None, description="Share of the KV cache, 0 to 1, above which it is saturated.")
-    metrics_staleness_threshold: str | None = Field(None, description="Age at which its metrics are no longer believed, such as 200ms.")
+    metrics_staleness_threshold: str | None = Field(None, description="Age from which its metrics are ignored, such as 200ms.")
 
 
 class PickerConfig(Part, extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True}):
@@ -78,9 +78,9 @@ class PickerConfig(Part, extra="allow", json_schema_extra={"x-kubernetes-preserv
 class ProviderOverride(Part):
     """Changes one resource of the workload provider, such as Grove's PodCliqueSet, before it is applied."""
 
-    api_version: Filled = Field(description="Version of the provider's API in which value is written.")
-    target: str | None = Field(None, description="Type that value changes; follows from the place when left out.")
-    value: FreeForm = Field(description="The part of that type to change.")
+    api_version: Filled = Field(description="API version of value.")
+    target: str | None = Field(None, description="Type of the resource; the default depends on the position.")
+    value: FreeForm = Field(description="The part of the resource to override.")
 
 
 class Placement(Part):
@@ -91,7 +91,7 @@ class Placement(Part):
 
 
 class RestartStrategy(Part):
-    """In what order components restart."""
+    """Order in which components restart."""
 
     type: Literal["Sequential", "Parallel"] = Field("Sequential", description="One after the other, or all at once.")
     order: list[str] | None = Field(None, description="Names in the order in which they restart; used by Sequential.")
@@ -100,15 +100,15 @@ class RestartStrategy(Part):
 class Restart(Part):
     """Asks for a restart of the whole graph."""
 
-    id: Filled = Field(description="Any text; a changed one starts a restart.")
-    strategy: RestartStrategy | None = Field(None, description="In what order components restart.")
+    id: Filled = Field(description="Any string; changing it starts a restart.")
+    strategy: RestartStrategy | None = Field(None, description="Order in which components restart.")
 
 
 class RestartStatus(Part):
     """How far the last restart has come."""
 
-    observed_id: str | None = Field(None, alias="observedID", description="The id of the restart that this is about.")
-    phase: str | None = Field(None, description="Where the restart stands.")
+    observed_id: str | None = Field(None, alias="observedID", description="The id of that restart.")
+    phase: str | None = Field(None, description="Phase of the restart.")
     in_progress: list[str] | None = Field(None, description="Components that are restarting now.")
 
 
@@ -117,14 +117,14 @@ class KvTransferPolicy(Part, json_schema_extra=validations(*KVT)):
 
     label_key: (
         Annotated[str, Field(pattern=LABEL_KEY_PATTERN, min_length=1, max_length=317), Facets(validations(KVT_PREFIX_LENGTH))] | None
-    ) = Field(None, description="Node label whose value tells the domain that a worker is in.")
+    ) = Field(None, description="Node label whose value is the domain of a worker.")
     cluster_topology_name: Annotated[Filled, since("1.3")] | None = Field(
-        None, description="Cluster topology whose level domain tells the domain, in place of a label."
+        None, description="Cluster topology with the level that domain names, instead of a label."
     )
     domain: Domain = Field(description="Level of the topology, such as rack or zone.")
-    enforcement: Literal["required", "preferred"] = Field("required", description="Whether leaving the domain is forbidden or just costs.")
+    enforcement: Literal["required", "preferred"] = Field("required", description="Whether the domain is required or only preferred.")
     preferred_weight: Annotated[Float32, Field(ge=0, le=1)] | None = Field(
-        None, description="How strongly the own domain is preferred, 0 to 1; only with the enforcement preferred."
+        None, description="Weight of the preference, 0 to 1; only if enforcement is preferred."
     )
 
 
@@ -148,31 +148,31 @@ class CheckpointStatus(Part):
 class RollingUpdateProgress(Part):
     """How far a rolling update run by the operator has come."""
 
-    phase: Literal["Pending", "InProgress", "Completed", "Failed", ""] | None = Field(None, description="Where the update stands.")
+    phase: Literal["Pending", "InProgress", "Completed", "Failed", ""] | None = Field(None, description="Phase of the update.")
     start_time: Time | None = Field(None, description="When it began.")
     end_time: Time | None = Field(None, description="When it ended.")
 
 
 class GraphSettings(Part):
-    """What the graph should look like."""
+    """Desired state of the graph."""
 
     annotations: Texts | None = Field(None, description="Annotations for every resource made for the graph.")
     labels: Texts | None = Field(None, description="Labels for every resource made for the graph.")
     priority_class_name: str | None = Field(None, description="Priority class of the graph's pods.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the graph's workers.")
-    restart: Restart | None = Field(None, description="Asks for a restart of the graph.")
+    restart: Restart | None = Field(None, description="Requests a restart of the graph.")
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
-        None, description="Changes the resource that the workload provider runs the graph by."
+        None, description="Overrides a part of the workload provider's resource for the graph."
     )
-    experimental: GraphExperimental | None = Field(None, description="Features that may still change or go.")
+    experimental: GraphExperimental | None = Field(None, description="Experimental features, which may change or be removed.")
 
 
 class GraphProgress(Part):
     """What was seen of the graph."""
 
-    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="Where the deployment stands.")
-    restart: RestartStatus | None = Field(None, description="How far the restart has come that was asked for last.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
+    state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="State of the deployment.")
+    restart: RestartStatus | None = Field(None, description="Progress of the last requested restart.")
     placement: Annotated[Placement, since("1.4")] | None = Field(None, description="How well the graph's pods are placed.")
 
 
@@ -183,7 +183,7 @@ class Replicas(Part):
     replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that exist.")
     updated_replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that run the current spec.")
     ready_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that are ready.")
-    scheduled_replicas: Annotated[Int32, since("1.4")] | None = Field(None, description="Replicas whose pods have a node.")
+    scheduled_replicas: Annotated[Int32, since("1.4")] | None = Field(None, description="Replicas whose pods are scheduled.")
     runtime_namespace: Annotated[str, since("1.4")] | None = Field(None, description="Dynamo namespace that the pods registered in.")
     available_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that have been ready for long enough.")
     # the counts may be of line 1.5 already; the others are inferred for single components
@@ -191,7 +191,7 @@ class Replicas(Part):
     gpus_per_replica: Annotated[Int64, Field(ge=0), since("1.6")] | None = Field(None, description="GPUs of a replica.")
     gpu_power_limit_watts: Annotated[Int64, Field(ge=1), since("1.6")] | None = Field(None, description="Power limit of a GPU.")
     runtime_component_name: Annotated[str, since("1.6")] | None = Field(None, description="Dynamo component that the pods registered.")
-    served_model_name: Annotated[str, since("1.6")] | None = Field(None, description="Name by which requests ask for the model.")
+    served_model_name: Annotated[str, since("1.6")] | None = Field(None, description="Model name in requests.")
 
 
 class Role(Part):
@@ -204,7 +204,7 @@ class Role(Part):
 _Role = TypeVar("_Role", bound=Role)
 Roles: TypeAlias = Annotated[
     list[_Role],
-    Field(max_length=2, description="What is said of the roles of a replica on several nodes, all of them or none."),
+    Field(max_length=2, description="Roles of a replica on several nodes: list all or none."),
     below("1.6", maxItems=None),
     BY_NAME,
     since("1.5"),
@@ -221,7 +221,7 @@ class LocalPartitions(Part, json_schema_extra=validations(LOCAL_PARTITIONS)):
 
 
 class LpxExperimental(Part):
-    """Settings that may still change or go."""
+    """Experimental settings, which may change or be removed."""
 
     local_partitions: LocalPartitions | None = Field(None, description="Which partitions of the local nodes are used.")
 
@@ -239,7 +239,7 @@ class Lpx(Part):
 
     build_id: Filled = Field(description="Which build of the model is loaded.")
     scheduling: LpxScheduling | None = Field(None, description="How pods are scheduled.")
-    experimental: LpxExperimental | None = Field(None, description="Settings that may still change or go.")
+    experimental: LpxExperimental | None = Field(None, description="Experimental settings, which may change or be removed.")
 
 
 class ComponentParts(Part):
@@ -268,7 +268,7 @@ class Identity(Part):
     pipeline_parallel_size: Annotated[Int32, Field(ge=1)] = Field(1, description="Stages into which the layers are divided.")
     dtype: str | None = Field(None, description="Number format of the weights.")
     max_model_len: Annotated[Int32, Field(ge=1)] | None = Field(None, description="Longest sequence in tokens.")
-    extra_parameters: Texts | None = Field(None, description="Anything else that the state of the engine depends on.")
+    extra_parameters: Texts | None = Field(None, description="Other settings that the engine's state depends on.")
 
 
 class CheckpointJob(Part):
@@ -282,14 +282,14 @@ class CheckpointPolicy(Part):
     """Which checkpoint is used, and how."""
 
     mode: Annotated[Literal["Auto", "Manual"], below("1.3", default="Auto")] | None = Field(
-        None, description="Whether the operator makes a missing checkpoint."
+        None, description="Whether the operator creates a missing checkpoint."
     )
     startup_policy: Annotated[Literal["Immediate", "WaitForCheckpoint"], since("1.3")] = Field(
-        "Immediate", description="Whether pods start cold while there is no checkpoint yet."
+        "Immediate", description="Whether pods start cold or wait until the checkpoint exists."
     )
     deletion_policy: Annotated[Literal["Delete", "Retain"], since("1.3")] = Field(
-        "Delete", description="What becomes of the checkpoint with the component."
+        "Delete", description="Whether the checkpoint is deleted with the component."
     )
     checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
-    target_container_name: ContainerName = Field("main", description="Container whose state is kept.")
+    target_container_name: ContainerName = Field("main", description="Container whose state is saved.")
     job: CheckpointJob | None = Field(None, description="Changes to the job that makes the checkpoint.")

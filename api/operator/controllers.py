@@ -21,7 +21,7 @@ class Controllers:
 
     models: _Controller = key(default=AUTO, text="reconcile DynamoModels; `auto`: where the account has the permissions")
     checkpoints: _Controller = key(default=AUTO, text="reconcile DynamoCheckpoints; `auto`: where the account has the permissions")
-    requests: _Controller = key(default=AUTO, text="the same of DynamoGraphDeploymentRequests")
+    requests: _Controller = key(default=AUTO, text="the same for DynamoGraphDeploymentRequests")
 
 
 @section
@@ -48,7 +48,7 @@ class Models:
     """How DynamoModels are reconciled."""
 
     concurrency: Annotated[int, whole(1, 512)] = key(default=64, text="calls to worker pods at a time, of all models together")
-    per_model: Annotated[int, whole(1, 512)] = key(default=32, text="the same of one model, while others wait")
+    per_model: Annotated[int, whole(1, 512)] = key(default=32, text="the same for one model, while others wait")
     connect_timeout: Annotated[float, span_of(0.1, 60)] = key(default=3.0, text="time to connect to a worker pod")
     load_timeout: Annotated[float, span_of(1, 3600)] = key(default=300.0, text="time to load an adapter on one pod")
     unload_timeout: Annotated[float, span_of(1, 3600)] = key(
@@ -56,7 +56,7 @@ class Models:
     )
     verify_timeout: Annotated[float, span_of(0.1, 60)] = key(default=5.0, text="time to answer which adapters are loaded")
     verify_interval: Annotated[float, span_of(10)] = key(default=600.0, text="time between two checks of what is loaded")
-    any_slice: Switch = key(default=False, text="believe EndpointSlices that the EndpointSlice controller did not write, too")
+    any_slice: Switch = key(default=False, text="also use EndpointSlices that the EndpointSlice controller did not write")
     base_ready: Annotated[str, one_of("current", "legacy")] = key(
         default="current", text="`legacy`: ready endpoints of base models are counted as 0, as the Go operator does"
     )

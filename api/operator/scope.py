@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from ..line import NEWEST
 from .section import Label, Labels, Name, Switch, Text, key, section, span_of
 
 _RENEWALS: Final = 3  # within the duration of a Lease
@@ -16,7 +17,7 @@ class Operator:
     service_account: Name = key(default="", text="service account that may change replicas")
     pod_name: Name = key(default="", text="pod name, the holder of Leases")
     cluster_domain: Name = key(default="cluster.local", text="the cluster's DNS domain, for certificates")
-    version: Text = key(default="1.2.0", text="semantic version that objects are stamped with")
+    version: Text = key(default=f"{NEWEST}.0", text="operator version: determines rules and fields, and is written into new objects")
 
     @property
     def principal(self) -> str:
@@ -34,6 +35,7 @@ class ScopeSettings:
     renew: float  # at most a third of `lease`, whatever the file says, so that two renewals may fail
     grace: float
     max_skew: float
+    claimable: tuple[str, ...] | None = None  # the namespaces whose claims exempt them from judging; None is all, as for the Go operator
 
 
 @section
@@ -48,6 +50,10 @@ class Lease:
     )
     grace: Annotated[float, span_of(0, 600)] = key(default=10.0, text="time that a claim is honoured after its end")
     max_skew: Annotated[float, span_of(0, 600)] = key(default=60.0, text="tolerated clock skew of a Lease's holder when first seen")
+    claimable: Labels = key(
+        default=(),
+        text="namespaces that other operators may claim: rules and defaults don't apply there while a Lease is renewed",
+    )
 
 
 @section
@@ -66,7 +72,7 @@ class Namespace:
         """The restriction and the Leases together."""
         lease = self.scope
         renew = min(lease.lease_renew_interval, lease.lease_duration / _RENEWALS)
-        return ScopeSettings(self.restricted, lease.lease_duration, renew, lease.grace, lease.max_skew)
+        return ScopeSettings(self.restricted, lease.lease_duration, renew, lease.grace, lease.max_skew, tuple(lease.claimable))
 
     @property
     def watched(self) -> tuple[str, ...]:

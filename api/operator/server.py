@@ -88,7 +88,7 @@ class Limits:
     conversion_timeout: Annotated[float, span_of(1, 600)] = key(default=30.0, text="time for the body of a conversion review to arrive")
     request_cpu: Annotated[float, span_of(0.1, 30)] = key(
         default=2.0,
-        text="CPU time of a request over 32 KiB, less than the webhooks' timeout; a conversion gets 1 s more for each MiB, "
+        text="CPU time of a request over 32 KiB, less than the webhooks' timeout; a conversion gets 4 s more for each MiB, "
         "up to `conversionTimeout`",
     )
     connections: Annotated[int, whole(1, 100_000)] = key(default=1000, text="open connections")
@@ -100,13 +100,13 @@ class Serving:
 
     memory: AutomaticBytes = key(
         default=None,
-        text="memory of all processes of a server, from which bounds of requests follow; default: the container's limit, else 1Gi",
+        text="memory of all processes of a server; determines the limits of requests; default: the container's limit, else 1Gi",
     )
     drain_lag: Annotated[float, span_of(0, 300)] = key(default=15.0, text="time that a stopping server still accepts connections")
     drain_timeout: Annotated[float, span_of(0, 300)] = key(default=20.0, text="time for requests in flight to end after that")
     site: Url = key(default="", text="address of this documentation's site; if set, causes of refusals name the page of their rule")
     limits: Limits = Limits()
-    policies: Text = key(default="", text="folder of your own policies, which the server asks beside its rules; read at its start")
+    policies: Text = key(default="", text="folder of your own policies, which server and reconciler also evaluate; read at their start")
 
 
 @section

@@ -29,6 +29,27 @@ def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
     return tuple(_drop_nulls((), obj, resolve(schema)))
 
 
+def without_nulls(value: Any, schema: Node) -> Any:
+    """The object without what `drop_nulls` removes; the object itself stays as it is, and shares its free-form parts."""
+    node = resolve(schema)
+    if isinstance(value, dict):
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        made: dict[str, Any] = {}
+        for name, item in value.items():
+            child = properties.get(name, extra)
+            if not isinstance(child, dict):
+                made[name] = item
+            elif item is not None:
+                made[name] = without_nulls(item, child)
+            elif resolve(child).get("nullable"):
+                made[name] = None
+        return made
+    if isinstance(value, list) and "items" in node:
+        return [without_nulls(item, node["items"]) for item in value]
+    return value
+
+
 _plans: dict[int, tuple[Node, _Plan]] = {}  # by id of the node, which is kept alive beside the answer
 
 

@@ -175,20 +175,34 @@ def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = Non
     The object must be pruned, defaulted and without nulls (`api.walk.admit` does all that). With `old`, errors of the schema and broken
     rules in unchanged parts are forgiven, and repeated list items where the old object had some anywhere, but nothing in metadata.
     """
-    sound = _accepts(obj, schema)
+    return list(find_errors(obj, schema, old))
+
+
+def find_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> Iterator[FieldError]:
+    """Yields what `validate` returns; who needs the first errors alone doesn't pay for the others."""
+    sound, blocked = _accepts(obj, schema), False
+    for error in _schema_errors(obj, schema, old, sound=sound):
+        blocked = blocked or error.reason in BLOCKING
+        yield error
+    if has_rules(schema):
+        if blocked:
+            yield nowhere(HINT)
+        elif not sound or old is not None:  # a rule may compare with the old object
+            yield from rule_errors(obj, schema, old)
+
+
+def _schema_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None, *, sound: bool) -> Iterator[FieldError]:
+    """Those of all phases before the rules."""
     structure = iter(()) if sound else structure_errors(obj, schema)
     if old is not None:  # the API server ratchets stored objects
         correlation = Correlation(obj, old, schema)
         structure = (error for error in structure if not correlation.is_within_unchanged(error.path))
-    errors = [*metadata_errors(obj), *structure, *_scale_errors(obj), *embedded_errors(obj, schema)]
+    yield from metadata_errors(obj)
+    yield from structure
+    yield from _scale_errors(obj)
+    yield from embedded_errors(obj, schema)
     if not sound and (old is None or not any(True for _ in list_errors(old, schema))):
-        errors += list_errors(obj, schema)
-    if has_rules(schema):
-        if any(error.reason in BLOCKING for error in errors):
-            errors.append(nowhere(HINT))
-        elif not sound or old is not None:  # a rule may compare with the old object
-            errors += rule_errors(obj, schema, old)
-    return errors
+        yield from list_errors(obj, schema)
 
 
 def _is_sound(value: Any, node: Node) -> bool:

@@ -1,7 +1,7 @@
-"""From one type to another, to base64 and back, and sizes."""
+"""From one type to another, and sizes."""
 
 import math
-from binascii import a2b_base64, b2a_base64
+import re
 from typing import Final
 
 from ..errors import EvaluationError
@@ -9,8 +9,12 @@ from ..operators import as_int, as_uint
 from ..overloads import ANY, function, method
 from ..values import LARGEST, LARGEST_UINT, SMALLEST, Uint, type_of
 
-_TRUE: Final = ("1", "t", "true", "TRUE", "True")
-_FALSE: Final = ("0", "f", "false", "FALSE", "False")
+_TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
+_FALSE: Final = ("0", "f", "F", "false", "FALSE", "False")
+# numbers as Go's strconv.ParseFloat reads them
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?", re.ASCII)
+_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX](?:(?:_?[\da-f])+\.?[\da-f]*|\.[\da-f]+)[pP][+-]?\d+", re.ASCII | re.IGNORECASE)
+_ENDLESS: Final = re.compile(r"[+-]?inf(?:inity)?|nan", re.ASCII | re.IGNORECASE)
 
 
 function("type", ANY)(type_of)
@@ -32,28 +36,31 @@ def _bool(text: str) -> bool:
 def _int_of_double(value: float) -> int:
     # a double next to the ends of the range may be either side of it
     if not math.isfinite(value) or not SMALLEST < value < LARGEST:
-        raise EvaluationError("integer overflow: range error")
+        raise EvaluationError("integer overflow")
     return int(value)
 
 
 @function("uint", float)
 def _uint_of_double(value: float) -> Uint:
     if not math.isfinite(value) or not 0 <= value < LARGEST_UINT:
-        raise EvaluationError("unsigned integer overflow: range error")
+        raise EvaluationError("unsigned integer overflow")
     return Uint(int(value))
 
 
 def _whole(text: str, wanted: str, *, sign: str) -> int:
     digits = text[1:] if text[:1] and text[0] in sign else text
-    if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 20:
-        raise EvaluationError(f"type conversion error from 'string' to '{wanted}'")
-    return -int(digits) if text[0] == "-" else int(digits)
+    whole = digits.lstrip("0") or "0"
+    if digits.isascii() and digits.isdigit() and len(whole) <= 20:
+        found = -int(whole) if text[0] == "-" else int(whole)
+        if (SMALLEST <= found <= LARGEST) if sign else found <= LARGEST_UINT:
+            return found
+    raise EvaluationError(f"type conversion error from 'string' to '{wanted}'")
 
 
 function("int", Uint)(lambda value: as_int(int(value)))
-function("int", str)(lambda text: as_int(_whole(text, "int", sign="+-")))
+function("int", str)(lambda text: _whole(text, "int", sign="+-"))
 function("uint", int)(as_uint)
-function("uint", str)(lambda text: as_uint(_whole(text, "uint", sign="")))
+function("uint", str)(lambda text: Uint(_whole(text, "uint", sign="")))
 function("double", int)(float)
 function("double", Uint)(float)
 function("string", bool)(lambda value: "true" if value else "false")
@@ -64,10 +71,15 @@ function("bytes", str)(lambda text: text.encode("utf-8", "surrogatepass"))
 
 @function("double", str)
 def _double_of_string(text: str) -> float:
+    if _ENDLESS.fullmatch(text):
+        return float(text)
     try:
-        return float(text if text == text.strip() and len(text) <= 400 and "_" not in text else "no")
-    except ValueError:
-        raise EvaluationError("type conversion error from 'string' to 'double'") from None
+        found = float(text) if _DECIMAL.fullmatch(text) else float.fromhex(_HEXADECIMAL.fullmatch(text)[0].replace("_", ""))  # type: ignore[index]
+    except (TypeError, OverflowError):
+        found = math.inf
+    if math.isinf(found):
+        raise EvaluationError("type conversion error from 'string' to 'double'")
+    return found
 
 
 @function("string", float)
@@ -99,14 +111,3 @@ def _string_of_bytes(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
-
-
-@function("base64.decode", str)
-def _decode(text: str) -> bytes:
-    try:
-        return a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), strict_mode=True)
-    except ValueError:  # of which binascii's is one
-        raise EvaluationError("illegal base64 data") from None
-
-
-function("base64.encode", bytes)(lambda value: b2a_base64(value, newline=False).decode())

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import ClassVar, Final
-from uuid import UUID
 
 from ..errors import EvaluationError
 from ..overloads import function, method
 from ..values import NONE, Optional
 from .times import read_timestamp
-from .urls import read_url
+from .urls import parse_url
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
 _QUALIFIED: Final = r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_UUID: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _SUBDOMAIN_WORDS: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an"
     " alphanumeric character (e.g. 'example.com', regex used for validation is"
@@ -78,21 +79,39 @@ def _qualified(text: str) -> list[str]:
     return wrong + [each if each.startswith("name part") else f"name part {each}" for each in _name_part(name)]
 
 
-def _reading(name: str, read: Callable[[str], object]) -> Callable[[str], list[str]]:
+def _reading(words: str, read: Callable[[str], object]) -> Callable[[str], list[str]]:
     def check(text: str) -> list[str]:
         try:
             read(text)
         except (ValueError, EvaluationError):
-            return [f"must be a valid {name}"]
+            return [words]
         return []
 
     return check
 
 
+def _uri(text: str) -> list[str]:
+    try:
+        parse_url(text)
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
 def _day(text: str) -> None:
-    if len(text) != 10:
+    if not _DAY.fullmatch(text):
         raise ValueError
     date.fromisoformat(text)
+
+
+def _uuid(text: str) -> None:
+    if not _UUID.fullmatch(text):
+        raise ValueError
+
+
+def _base64(text: str) -> None:
+    if not b64decode(text, validate=True):
+        raise ValueError
 
 
 _FORMATS: Final[dict[str, Callable[[str], list[str]]]] = {
@@ -104,11 +123,11 @@ _FORMATS: Final[dict[str, Callable[[str], list[str]]]] = {
     "dns1123SubdomainPrefix": _matching(_SUBDOMAIN, _SUBDOMAIN_WORDS, 253, prefix=True),
     "dns1035LabelPrefix": _matching(r"[a-z](?:[-a-z0-9]*[a-z0-9])?", _LABEL_1035_WORDS, 63, prefix=True),
     "labelValue": _matching(rf"(?:{_QUALIFIED})?", _VALUE_WORDS, 63),
-    "uri": _reading("URI", read_url),
-    "uuid": _reading("UUID", UUID),
-    "byte": _reading("base64 text", lambda text: b64decode(text, validate=True)),
-    "date": _reading("date", _day),
-    "datetime": _reading("datetime", read_timestamp),
+    "uri": _uri,
+    "uuid": _reading("does not match the UUID format", _uuid),
+    "byte": _reading("invalid base64", _base64),
+    "date": _reading("invalid date", _day),
+    "datetime": _reading("invalid datetime", lambda text: read_timestamp(text.upper())),
 }
 
 

@@ -4,11 +4,13 @@ import math
 import re
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, OverBudgetError
+from ..frame import Frame
 from ..overloads import function, method
-from ..values import Duration, Flag, Timestamp, Type, Uint, class_of, keys_of, type_of
+from ..values import Duration, Timestamp, Type, Uint, class_of, keys_of, type_of
 from .conversions import print_double
 from .times import print_duration, print_timestamp
 
@@ -26,6 +28,12 @@ _ESCAPES: Final = {
     '"': '\\"',
 }
 _WHOLE: Final = (int, Uint)
+_ENDLESS: Final = ("NaN", "Infinity", "-Infinity")  # texts that are taken for doubles
+_RAISED: Final = str.maketrans(
+    "0123456789-",
+    "\N{SUPERSCRIPT ZERO}\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT TWO}\N{SUPERSCRIPT THREE}\N{SUPERSCRIPT FOUR}\N{SUPERSCRIPT FIVE}"
+    "\N{SUPERSCRIPT SIX}\N{SUPERSCRIPT SEVEN}\N{SUPERSCRIPT EIGHT}\N{SUPERSCRIPT NINE}\N{SUPERSCRIPT MINUS}",
+)
 
 
 @function("strings.quote", str)
@@ -33,24 +41,8 @@ def _quote(text: str) -> str:
     return f'"{"".join(_ESCAPES.get(char, char) for char in text)}"'.encode("utf-8", "replace").decode()
 
 
-def _size(text: str, arguments: list[Any]) -> int:
-    """The most that printing costs: lists may hold others many times."""
-    return len(text) // 10 + sum(_printed(one, {}) for one in arguments) // 10
-
-
-def _printed(value: Any, known: dict[int, int]) -> int:
-    kind = class_of(value)
-    if kind is str or kind is bytes:
-        return len(value)
-    if kind not in (list, dict):
-        return 10
-    if id(value) not in known:
-        known[id(value)] = 10 * len(value) + sum(_printed(one, known) for one in (value if kind is list else value.values()))
-    return known[id(value)]
-
-
-@method("format", str, list, cost=_size)
-def _format(text: str, arguments: list[Any]) -> str:
+@method("format", str, list, metered=True)
+def _format(frame: Frame, text: str, arguments: list[Any]) -> str:
     parts: list[str] = []
     used = at = 0
     for match in _CLAUSE.finditer(text):
@@ -61,7 +53,7 @@ def _format(text: str, arguments: list[Any]) -> str:
             continue
         if match[3] is None:
             raise EvaluationError("unexpected end of string")
-        form = _FORMS.get(match[3])
+        form = partial(_text, frame) if match[3] == "s" else _FORMS.get(match[3])
         if form is None:
             raise EvaluationError(f'could not parse formatting clause: unrecognized formatting clause "{match[3]}"')
         if used >= len(arguments):
@@ -70,25 +62,45 @@ def _format(text: str, arguments: list[Any]) -> str:
         if precision > _MOST_DIGITS:
             raise EvaluationError(f"could not parse formatting clause: precision must be at most {_MOST_DIGITS}")
         try:
+            frame.spend(1 + precision // 10)
+            frame.spend_size(arguments[used])
             parts.append(form(arguments[used], precision))
+        except OverBudgetError:
+            raise
         except EvaluationError as wrong:
             raise EvaluationError(f"error during formatting: {wrong}, was given {type_of(arguments[used]).name}") from None
         used += 1
     return "".join((*parts, text[at:]))
 
 
-def _text(value: Any, _precision: int = 0) -> str:
-    kind = class_of(value)
-    if kind is str:
-        return str(value)
-    if kind in _WHOLE:
-        return str(int(value))
-    if kind is list:
-        return f"[{', '.join(map(_text, value))}]"
-    if kind is dict:
-        pairs = sorted((_text(key), _text(item)) for key, item in zip(keys_of(value), value.values(), strict=True))
-        return f"{{{', '.join(f'{key}: {item}' for key, item in pairs)}}}"
-    printer = _PRINTERS.get(kind)
+def _text(frame: Frame, value: Any, _precision: int) -> str:
+    """Prints a value with all that is in it: what waits to be printed is a value, or a sign between values in a tuple."""
+    if class_of(value) not in (list, dict):
+        return _printed(value, _PRINTERS)
+    parts: list[str] = []
+    waiting: list[Any] = [value]
+    while waiting:
+        one = waiting.pop()
+        if type(one) is tuple:
+            parts += one
+            continue
+        frame.spend(1)
+        frame.spend_size(one)
+        kind = class_of(one)
+        if kind is list:
+            inner = [each for item in one for each in ((", ",), item)]
+            waiting += [("]",), *reversed(inner[1:]), ("[",)]
+        elif kind is dict:
+            named = sorted(((_printed(key, _INNER), item) for key, item in zip(keys_of(one), one.values(), strict=True)), key=itemgetter(0))
+            inner = [each for key, item in named for each in ((", ",), (key, ":"), item)]
+            waiting += [("}",), *reversed(inner[1:]), ("{",)]
+        else:
+            parts.append(_printed(one, _INNER))
+    return "".join(parts)
+
+
+def _printed(value: Any, printers: dict[type, Callable[[Any], str]]) -> str:
+    printer = printers.get(class_of(value))
     if printer is None:
         raise EvaluationError(
             "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
@@ -96,36 +108,77 @@ def _text(value: Any, _precision: int = 0) -> str:
     return printer(value)
 
 
-def _double(value: float) -> str:
-    return "Infinity" if value == math.inf else "-Infinity" if value == -math.inf else print_double(value)
+def _quoted(text: str) -> str:
+    """A text as Go's %q prints it."""
+    return f'"{"".join(_ESCAPES.get(char) or (char if char.isprintable() else _escaped(ord(char))) for char in text)}"'
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _of_bytes(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        wrong = "invalid UTF-8 in bytes, cannot convert to string"
+        raise EvaluationError(f'could not convert argument "{wrong}" to string') from None
 
 
 _PRINTERS: Final[dict[type, Callable[[Any], str]]] = {
+    str: str,
+    int: str,
+    Uint: lambda value: str(int(value)),
     bool: lambda value: "true" if value else "false",
     type(None): lambda _value: "null",
-    float: _double,
-    bytes: lambda value: value.decode("utf-8", "replace"),
+    float: print_double,
+    bytes: _of_bytes,
     Type: lambda value: value.name,
-    Flag: lambda value: "true" if value.value else "false",
     Timestamp: print_timestamp,
     Duration: print_duration,
+}
+# what stands in a list or a map
+_INNER: Final = {
+    **_PRINTERS,
+    str: _quoted,
+    float: lambda value: f"{value:.6f}" if math.isfinite(value) else f'"{print_double(value)}"',
+    bytes: lambda value: f"b{_quoted(_of_bytes(value))}",
+    Timestamp: lambda value: f'timestamp("{print_timestamp(value)}")',
+    Duration: lambda value: f'duration("{print_duration(value)}")',
 }
 
 
 def _decimal(value: Any, _precision: int) -> str:
-    kind = class_of(value)
-    if kind in _WHOLE:
+    if class_of(value) in _WHOLE:
         return str(int(value))
-    if kind is float and not math.isfinite(value):
-        return _double(value)
     raise EvaluationError("decimal clause can only be used on integers")
 
 
-def _number(value: Any, precision: int, *, form: str, clause: str) -> str:
-    if class_of(value) not in (*_WHOLE, float):
-        raise EvaluationError(f"{clause} clause can only be used on doubles")
-    number = float(value)
-    return f"{number:.{precision}{form}}" if math.isfinite(number) else _double(number)
+def _double(value: Any, clause: str) -> float:
+    if class_of(value) is float:
+        return 0.0 if value == 0 else float(value)  # which has no sign
+    if value in _ENDLESS:
+        return float(value)
+    raise EvaluationError(f"{clause} clause can only be used on doubles")
+
+
+def _endless(value: float) -> str:
+    return "NaN" if math.isnan(value) else "\N{INFINITY}" if value > 0 else "-\N{INFINITY}"
+
+
+def _fixed(value: Any, precision: int) -> str:
+    """The digits in groups of three, as an API server prints them in English."""
+    number = _double(value, "fixed-point")
+    return f"{number:,.{precision}f}" if math.isfinite(number) else _endless(number)
+
+
+def _scientific(value: Any, width: int) -> str:
+    """The power of ten as such, and always six decimals, as an API server prints it, which takes the precision for a width."""
+    number = _double(value, "scientific")
+    if not math.isfinite(number):
+        return _endless(number).rjust(width)
+    mantissa, _, power = f"{number:.6e}".partition("e")
+    return f"{mantissa}\N{MULTIPLICATION SIGN}10{power.removeprefix('+').translate(_RAISED)}".rjust(width)
 
 
 def _digits(value: Any, _precision: int, *, form: str, kinds: tuple[type, ...], wrong: str) -> str:
@@ -144,10 +197,9 @@ def _hexadecimal(value: Any, _precision: int) -> str:
 
 
 _FORMS: Final[dict[str, Callable[[Any, int], str]]] = {
-    "s": _text,
     "d": _decimal,
-    "f": partial(_number, form="f", clause="fixed-point"),
-    "e": partial(_number, form="e", clause="scientific"),
+    "f": _fixed,
+    "e": _scientific,
     "b": partial(_digits, form="b", kinds=(*_WHOLE, bool), wrong="only integers and bools can be formatted as binary"),
     "o": partial(_digits, form="o", kinds=_WHOLE, wrong="octal clause can only be used on integers"),
     "x": _hexadecimal,

@@ -1,7 +1,8 @@
 """Kubernetes' quantities."""
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from ..errors import EvaluationError
@@ -23,12 +24,13 @@ class Quantity:
     """An amount in nanos, which are its finest grain."""
 
     nanos: int
+    small: tuple[int, int] | None = field(default=None, compare=False)  # a number of 64 bits and its power of ten, where it was written so
     kind: ClassVar = "kubernetes.Quantity"
 
 
 def _parse(text: str) -> Quantity | None:
     match = _TEXT.fullmatch(text) if len(text) <= _LONGEST else None
-    if match is None or not (match[2] or match[3]):
+    if match is None or not (match[2] or match[3] is not None):
         return None
     sign, whole, fraction, binary, decimal, power = match.groups(default="")
     digits = int((whole + fraction) or "0")
@@ -38,8 +40,39 @@ def _parse(text: str) -> Quantity | None:
     else:
         exact = digits << _BINARY.get(binary, 0)
         nanos = exact * 10**scale if scale >= 0 else -(-exact // 10**-scale)  # rounded away from zero
-    nanos = min(nanos, _CAP)
-    return Quantity(-nanos if sign == "-" else nanos)
+    factor = -1 if sign == "-" else 1
+    small = _small(whole.lstrip("0") or "0", fraction, _BINARY.get(binary, 0), scale - 9) if scale <= _LONGEST else None
+    if small is None:
+        return Quantity(factor * (min(nanos, _CAP) if binary else nanos))
+    return Quantity(factor * nanos, (factor * small[0], small[1]))
+
+
+def _small(whole: str, fraction: str, bits: int, power: int) -> tuple[int, int] | None:
+    """How Kubernetes keeps an amount that it reads fast; None where it takes a decimal number of any size instead."""
+    room = 15 - len(whole) - bits * 3 // 10 - 1 if bits else 18 - len(whole) - len(fraction)
+    if room < 0 or power < -9 or (bits and fraction):
+        return None
+    value = int(whole + fraction) << bits
+    return (value, power) if value <= LARGEST else None
+
+
+def _sum(one: Quantity, other: Quantity, sign: int = 1) -> Quantity:
+    nanos = one.nanos + sign * other.nanos
+    if one.small is None or other.small is None:
+        return Quantity(nanos)
+    (value, power), (more, of_more) = one.small, other.small
+    if not more or not value:
+        return Quantity(nanos, one.small if not more else (sign * more, of_more))
+    least = min(power, of_more)
+    if max(power, of_more) - least > 18:
+        return Quantity(nanos)
+    left, right = value * 10 ** (power - least), sign * more * 10 ** (of_more - least)
+    fits = all(SMALLEST <= each <= LARGEST for each in (left, right, left + right))
+    return Quantity(nanos, (left + right, least) if fits else None)
+
+
+def _whole(value: int) -> Quantity:
+    return Quantity(value * _NANO, (value, 0))
 
 
 @function("quantity", str)
@@ -52,7 +85,8 @@ def _quantity(text: str) -> Quantity:
 
 @method("isInteger", Quantity)
 def _is_integer(value: Quantity) -> bool:
-    return value.nanos % _NANO == 0 and SMALLEST <= value.nanos // _NANO <= LARGEST
+    """Whether it is kept as a whole number: `1.0` and `1000m` are not, nor is what is too long to be read fast."""
+    return value.small is not None and value.small[1] >= 0 and SMALLEST <= value.nanos // _NANO <= LARGEST
 
 
 @method("asInteger", Quantity)
@@ -63,10 +97,19 @@ def _as_integer(value: Quantity) -> int:
 
 
 function("isQuantity", str)(lambda text: _parse(text) is not None)
-method("sign", Quantity)(lambda value: (value.nanos > 0) - (value.nanos < 0))
-method("asApproximateFloat", Quantity)(lambda value: value.nanos / _NANO)
-method("add", Quantity, Quantity)(lambda one, other: Quantity(one.nanos + other.nanos))
-method("add", Quantity, int)(lambda one, other: Quantity(one.nanos + other * _NANO))
-method("sub", Quantity, Quantity)(lambda one, other: Quantity(one.nanos - other.nanos))
-method("sub", Quantity, int)(lambda one, other: Quantity(one.nanos - other * _NANO))
+function("sign", Quantity)(lambda value: (value.nanos > 0) - (value.nanos < 0))
+method("add", Quantity, Quantity)(_sum)
+method("add", Quantity, int)(lambda one, other: _sum(one, _whole(other)))
+method("sub", Quantity, Quantity)(lambda one, other: _sum(one, other, -1))
+method("sub", Quantity, int)(lambda one, other: _sum(one, _whole(other), -1))
+
+
+@method("asApproximateFloat", Quantity)
+def _as_float(value: Quantity) -> float:
+    try:
+        return value.small[0] * float(f"1e{value.small[1]}") if value.small else float(value.nanos) * 1e-9
+    except OverflowError:
+        return math.copysign(math.inf, value.nanos)
+
+
 comparable(Quantity)

@@ -3,37 +3,38 @@
 from itertools import islice
 
 from ..errors import EvaluationError
+from ..frame import Frame
 from ..overloads import function, method
 from ..regex.machine import Regex, compile_regex
 from ..regex.syntax import RegexError
 
 
-def _regex(pattern: str) -> Regex:
+def _regex(frame: Frame, pattern: str, text: str) -> Regex:
+    """The machine of a pattern; it spends what it takes to read the pattern, and to search the text."""
+    frame.spend(len(pattern))
     try:
-        return compile_regex(pattern)
+        found = compile_regex(pattern)
     except RegexError as wrong:
         raise EvaluationError(f"error parsing regexp: {wrong}") from None
+    frame.spend((1 + len(text)) * len(found) // 2)
+    return found
 
 
-def _steps(text: str, pattern: str, *_: int) -> int:
-    """The most that a search takes."""
-    return (1 + len(text)) * len(_regex(pattern)) // 2
-
-
-def _all_steps(text: str, pattern: str, *_: int) -> int:
-    """A search may read the text to its end and begin anew right behind its first character."""
-    return (1 + len(text)) * _steps(text, pattern) // 8
-
-
-@method("find", str, str, cost=_steps)
-def _find(text: str, pattern: str) -> str:
-    found = _regex(pattern).find(text)
+@method("find", str, str, metered=True)
+def _find(frame: Frame, text: str, pattern: str) -> str:
+    found = _regex(frame, pattern, text).find(text)
     return "" if found is None else text[slice(*found)]
 
 
-function("matches", str, str, cost=_steps)(lambda text, pattern: _regex(pattern).matches(text))
-method("matches", str, str, cost=_steps)(lambda text, pattern: _regex(pattern).matches(text))
-method("findAll", str, str, cost=_all_steps)(lambda text, pattern: [*_regex(pattern).find_all(text)])
-method("findAll", str, str, int, cost=_all_steps)(
-    lambda text, pattern, most: [*islice(_regex(pattern).find_all(text), most if most >= 0 else None)]
-)
+@function("matches", str, str, metered=True)
+@method("matches", str, str, metered=True)
+def _matches(frame: Frame, text: str, pattern: str) -> bool:
+    return _regex(frame, pattern, text).matches(text)
+
+
+@method("findAll", str, str, metered=True)
+@method("findAll", str, str, int, metered=True)
+def _find_all(frame: Frame, text: str, pattern: str, most: int = -1) -> list[str]:
+    found = _regex(frame, pattern, text)
+    frame.spend((1 + len(text)) * (1 + len(text)) * len(found) // 16)  # each search may read to the end and begin anew a character later
+    return [*islice(found.find_all(text), most if most >= 0 else None)]

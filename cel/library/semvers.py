@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from ..errors import EvaluationError
+from ..frame import SIZED
 from ..overloads import comparable, function, method
+from ..values import LARGEST_UINT, SMALLEST
 
-_NUMBER: Final = r"(0|[1-9]\d{0,18})"
+_NUMBER: Final = r"(0|[1-9]\d{0,19})"
 _TEXT: Final = re.compile(
     rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?", re.ASCII
 )
@@ -23,6 +25,12 @@ class Semver:
     before: tuple[tuple[bool, int, str], ...]
     kind: ClassVar = "kubernetes.Semver"
 
+    def __len__(self) -> int:
+        return 3 + len(self.before)
+
+
+SIZED.add(Semver)
+
 
 def _parse(text: str, normalise: bool) -> Semver | None:
     if len(text) > _LONGEST:
@@ -31,10 +39,13 @@ def _parse(text: str, normalise: bool) -> Semver | None:
     if match is None:
         return None
     parts = match[4].split(".") if match[4] else []
+    numbers = int(match[1]), int(match[2]), int(match[3])
     if any(part.isdigit() and part[0] == "0" and part != "0" for part in parts):
         return None
+    if any(number > LARGEST_UINT for number in (*numbers, *(int(part) for part in parts if part.isdigit()))):
+        return None
     before = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, "" if part.isdigit() else part) for part in parts)
-    return Semver((int(match[1]), int(match[2]), int(match[3])), not parts, before)
+    return Semver(numbers, not parts, before)
 
 
 def _normalised(text: str) -> str:
@@ -61,7 +72,12 @@ def _is_semver(text: str, normalise: bool = False) -> bool:
     return _parse(text, normalise) is not None
 
 
-method("major", Semver)(lambda value: value.numbers[0])
-method("minor", Semver)(lambda value: value.numbers[1])
-method("patch", Semver)(lambda value: value.numbers[2])
+def _part(name: str, place: int) -> None:
+    """One of the numbers, as 64 bits with a sign."""
+    method(name, Semver)(lambda value: (value.numbers[place] - SMALLEST) % (LARGEST_UINT + 1) + SMALLEST)
+
+
+_part("major", 0)
+_part("minor", 1)
+_part("patch", 2)
 comparable(Semver)

@@ -4,6 +4,7 @@ import operator
 from typing import Final
 
 from ..errors import EvaluationError
+from ..frame import Frame
 from ..overloads import method
 
 _SPACES: Final = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -16,26 +17,41 @@ method("startsWith", str, str)(str.startswith)
 method("endsWith", str, str)(str.endswith)
 method("charAt", str, int)(lambda text, index: text[_within(index, text) :][:1])
 method("indexOf", str, str)(str.find)
-method("indexOf", str, str, int)(lambda text, part, start: text.find(part, _within(start, text)))
-method("lastIndexOf", str, str)(str.rfind)
-method("lastIndexOf", str, str, int)(lambda text, part, end: text.rfind(part, 0, _within(end, text) + len(part)))
+method("lastIndexOf", str, str)(lambda text, part: _last(text, part))  # noqa: PLW0108 - which is defined below
 method("lowerAscii", str)(lambda text: text.lower() if text.isascii() else text.translate(_LOWER))
 method("upperAscii", str)(lambda text: text.upper() if text.isascii() else text.translate(_UPPER))
 method("trim", str)(lambda text: text.strip(_SPACES))
-method("reverse", str)(lambda text: text[::-1])
 method("substring", str, int)(lambda text, start: text[_within(start, text) :])
 
 
-def _replaced(text: str, part: str, by: str, most: int = -1) -> int:
-    """What replacing costs, by the length of the result."""
+def _last(text: str, part: str) -> int:
+    """The last place of a part. Python's own search from the end takes the product of the lengths, that from the beginning their sum."""
+    at = text[::-1].find(part[::-1])
+    return at if at < 0 else len(text) - at - len(part)
+
+
+@method("indexOf", str, str, int)
+def _index_from(text: str, part: str, start: int) -> int:
+    if start < 0 and part:
+        raise EvaluationError(f"index out of range: {start}")
+    return text.find(part, start) if part else start  # which may be anywhere
+
+
+@method("lastIndexOf", str, str, int)
+def _index_until(text: str, part: str, end: int) -> int:
+    if end < 0 and part:
+        raise EvaluationError(f"index out of range: {end}")
+    if not part:
+        return end
+    return _last(text[: end + len(part)], part) if end < len(text) else -1
+
+
+@method("replace", str, str, str, metered=True)
+@method("replace", str, str, str, int, metered=True)
+def _replace(frame: Frame, text: str, part: str, by: str, most: int = -1) -> str:
     count = text.count(part) if most < 0 else min(most, text.count(part))
-    return count * len(by) // 10
-
-
-method("replace", str, str, str, cost=_replaced)(str.replace)
-method("replace", str, str, str, int, cost=_replaced)(
-    lambda text, part, by, most: text.replace(part, by, min(max(most, -1), len(text) + 1))
-)
+    frame.spend(count * len(by) // 10)
+    return text.replace(part, by, count)
 
 
 @method("split", str, str)

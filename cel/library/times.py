@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from ..errors import EvaluationError
@@ -11,11 +11,13 @@ from ..overloads import function, method
 from ..values import Duration, Timestamp
 
 _BILLION: Final = 10**9
+MAX_ZONE_HOURS: Final = 24
+MAX_ZONE_MINUTES: Final = 60
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MOMENT: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?\d*(Z|[+-]\d{2}:\d{2})", re.ASCII)
+_MOMENT: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{1,2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?\d*(?:Z|([+-])(\d{2}):(\d{2}))", re.ASCII)
 _UNITS: Final = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": _BILLION, "m": 60 * _BILLION, "h": 3600 * _BILLION}
 _PART: Final = re.compile(r"(\d{0,20})(?:\.(\d{0,20}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_OFFSET: Final = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
+_OFFSET: Final = re.compile(r"([+-]?)(\d{1,5}):(\d{1,5})", re.ASCII)
 
 
 @function("timestamp", str)
@@ -23,11 +25,14 @@ def read_timestamp(text: str) -> Timestamp:
     """Reads a moment. Raises EvaluationError."""
     match = _MOMENT.fullmatch(text)
     if match is not None:
-        day, time, fraction, zone = match.groups()
+        day, time, fraction, sign, hours, minutes = match.groups()
+        ahead = (int(hours or 0) * 60 + int(minutes or 0)) * (-1 if sign == "-" else 1)
+        valid = int(hours or 0) <= MAX_ZONE_HOURS and int(minutes or 0) <= MAX_ZONE_MINUTES
         try:
-            at = datetime.fromisoformat(f"{day}T{time}{'+00:00' if zone == 'Z' else zone}")
-            return as_timestamp(_nanos(at) + int((fraction or "").ljust(9, "0")))
-        except (ValueError, OverflowError):
+            nanos = _nanos(datetime.fromisoformat(f"{day}T{time:0>8}+00:00")) + int((fraction or "").ljust(9, "0"))
+            if valid and not time.startswith("24"):
+                return as_timestamp(nanos - ahead * 60 * _BILLION, ahead)
+        except ValueError:
             pass
     raise EvaluationError(f"invalid timestamp: {text[:60]!r} must be a moment such as 2023-02-03T23:31:20Z: range or Type conversion error")
 
@@ -40,15 +45,21 @@ def _nanos(at: datetime) -> int:
 function("timestamp", Timestamp)(lambda at: at)
 function("timestamp", int)(lambda seconds: as_timestamp(seconds * _BILLION))
 function("int", Timestamp)(lambda at: at.nanos // _BILLION)
+function("int", Duration)(lambda span: span.nanos)
 function("duration", Duration)(lambda span: span)
 
 
 @function("string", Timestamp)
 def print_timestamp(at: Timestamp) -> str:
-    """Prints a moment with as many decimals as it needs."""
+    """Prints a moment by the clock of its zone, with as many decimals as it needs. Raises EvaluationError."""
     seconds, nanos = divmod(at.nanos, _BILLION)
-    whole = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
-    return f"{whole.isoformat()}{f'.{nanos:09}'.rstrip('0') if nanos else ''}Z"
+    try:
+        whole = (_EPOCH + timedelta(seconds=seconds, minutes=at.ahead)).replace(tzinfo=None)
+    except OverflowError:
+        raise EvaluationError("timestamp overflow") from None
+    hours, minutes = divmod(abs(at.ahead), 60)
+    zone = f"{'-' if at.ahead < 0 else '+'}{hours:02}:{minutes:02}" if at.ahead else "Z"
+    return f"{whole.isoformat()}{f'.{nanos:09}'.rstrip('0') if nanos else ''}{zone}"
 
 
 @function("duration", str)
@@ -67,17 +78,16 @@ def _duration(text: str) -> Duration:
 
 @function("string", Duration)
 def print_duration(span: Duration) -> str:
-    """Prints a span in seconds."""
+    """Prints a span in seconds, as the double that an API server makes of it."""
     seconds, nanos = divmod(abs(span.nanos), _BILLION)
+    if seconds:
+        return f"{'-' if span.nanos < 0 else ''}{seconds + nanos / _BILLION!r}".removesuffix(".0") + "s"
     return f"{'-' if span.nanos < 0 else ''}{seconds}{f'.{nanos:09}'.rstrip('0') if nanos else ''}s"
 
 
 def _zone(name: str) -> tzinfo:
-    match = _OFFSET.fullmatch(name)
-    if match is not None:
-        minutes = int(match[2]) * 60 + int(match[3])
-        if minutes < 24 * 60:
-            return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+    if not name:
+        return UTC
     from zoneinfo import ZoneInfo
 
     try:
@@ -87,10 +97,14 @@ def _zone(name: str) -> tzinfo:
 
 
 def _in_zone(at: Timestamp, zone: str) -> datetime:
+    match = _OFFSET.fullmatch(zone)
     try:
+        if match is not None:
+            minutes = int(match[2]) * 60 + int(match[3])
+            return _EPOCH + timedelta(seconds=at.nanos // _BILLION, minutes=-minutes if match[1] == "-" else minutes)
         return (_EPOCH + timedelta(seconds=at.nanos // _BILLION)).astimezone(_zone(zone))
     except OverflowError:
-        raise EvaluationError("timestamp overflow: range error") from None
+        raise EvaluationError("timestamp overflow") from None
 
 
 def _getter(name: str, read: Callable[[datetime], int]) -> None:
@@ -109,13 +123,18 @@ _getter("getMinutes", lambda at: at.minute)
 _getter("getSeconds", lambda at: at.second)
 
 
+@method("getMilliseconds", Timestamp)
+@method("getMilliseconds", Timestamp, str)
+def _milliseconds(at: Timestamp, zone: str = "") -> int:
+    _in_zone(at, zone)  # which there must be
+    return at.nanos % _BILLION // 10**6
+
+
 def _whole(nanos: int, unit: int) -> int:
     return nanos // unit if nanos >= 0 else -(-nanos // unit)
 
 
-method("getMilliseconds", Timestamp)(lambda at: at.nanos % _BILLION // 10**6)
-method("getMilliseconds", Timestamp, str)(lambda at, _zone: at.nanos % _BILLION // 10**6)
 method("getHours", Duration)(lambda span: _whole(span.nanos, _UNITS["h"]))
 method("getMinutes", Duration)(lambda span: _whole(span.nanos, _UNITS["m"]))
 method("getSeconds", Duration)(lambda span: _whole(span.nanos, _UNITS["s"]))
-method("getMilliseconds", Duration)(lambda span: _whole(span.nanos - _whole(span.nanos, _BILLION) * _BILLION, 10**6))
+method("getMilliseconds", Duration)(lambda span: _whole(span.nanos, 10**6))

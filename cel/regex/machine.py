@@ -10,9 +10,21 @@ from .syntax import Chars, RegexError, Tree, parse
 
 LARGEST: Final = 5_000  # instructions of a machine
 _MOST_KNOWN: Final = 2_000  # remembered steps of a machine
-_WORD: Final = Chars((("A", "Z"), ("a", "z"), ("0", "9"), ("_", "_")))
+_MOST_KEPT: Final = 50_000  # states in them
+_WORD: Final = Chars((("0", "9"), ("A", "Z"), ("_", "_"), ("a", "z")))
 
 States = tuple[int, ...]
+
+
+def _size(tree: Tree) -> int:
+    """How many instructions a tree makes."""
+    kind = tree[0]
+    if kind in ("cat", "alt"):
+        return sum(map(_size, tree[1])) + (2 * len(tree[1]) - 2 if kind == "alt" else 0)
+    if kind != "rep":
+        return 1
+    size, least, most = _size(tree[1]), int(tree[2]), tree[3]
+    return least * size + (2 + size if most is None else (int(most) - least) * (1 + size))
 
 
 class Regex:
@@ -20,18 +32,20 @@ class Regex:
 
     def __init__(self, text: str) -> None:
         self._code: list[tuple[str, Any, tuple[int, ...]]] = []
-        self._add(parse(text))
+        tree = parse(text)
+        if _size(tree) >= LARGEST:
+            raise RegexError("expression too large")
+        self._add(tree)
         self._code.append(("match", None, ()))
         self._asserts = any(kind == "assert" for kind, _, _ in self._code)
         self._reads: dict[tuple[int, str], bool] = {}
         self._known: dict[tuple[States, str, str], tuple[States, bool]] = {}
+        self._kept = 0  # states in remembered steps
 
     def __len__(self) -> int:
         return len(self._code)
 
     def _emit(self, kind: str, what: Any = None, goes: tuple[int, ...] = ()) -> int:
-        if len(self._code) >= LARGEST:
-            raise RegexError("expression too large")
         self._code.append((kind, what, goes))
         return len(self._code) - 1
 
@@ -89,9 +103,11 @@ class Regex:
             key = (states, before if self._asserts else "", char)
             found = known.get(key)
             if found is None:
-                if len(known) >= _MOST_KNOWN:
+                if len(known) >= _MOST_KNOWN or self._kept >= _MOST_KEPT:
                     known.clear()
+                    self._kept = 0
                 found = known[key] = self._step((*states, 0), before, char)
+                self._kept += len(found[0])
             states, done = found
             if done:
                 return True

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 DEEPEST: Final = 60
 MOST_TIMES: Final = 1000
 
+# ranges, in their order
 _LETTERS: Final = (("A", "Z"), ("a", "z"))
 _DIGITS: Final = (("0", "9"),)
-_PERL: Final = {"d": _DIGITS, "w": (*_LETTERS, *_DIGITS, ("_", "_")), "s": ((" ", " "), ("\t", "\n"), ("\f", "\r"))}
+_PERL: Final = {"d": _DIGITS, "w": (*_DIGITS, ("A", "Z"), ("_", "_"), ("a", "z")), "s": (("\t", "\n"), ("\f", "\r"), (" ", " "))}
 _POSIX: Final = {
-    "alnum": (*_LETTERS, *_DIGITS),
+    "alnum": (*_DIGITS, *_LETTERS),
     "alpha": _LETTERS,
     "ascii": (("\0", "\x7f"),),
-    "blank": ((" ", " "), ("\t", "\t")),
+    "blank": (("\t", "\t"), (" ", " ")),
     "cntrl": (("\0", "\x1f"), ("\x7f", "\x7f")),
     "digit": _DIGITS,
     "graph": (("!", "~"),),
     "lower": (("a", "z"),),
     "print": ((" ", "~"),),
     "punct": (("!", "/"), (":", "@"), ("[", "`"), ("{", "~")),
-    "space": ((" ", " "), ("\t", "\r")),
+    "space": (("\t", "\r"), (" ", " ")),
     "upper": (("A", "Z"),),
     "word": _PERL["w"],
     "xdigit": (*_DIGITS, ("A", "F"), ("a", "f")),
 }
+_NAME: Final = re.compile(r"\w+", re.ASCII)
 _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 # each with all that begin with its letter
 _CATEGORIES: Final = {
     kinds[0] + kind for kinds in ("Lultmo", "Mnce", "Ndlo", "Pcdseifo", "Smcko", "Zslp", "Ccfos") for kind in ("", *kinds[1:])
 }
+
+_LAST: Final = "\U0010ffff"
 
 
 class RegexError(ValueError):
@@ -40,7 +47,7 @@ class RegexError(ValueError):
 
 
 class Chars(NamedTuple):
-    """A set of characters: ranges, categories of Unicode, and other sets."""
+    """A set of characters: ranges in their order, categories of Unicode, and other sets."""
 
     ranges: tuple[tuple[str, str], ...] = ()
     categories: tuple[str, ...] = ()
@@ -50,15 +57,35 @@ class Chars(NamedTuple):
 
     def has(self, char: str) -> bool:
         """Whether a character belongs to the set."""
-        found = self._has(char) or (self.folded and any(self._has(one) for one in (char.lower(), char.upper()) if len(one) == 1))
+        found = self._has(char) or (self.folded and any(map(self._has, orbit(char))))
         return found is not self.negated
 
     def _has(self, char: str) -> bool:
+        after = bisect_right(self.ranges, (char, _LAST))
         return (
-            any(low <= char <= high for low, high in self.ranges)
+            (after > 0 and char <= self.ranges[after - 1][1])
             or any(one.has(char) for one in self.others)
             or (bool(self.categories) and unicodedata.category(char).startswith(self.categories))
         )
+
+
+# letters that are neither the upper nor the title case of the one that they fold to
+_ODD: Final = (
+    "\xb5\u017f\u0345\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f4\u03f5\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85\u1c86\u1c87\u1c88"
+    "\u1e9b\u1e9e\u1fbe\u2126\u212a\u212b"
+)
+
+
+def _folded(char: str) -> str:
+    """The letter that a letter folds to alone, as CaseFolding.txt of Unicode says for C and S."""
+    return next((one for one in (char.casefold(), char.lower()) if len(one) == 1), char)
+
+
+@lru_cache(maxsize=1024)
+def orbit(char: str) -> tuple[str, ...]:
+    """Returns the letters that are the same whatever their case, as RE2 takes them: `k`, `K` and the sign of Kelvin."""
+    folded = _folded(char)
+    return tuple(one for one in {folded, folded.upper(), folded.title(), folded.lower(), *_ODD} if len(one) == 1 and _folded(one) == folded)
 
 
 ANY_CHAR: Final = Chars(negated=True)
@@ -134,10 +161,10 @@ class _Parser:
         """Reads what stands behind `(?`, up to the colon or the bracket; None for a group with a name, which is read too."""
         for opening in ("P<", "<"):
             if self._skip(opening):
-                name, _, _ = self.text[self.at :].partition(">")
-                if not name.isidentifier() or self.at + len(name) >= len(self.text):
+                end = self.text.find(">", self.at)
+                if not _NAME.fullmatch(self.text, self.at, end):  # also where there is no end
                     raise self._wrong("invalid named capture", start)
-                self.at += len(name) + 1
+                self.at = end + 1
                 return flags
         on = True
         while self.at < len(self.text) and self.text[self.at] not in ":)":
@@ -149,6 +176,8 @@ class _Parser:
             else:
                 raise self._wrong("invalid or unsupported Perl syntax", start)
             self.at += 1
+        if self.text[self.at - 1] == "-":
+            raise self._wrong("invalid or unsupported Perl syntax", start)
         return flags
 
     def _group(self, flags: str, start: int) -> Tree:
@@ -167,6 +196,8 @@ class _Parser:
             if max(least, most or 0) > MOST_TIMES or (most is not None and least > most):
                 raise self._wrong("invalid repeat count", start)
             item = ("rep", item, least, most, self._skip("?") == ("U" in flags))
+            if _times_in(item) > MOST_TIMES:
+                raise self._wrong("invalid repeat count", start)
         return item
 
     def _times(self) -> tuple[int, int | None] | None:
@@ -199,17 +230,17 @@ class _Parser:
         if kind in ("A", "z", "b", "B") and kind:
             self.at += 1
             return ("assert", {"A": "begin", "z": "end", "b": "word", "B": "inside"}[kind])
-        found = self._escaped(start)
+        found = self._escaped(start, flags)
         return ("chars", found if isinstance(found, Chars) else _one(found, flags))
 
-    def _escaped(self, start: int) -> Chars | str:
+    def _escaped(self, start: int, flags: str) -> Chars | str:
         """What stands behind a backslash: a set or a character."""
         kind = self.text[self.at : self.at + 1]
         self.at += 1
         if kind.lower() in _PERL and kind:
-            return Chars(_PERL[kind.lower()], negated=kind.isupper())
+            return Chars(_PERL[kind.lower()], negated=kind.isupper(), folded="i" in flags)
         if kind in ("p", "P") and kind:
-            return self._category(kind == "P", start)
+            return self._category(kind == "P", start, flags)
         if kind in _CONTROLS:
             return _CONTROLS[kind]
         if kind == "x":
@@ -225,7 +256,7 @@ class _Parser:
         return kind
 
     def _hexadecimal(self, start: int) -> str:
-        rest = self.text[self.at :]
+        rest = self.text[self.at : self.at + 12]
         digits = rest[1 : rest.find("}")] if rest.startswith("{") and "}" in rest[:10] else rest[:2]
         valid = digits.isalnum() and (rest.startswith("{") or len(digits) == 2)
         self.at += len(digits) + 2 * rest.startswith("{")
@@ -234,17 +265,19 @@ class _Parser:
         except (ValueError, OverflowError):
             raise self._wrong("invalid escape sequence", start) from None
 
-    def _category(self, negated: bool, start: int) -> Chars:
-        rest = self.text[self.at :]
-        name = rest[1 : rest.find("}")] if rest.startswith("{") and "}" in rest[:20] else rest[:1]
+    def _category(self, negated: bool, start: int, flags: str) -> Chars:
+        rest = self.text[self.at : self.at + 30]
+        name = rest[1 : rest.find("}")] if rest.startswith("{") and "}" in rest else rest[:1]
         self.at += len(name) + 2 * rest.startswith("{")
         if name.startswith("^"):
             name, negated = name[1:], not negated
         if name == "Any":
             return Chars(negated=not negated)
-        if name not in _CATEGORIES:
+        if name in _CATEGORIES:
+            return Chars(categories=(name,), negated=negated, folded="i" in flags)
+        if name not in scripts_of_unicode():
             raise self._wrong("invalid character class range", start)
-        return Chars(categories=(name,), negated=negated)
+        return Chars(scripts_of_unicode()[name], negated=negated, folded="i" in flags)
 
     def _class(self, flags: str) -> Chars:
         start = self.at - 1
@@ -254,20 +287,20 @@ class _Parser:
         first = True
         while first or not self._skip("]"):
             first = False
-            low = self._class_item(start)
+            low = self._class_item(start, flags)
             if isinstance(low, Chars):
                 others.append(low)
                 continue
             high: Chars | str = low
             if self.text[self.at : self.at + 1] == "-" and self.text[self.at + 1 : self.at + 2] not in ("]", ""):
                 self.at += 1
-                high = self._class_item(start)
+                high = self._class_item(start, flags)
             if isinstance(high, Chars) or high < low:
                 raise self._wrong("invalid character class range", start)
             ranges.append((low, high))
         return Chars(_merged(ranges), (), tuple(others), negated, "i" in flags)
 
-    def _class_item(self, start: int) -> Chars | str:
+    def _class_item(self, start: int, flags: str) -> Chars | str:
         rest = self.text[self.at : self.at + 14]
         if not rest:
             raise self._wrong("missing closing ]", start)
@@ -276,13 +309,35 @@ class _Parser:
             if name.removeprefix("^") not in _POSIX:
                 raise self._wrong("invalid character class range", start)
             self.at += len(name) + 4
-            return Chars(_POSIX[name.removeprefix("^")], negated=name.startswith("^"))
+            return Chars(_POSIX[name.removeprefix("^")], negated=name.startswith("^"), folded="i" in flags)
         self.at += 1
-        return self._escaped(self.at - 1) if rest[0] == "\\" else rest[0]
+        return self._escaped(self.at - 1, flags) if rest[0] == "\\" else rest[0]
+
+
+@cache
+def scripts_of_unicode() -> dict[str, tuple[tuple[str, str], ...]]:
+    """Returns the ranges of each script of Unicode, as in Go's tables, which an API server asks; Python has none."""
+    from pathlib import Path
+
+    rows = (line.split() for line in Path(__file__).with_name("scripts.txt").read_text("utf-8").splitlines()[1:])
+    return {name: tuple(map(_range, ranges)) for name, *ranges in rows}
+
+
+def _range(text: str) -> tuple[str, str]:
+    low, _, high = text.partition("-")
+    return chr(int(low, 16)), chr(int(high or low, 16))
+
+
+def _times_in(tree: Tree) -> int:
+    """How often repetitions in one another repeat what is in them, where they say a number."""
+    kind = tree[0]
+    if kind in ("cat", "alt"):
+        return max(map(_times_in, tree[1]), default=1)
+    return max(1, tree[3] or tree[2]) * _times_in(tree[1]) if kind == "rep" else 1
 
 
 def _one(char: str, flags: str) -> Chars:
-    return Chars(((char, char),), folded="i" in flags and char.lower() != char.upper())
+    return Chars(((char, char),), folded="i" in flags and len(orbit(char)) > 1)
 
 
 def _merged(ranges: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

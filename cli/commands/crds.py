@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ...api.crd import CONVERT, NAMESPACE, SERVICE, by_service, by_url, find_lost_fields, manifest
 from ...api.kinds import BY_ALIAS, BY_NAME, KINDS
-from ...api.line import INSTALLED, Line, of_definition
+from ...api.line import NEWEST, Line, of_definition
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import CRDS
@@ -37,8 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--service", metavar="NAME", help="name of the conversion Service (default dynamo-webhooks)")
     parser.add_argument("--url", help="conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")
     parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates for the caBundle of conversion")
-    flags.line(parser, f"line of the operator (default: with --cluster that of the cluster's definitions, else {INSTALLED})")
-    text = "print nothing, with exit code 1, if the cluster's definitions have more; keep their url unless flags name another server"
+    flags.line(parser, f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
+    text = "print nothing, with exit code 1, if fields would be lost; keep the definitions' url unless flags name another server"
     parser.add_argument("--cluster", action="store_true", help=text)
     flags.kubeconfig(parser)
     parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the definitions in the order of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6. Raises: UsageError."""
     named = set(map(parse_kind, arguments.kind))
     kinds = [kind.name for kind in KINDS if not named or kind.name in named]  # in the same order however they are given
-    flags.need_cluster(arguments, "compare with a cluster's definitions", ("kubeconfig", "context"))
+    flags.need_cluster(arguments, "compare with a cluster's definitions")
     try:
         bundle = _bundle(arguments.ca_bundle) if arguments.ca_bundle else b""
     except InputError as error:
@@ -69,11 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
+        write_stderr(_told_line(arguments.line, of_definition(live.get(BY_ALIAS["DGD"].name))))
     else:
-        crds = definitions(kinds, conversion, arguments.line or INSTALLED)
+        crds = definitions(kinds, conversion, arguments.line or NEWEST)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
     if gone := [kind for kind in kinds if arguments.kind and kind not in made]:
-        raise UsageError(f"--kind {gone[0]}: the line has no such kind; nothing deletes the definition that a cluster still has")
+        raise UsageError(f"--kind {gone[0]}: this operator release has no such kind; nothing deletes a definition in the cluster")
     if arguments.output == "json":
         write_stdout(emit_json(crds[0] if len(crds) == 1 else {"apiVersion": "v1", "kind": "List", "items": crds}))
     else:
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = INSTALLED) -> list[dict[str, Any]]:
+def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line) -> list[dict[str, Any]]:
     """The definitions of those kinds that a line has, in the given order, as this release writes them. Raises KeyError."""
     generator = f"dynamo-webhooks {installed_version()}"
     return [manifest(kind, conversion, generator, line) for kind in kinds if BY_NAME[kind].is_of(line)]
@@ -128,6 +129,13 @@ def _bundle(file: str) -> bytes:
     return bundle.encode()
 
 
+def _told_line(named: Line | None, known: Line | None) -> str:
+    """Of which release the definitions are, and what the configuration must then say."""
+    line = named or known or NEWEST
+    found = ", as the cluster's are" if line is known else ""
+    return f"definitions of operator {line}{found}" + ("" if line is NEWEST else f"; operator.version must be {line}.0, or a patch of it")
+
+
 async def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:
     async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:
         return await live_definitions(cluster)
@@ -138,7 +146,7 @@ def against(
 ) -> tuple[list[Node], list[str]]:
     """The definitions, or sentences about what they would take from live ones; `named`: flags name the conversion's server."""
     known = of_definition(live.get(BY_ALIAS["DGD"].name))
-    crds = make(line or known or INSTALLED)
+    crds = make(line or known or NEWEST)
     told = []
     for crd in crds:
         name = crd["metadata"]["name"]

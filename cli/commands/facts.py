@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--namespace", "-n", metavar="NS", default="", help="namespace of the operator, if several are installed")
     flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="context of the kubeconfig")
-    add("--redact", action="store_true", help="replace names of namespaces and accounts by numbers")
+    add("--redact", action="store_true", help="replace names of namespaces and accounts with numbers")
     add("-o", "--output", metavar="FILE", help="file to write instead of stdout")
     flags.verbose(parser)
 
@@ -82,9 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints or writes the file; 6 when the cluster can't be reached. Raises: UsageError."""
     if not args.cluster:
-        raise UsageError(
-            "--cluster must be given: facts are asked of a cluster, that of the current context unless --kubeconfig or --context say more"
-        )
+        raise UsageError("--cluster must be given: facts are read from a cluster, that of the current context unless flags name another")
     try:
         found = asyncio.run(_gathered(args))
     except ApiError as error:

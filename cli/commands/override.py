@@ -20,7 +20,7 @@ from ..yaml.errors import InputError
 from ..yaml.load import Piece, split_documents
 
 _REQUEST: Final = "DynamoGraphDeploymentRequest"
-HELP = "lay a partial graph over a whole one, as overrides.dgd of a deployment request does"
+HELP = "merge a partial graph into a graph, as overrides.dgd of a deployment request does"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", choices=("yaml", "json", "diff"), default="yaml", help="format (default %(default)s)")
     flags.facts(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="don't report what of the patch has no effect")
+    parser.add_argument("-q", "--quiet", action="store_true", help="don't report parts of the patch without effect")
     flags.verbose(parser)
 
 

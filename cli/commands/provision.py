@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...certs.installation import Installation
     from ..daemon.provisioner import Pace
 
-HELP: Final = "make and renew certificates, and publish their trust"
+HELP: Final = "make and renew certificates, and write caBundles"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

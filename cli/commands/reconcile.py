@@ -12,7 +12,7 @@ from ..console import flags
 from ..console.exits import OK, UsageError
 from ..daemon import listening
 
-HELP: Final = "run graphs: create and maintain their workloads"
+HELP: Final = "create and maintain the workloads of graphs"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +31,14 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     """Reconcile until stopped; tests use a shorter Lease."""
     from ...reconciler.common.resources import MANAGER
     from ...reconciler.reconciler import Reconciler
+    from ..daemon.policies import read_policies
     from ..daemon.run import Side, identity, run_daemon
 
     settings = settings_of(args)
     side = Side(*listening.listeners(args, settings), settings.server.metrics.secure, listening.level_source(args))
     with listening.set_up_logging(settings):
-        made = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
+        policies = read_policies(settings.serving.policies)
+        made = partial(Reconciler, settings=settings, identity=identity(), lease=lease, policies=policies)
         asyncio.run(run_daemon("reconciler", MANAGER, args.kubeconfig, made, side))
     return OK
 

@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path and arguments.mutate:
         raise UsageError("--mutate chooses the path that --path already names")
     settings = Settings(read_fact_flags(arguments))
+    write_stderr(f"as operator {settings.line} answers")
     try:
         body = load_bytes(arguments.file)
     except InputError as error:

@@ -6,11 +6,13 @@ from typing import Any
 import orjson
 
 from ...api.kinds import BY_NAME
-from ...api.line import USUAL
+from ...api.line import NEWEST
+from ...api.wording import escape_unprintable
 from ...policies.catalogue import find_rule, list_all
 from ...policies.checks import CEL_RULE
 from ...policies.rule import Rule
 from ..console import flags
+from ..console.escaping import encode_json
 from ..console.exits import OK, UsageError
 from ..console.flags import parse_kind
 from ..console.output import write_stderr, write_stdout
@@ -24,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="RULE", help="with --export: only these rules (default: all that can be exported)")
     parser.add_argument("--export", choices=("vap",), help="print rules as ValidatingAdmissionPolicies, for clusters without the webhook")
     parser.add_argument("--kind", help="only rules that read this kind (name, plural or short name)")
-    flags.line(parser, "only rules that this line of the operator has (default: all)")
+    flags.line(parser, "only rules that this operator release has (default: all)")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="format (default %(default)s)")
     flags.project(parser, clusters=False)
     flags.verbose(parser)
@@ -38,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind = parse_kind(arguments.kind) if arguments.kind else None
     rows = [_row(rule) for rule in list_all(arguments.line) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
     if arguments.output == "json":
-        write_stdout(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
+        write_stdout(encode_json(rows, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout(_columns([COLUMNS, *([_cell(key, row[key]) for key in COLUMNS] for row in rows)]))
     return OK
@@ -57,7 +59,7 @@ def _export(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{name}: there is no such rule")
         if rule is not CEL_RULE:
             raise UsageError(f"{name}: can't be exported: a policy could not say exactly the same; only {CEL_RULE.name} can be")
-    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(arguments.line or USUAL)))
+    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(arguments.line or NEWEST)))
     write_stderr("left out: rules of definitions that compare with the old object, and the webhook's, which no policy can say exactly")
     return OK
 
@@ -65,7 +67,7 @@ def _export(arguments: argparse.Namespace) -> int:
 def _cell(key: str, value: str | list[str]) -> str:
     """One cell as text, where kinds go by their short names."""
     if isinstance(value, str):
-        return value
+        return escape_unprintable(value)
     if key == "kinds":
         return ", ".join(dict.fromkeys(BY_NAME[kind.partition("/")[0]].short for kind in value))
     return ", ".join(value)

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from ...api.line import UNTOLD
+from ...api.line import NEWEST
 from ...api.operator.configuration import OperatorConfiguration
 from ...api.operator.server import ONE_PROCESS
-from ...policies.facts import UNKNOWN, facts_from
+from ...policies.facts import facts_from
 from ..console import flags
 from ..console.exits import BUG, OK, UsageError
 from ..console.output import write_stderr
@@ -19,7 +19,7 @@ HELP: Final = "run the webhook server"
 # A server with given certificates assumes none: facts that are not given are unknown
 DEFAULT_FACTS: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
-    "operatorVersion": "1.2.0",
+    "operatorVersion": f"{NEWEST}.0",
     "operatorPrincipal": "",
     "grove": True,
     "inferencePool": True,
@@ -47,10 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-cluster", action="store_true", help="take facts only from files")
     flags.kubeconfig(parser, absent=None)
     add("--facts", metavar="FILE", help="facts that override configuration and cluster, YAML or JSON")
-    add("--operator-version", metavar="VERSION", help="version that objects are stamped with")
-    add("--dgdr-default-image", metavar="IMAGE", help="since line 1.4: image of requests without one (default by --operator-version)")
+    add("--operator-version", metavar="VERSION", help="operator version to write into new objects")
+    add("--dgdr-default-image", metavar="IMAGE", help="since 1.4: image of requests without one (default: from --operator-version)")
     add("--workers", type=_removed, help=argparse.SUPPRESS)
-    add("--drain-lag", metavar="SECONDS", type=float, help="seconds to accept connections after SIGTERM (default 0; with --config 15)")
+    add("--drain-lag", metavar="SECONDS", type=float, help="accept connections for so long after SIGTERM (default 0; with --config 15)")
     flags.verbose(parser)
 
 
@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     listen = listening.address("--listen", args.listen, settings.server.webhook.host, settings.server.webhook.port)
     beside = listening.listeners(args, settings)
     told = _told(args, settings)
+    write_stderr(f"operator {facts_from(told).line}: its fields, rules and defaults apply")
     directory, authority = _certificates(args, settings, listen.host)
     listen, sock = listening.bind_socket("--listen", listen)
     side = process.SideListeners(*beside, directory if settings.server.metrics.secure else None)
@@ -85,14 +86,10 @@ def _told(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str
     if not args.no_cluster and not watching:
         write_stderr("no cluster is known, and there is no --config: facts come from the file alone")
     if args.facts is None and args.config is None and args.self_signed and not watching:
-        write_stderr(
-            "no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items())
-        )
-        return DEFAULT_FACTS | server.read_stated_facts(args, settings)
+        facts = DEFAULT_FACTS | server.read_stated_facts(args, settings)
+        write_stderr("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in facts.items()))
+        return facts
     told = server.read_stated_facts(args, settings)
-    known = facts_from(told)
-    if known.operatorLine is known.operatorVersion is UNKNOWN:
-        told = told | {"operatorLine": str(UNTOLD)}
     if not watching:
         for line in consequences(facts_from(told)):
             write_stderr(line)

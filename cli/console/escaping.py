@@ -6,6 +6,8 @@ Bytes of file names that are no Unicode, characters that don't print, and what r
 import re
 from typing import Any, Final
 
+from ...api.wording import escape_unprintable
+
 TEXT: Final = "\\x{:02x}"  # escapes of a character: for people and YAML in double quotes
 JSON: Final = "\\u{:04x}"
 # `::` at the beginning of a line, behind blanks and colours (GitHub, Gitea); `##[`, `##vso[`, `##teamcity[` anywhere in it (GitHub,
@@ -20,6 +22,16 @@ def inert(text: str, escape: str = TEXT) -> str:
     if "::" not in text and "##" not in text and "section_" not in text:
         return text
     return re.sub(_COMMAND, lambda found: (found["lead"] or "") + escape.format(ord(found[0][-1])), text)
+
+
+def plain(text: str, *, painted: bool = False) -> str:
+    """The text with all that doesn't print as escapes, but for line feeds, tabs and, where this project has `painted` it, colours."""
+    if text.isprintable():
+        return text
+    if painted:
+        parts = re.split(r"(\x1b\[[\d;]*m)", text)
+        return "".join(part if index % 2 else plain(part) for index, part in enumerate(parts))
+    return "\n".join("\t".join(map(escape_unprintable, line.split("\t"))) for line in text.split("\n"))
 
 
 def command_in(text: str) -> tuple[int, str] | None:
@@ -43,13 +55,13 @@ def encode_json(value: object, option: int = 0) -> str:
 
 def visible(document: str) -> str:
     """The same JSON with escapes for characters that don't print, such as bidirectional controls, and for commands of CI runners."""
-    return "\n".join(line if line.isprintable() else "".join(map(_visible, line)) for line in inert(document, JSON).split("\n"))
-
-
-def _visible(one: str) -> str:
     import json
 
-    return one if one.isprintable() else json.dumps(one)[1:-1]
+    text = inert(document, JSON)
+    for one in {*text} - {"\n"}:
+        if not one.isprintable():
+            text = text.replace(one, json.dumps(one)[1:-1])
+    return text
 
 
 def unicode_text(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...api.kinds import KINDS
-from ...api.line import USUAL, Line
+from ...api.line import NEWEST, Line
 from .exits import UsageError
 from .nearest import did_you_mean
 
@@ -27,7 +27,7 @@ def project(parser: argparse._ActionsContainer, *, clusters: bool = True) -> Non
     """Declares that no project file is read, and which of its clusters files are for."""
     parser.add_argument("--no-project", action="store_true", help="read no .dynamo-webhooks.yaml")
     if clusters:
-        parser.add_argument("--facts-of", metavar="CLUSTER", help="judge all input by this cluster of the project file")
+        parser.add_argument("--facts-of", metavar="CLUSTER", help="check all input for this cluster of the project file")
 
 
 def configuration(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
@@ -39,7 +39,7 @@ def configuration(parser: argparse.ArgumentParser, *, required: bool = False) ->
 
 def lenient(parser: argparse.ArgumentParser) -> None:
     """Declares what makes warnings of keys that only a newer operator knows."""
-    parser.add_argument("--lenient-config", action="store_true", help="warn of unknown keys of the configuration instead of refusing it")
+    parser.add_argument("--lenient-config", action="store_true", help="warn about unknown keys in the configuration instead of refusing it")
 
 
 def kubeconfig(parser: argparse.ArgumentParser, *, absent: str | None = "") -> None:
@@ -52,13 +52,17 @@ def cluster(parser: argparse._ActionsContainer, text: str) -> None:
     """Declares `--cluster`, and which cluster and objects it means."""
     parser.add_argument("--cluster", action="store_true", help=text)
     parser.add_argument(
-        "-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace, also of objects that name none"
+        "-n",
+        "--namespace",
+        metavar="NS",
+        default="",
+        help="namespace of objects that name none (else the context's, with --cluster); --cluster lists no other",
     )
     parser.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")
     parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
 
 
-def need_cluster(arguments: argparse.Namespace, aim: str, given: Sequence[str] = ("namespace", "kubeconfig", "context")) -> None:
+def need_cluster(arguments: argparse.Namespace, aim: str, given: Sequence[str] = ("kubeconfig", "context")) -> None:
     """Raises: UsageError for flags that say which cluster without `--cluster`; `aim` is what that is for."""
     word = next((flag for flag in given if getattr(arguments, flag)), "")
     if word and not arguments.cluster:
@@ -90,7 +94,7 @@ def _line(word: str) -> Line:
 
 def facts(parser: argparse.ArgumentParser) -> None:
     """Adds `--line`, `--facts` and `--set-fact`."""
-    line(parser, f"line of the operator (default: what the facts say, else {USUAL})")
+    line(parser, f"operator release (default: from the facts, else {NEWEST})")
     parser.add_argument("--facts", metavar="FILE", help="facts about the cluster and the operator, YAML")
     parser.add_argument(
         "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; overrides the file; repeatable"

@@ -1,6 +1,7 @@
 """The two streams: results go to stdout, diagnostics to stderr. A reader that goes away early is no error, nor is a closed stream.
 
-Neither stream has a line that a CI runner would obey: what a repository calls its files is for its author to choose.
+Neither stream has a line that a CI runner would obey, nor a character that a terminal would: what a repository calls its files and
+writes into them is for its author to choose. Every text for people passes through here, and here it is cleaned.
 """
 
 import os
@@ -9,8 +10,7 @@ import sys
 from io import TextIOWrapper
 from typing import Final
 
-from ...api.wording import escape_unprintable_lines
-from .escaping import command_in, inert
+from .escaping import command_in, inert, plain
 from .exits import UsageError
 
 # set by the runners of GitHub and Gitea, Azure, GitLab and TeamCity
@@ -31,17 +31,23 @@ def prepare() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def write_stdout(text: str) -> None:
-    """Writes to stdout; silently nothing once its reader has gone, as the exit code is the verdict. Raises: UsageError on a full disk."""
-    _print(inert(text))
+def write_stdout(text: str, *, painted: bool = False) -> None:
+    """Writes to stdout; silently nothing once its reader has gone, as the exit code is the verdict. Raises: UsageError on a full disk.
+
+    What does not print is escaped, but for the colours of a text that is `painted`, whose author has escaped all text of others.
+    """
+    _print(inert(plain(text, painted=painted)))
 
 
 def write_document(text: str) -> None:
-    """Writes text as it is, since escapes would change a file. Raises: UsageError as above, and where a CI runner would obey a line."""
+    """Writes text as it is, since escapes would change a file, but to a terminal, which is none.
+
+    Raises: UsageError as above, and where a CI runner would obey a line.
+    """
     if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (found := command_in(text)) is not None:
         line, what = found
         raise UsageError(f"line {line} of the result is not printed, since the CI runner would obey it: {what}; redirect it into a file")
-    _print(text)
+    _print(plain(text) if sys.stdout.isatty() else text)
 
 
 def _is_file() -> bool:
@@ -83,7 +89,7 @@ def write_stderr(text: str) -> None:
     What does not print is escaped: sentences quote names and values of authors, which must control neither a terminal nor a CI runner.
     """
     try:
-        sys.stderr.write(inert(escape_unprintable_lines(text)) + "\n")
+        sys.stderr.write(inert(plain(text)) + "\n")
         sys.stderr.flush()
     except OSError:  # there is no stream left to report it on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import gc
 import secrets
-import signal
 import socket
 from collections import Counter
 from collections.abc import Callable, Coroutine
@@ -31,6 +30,7 @@ from ...webhooks.logs import LevelFile, LevelSource, set_level
 from ...webhooks.metrics import CLIENT, DECLARED, OWN
 from ...webhooks.probes import METRICS, PROBES, MetricsAccess, Probes
 from ..console.output import write_stderr
+from ..console.signals import on_first_signal
 
 LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
@@ -206,9 +206,8 @@ async def _uncollected(state: State) -> None:
 
 async def _until_stopped(work: Coroutine[None, None, None]) -> None:
     """Does the work until SIGTERM or SIGINT; the work is then cancelled, and ends as it will."""
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+    stopped = asyncio.Event()
+    on_first_signal(stopped.set)
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stopped.wait())
     try:

@@ -1,7 +1,6 @@
 """What `serve` is to do, from its flags, the environment and a configuration file: settings, stated facts, and the plan."""
 
 import argparse
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -27,6 +26,7 @@ from ...webhooks.sockets import ANY
 from ..console.exits import UsageError
 from ..facts.load import load_values
 from .listening import level_source, load_settings
+from .policies import read_policies
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
 # without a configuration: one machine, no drain before the end, no facts of an operator
@@ -109,21 +109,6 @@ def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: 
     webhook = settings.server.webhook
     callers = (Path(webhook.client_ca), webhook.client_names) if webhook.client_ca else None
     return Plan(judge, directory, limits, serving.drain_lag, orders, settings.logging, names, level, callers)
-
-
-def read_policies(folder: str) -> tuple[str, ...]:
-    """The documents of `serving.policies` as JSON. Raises: UsageError for a folder or a policy that the server can't use."""
-    if not folder:
-        return ()
-    from ..userrules.load import load_user_rules
-
-    if not os.path.isdir(folder):  # noqa: PTH112 - as the files below it are found
-        raise UsageError(f"serving.policies: must be a folder that exists, got {folder}")
-    rules = load_user_rules([folder], os.path.realpath(folder))
-    for one in rules.policies:
-        if lacking := sorted(one.reads & {"pods", "documents", "authorizer"}):
-            raise UsageError(f"serving.policies: {one.name}: must not read {lacking[0]}, which the server does not know; leave it to check")
-    return tuple(json.dumps(one) for one in rules.documents)
 
 
 def secret_names(args: argparse.Namespace, settings: OperatorConfiguration) -> SecretNames | None:

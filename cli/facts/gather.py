@@ -4,6 +4,7 @@ An operator's flags, environment and configuration are those of its Deployment, 
 """
 
 from collections.abc import Awaitable
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -126,7 +127,8 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
     except (LookupError, UsageError) as error:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
     told = {name: value for name, value in {**read_configured_facts(configuration), **flags}.items() if name not in unseen}
-    return Operator(container.namespace, container.deployment["metadata"]["name"], told, configuration.namespace.claims, unseen)
+    scope = configuration.namespace.claims if version is None else replace(configuration.namespace.claims, claimable=None)
+    return Operator(container.namespace, container.deployment["metadata"]["name"], told, scope, unseen)
 
 
 def _unreadable(container: _Container, told: dict[str, Any], why: str) -> Operator:
@@ -200,7 +202,7 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
         {fact: value for fact, value in served.items() if value is not None},
         {each["metadata"]["name"]: read_topology_domains(each) for each in topologies} if topologies is not None else None,
         topologies is None and "clusterTopologies" not in reasons,
-        claims.excluded(0.0) if leases is not None else None,
+        claims.exempt(0.0) if leases is not None else None,
     )
     values = facts_of(told, seen)
     # every fact is known or has a reason, in the order of the facts file; the line is a fact only if no released version implies it

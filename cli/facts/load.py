@@ -53,7 +53,7 @@ def load_values(file: str, called: str = "--facts") -> dict[str, Any]:
         raise UsageError(f"{called} {error}") from None
     data = documents[0].data if documents else {}
     if not isinstance(data, dict) or len(documents) > 1:
-        raise UsageError(f"{called} {file}: must hold one mapping of facts")
+        raise UsageError(f"{called} {file}: must be one mapping of facts")
     try:
         facts_from(data)
     except FactsError as error:
@@ -90,7 +90,7 @@ def consequences(facts: Facts) -> list[str]:
         if idle:
             ends.append(f"{_listed(idle)} fill{'s' * (len(idle) == 1)} in nothing")
         if refusing:
-            ends.append(f"{_listed(refusing)} refuse{'s' * (len(refusing) == 1)} what would have to be judged by it")
+            ends.append(f"{_listed(refusing)} refuse{'s' * (len(refusing) == 1)} objects that depend on it")
         if ends:
             told.append(f"{name} is not known: {', and '.join(ends)}")
     return told

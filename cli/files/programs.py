@@ -53,7 +53,10 @@ def run(
         try:
             out, err = process.communicate(given, timeout=patience) if most is None else _bounded(process, patience, most)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so that the group is this one still
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so that the group is this one still
+            else:
+                process.kill()
             raise
     return subprocess.CompletedProcess(words, process.returncode, out, err)
 

@@ -29,7 +29,7 @@ def load_bytes(path: str, name: str = "") -> bytes:
         return data
     try:
         # os, because pathlib takes longer to import than a small file takes to check, and what `open` returns asks the system much more
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # which Windows has
         try:
             return _whole(descriptor, os.fstat(descriptor), name)
         finally:

@@ -41,7 +41,7 @@ def write_if_unchanged(file: str, text: str, old: str | None) -> int:
 
 
 # a folder that may be passed through but not listed can be opened on Linux
-_FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+_FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
 def replace_file(file: str, content: str | bytes) -> None:
@@ -102,6 +102,8 @@ def _bound(file: str, target: str) -> str:
 @contextmanager
 def _opened(root: str, path: str, *, make: bool = False) -> Iterator[int]:
     """The descriptor of a folder below another one; no part of the path may be a link. `make` creates folders that are missing."""
+    if os.open not in os.supports_dir_fd:  # Windows, where nothing keeps a link from being put in the way
+        raise UsageError("files are written on Linux and macOS only; run the command there, such as in WSL, or redirect its output")
     place = os.open(root, _FOLDER)
     try:
         for part in Path(path).parts:

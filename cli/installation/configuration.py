@@ -90,7 +90,7 @@ def _document(given: str | Source) -> Document:
     except InputError as error:
         raise UsageError(f"--config {error}") from None
     if len(documents) != 1 or not isinstance(documents[0].data, dict):
-        raise UsageError(f"--config {file}: must hold one OperatorConfiguration, a mapping")
+        raise UsageError(f"--config {file}: must be one OperatorConfiguration, a mapping")
     return documents[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ...api.decode import decoder
 from ...api.kinds import ALPHA
 from ...api.paths import MISSING, Key, Path, format_path, lookup
-from ...api.schema import load_schema
+from ...api.schema import whole_schema
 from ...api.walk.prune import prune
 from ...api.wording import shorten
 from ...conversion.lens.protocol import ConversionError
@@ -132,7 +132,7 @@ class _Object:
         self._finish_claims(blocks)
         for reference in (key for key in _REFERENCES if key in self.spec):
             self._use_image(_image_of(self.spec.pop(reference), metadata.get("namespace"), others), ("spec", reference))
-        for path in prune(self.object, load_schema(self.object["kind"], ALPHA)):
+        for path in prune(self.object, whole_schema(self.object["kind"], ALPHA)):
             self._note(path, NO_EQUIVALENT, "no field today")
         self._name_needs()
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ...admission.judging import Defaulted
 from ...admission.pipeline import Admission, Settings, decode_and_shape
 from ...api.kinds import BY_NAME, api_version
-from ...api.line import INSTALLED, Line
+from ...api.line import Line
 from ...api.paths import Path, format_path
 from ...api.schema import load_schema
 from ...api.walk.default import default as set_defaults
@@ -72,7 +72,7 @@ def decode_manifest(manifest: Manifest, line: Line) -> Fields:
     return decoded
 
 
-def with_schema_defaults(obj: Fields, line: Line = INSTALLED) -> Fields:
+def with_schema_defaults(obj: Fields, line: Line) -> Fields:
     """The object with the schema's defaults alone; unknown fields stay, because people must see them."""
     kind, version = _kind_and_version(obj)
     schema = load_schema(kind, version, line)

@@ -63,7 +63,7 @@ def expand_pattern(place: Place, text: str) -> list[str]:
     """What a pattern matches, absolute and in order. Costs a listing of each folder on the way. Raises: PatternError."""
     pattern = text.removesuffix("/**").rstrip("/")
     if "**" in pattern:
-        raise PatternError("must hold ** at its end alone: a folder means everything below it")
+        raise PatternError("must have ** only at its end: a folder means everything below it")
     whole = os.path.normpath(os.path.join(place.folder, pattern))
     outside = "\0" in text or os.path.isabs(text) or not is_within(whole, place.root)
     found = [] if outside else [*match_parts(place.folder, os.path.relpath(whole, place.folder).split("/"))]

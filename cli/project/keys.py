@@ -63,10 +63,10 @@ class Setting(NamedTuple):
 
 
 KEYS: Final = (
-    Setting("extends", PATH, "A file of the same keys in the repository, whose values hold where this file gives none.", ""),
+    Setting("extends", PATH, "A file with the same keys in the repository; its values apply to keys that this file doesn't set.", ""),
     Setting("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
     Setting("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
-    Setting("line", LINE, f"The line of the operator whose fields and rules hold: {', '.join(LINES)}.", "--line"),
+    Setting("line", LINE, f"The operator release whose fields and rules apply: {', '.join(LINES)}.", "--line"),
     Setting("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
     Setting("clusters", CLUSTERS, "Facts, line and namespace of each cluster, and the files for it.", "--facts-of"),
     Setting("rules-from", INSIDE, "Files and folders with your own rules: policies in CEL, in the folder of this file.", ""),
@@ -79,7 +79,7 @@ KEYS: Final = (
 CLUSTER_KEYS: Final = {
     "paths": "Files and folders for this cluster; * and ? match a part of a name.",
     "facts": "A file of facts about this cluster.",
-    "line": "The line of the operator in this cluster.",
+    "line": "The operator release in this cluster.",
     "namespace": "Namespace of objects that name none.",
 }
 OVERRIDE_KEYS: Final = {"paths": "Files and folders; * and ? match a part of a name.", "rules": "Severity of single rules there."}

@@ -349,7 +349,7 @@ def _document(file: str) -> Document | None:
     if not documents:
         return None
     if len(documents) > 1 or not isinstance(documents[0].data, dict):
-        raise UsageError(f"{file}:{documents[-1].position(()).line}: must hold one mapping; known keys: {', '.join(keys.BY_NAME)}")
+        raise UsageError(f"{file}:{documents[-1].position(()).line}: must be one mapping; known keys: {', '.join(keys.BY_NAME)}")
     return documents[0]
 
 

@@ -63,7 +63,7 @@ class LocatedFinding(NamedTuple):
     @property
     def sentence(self) -> str:
         """The message with the line that it begins with."""
-        return f"{self.message} [since line {self.since}]" if self.since else self.message
+        return f"{self.message} [since operator {self.since}]" if self.since else self.message
 
     @property
     def about(self) -> str:

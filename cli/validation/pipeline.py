@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from copy import deepcopy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...admission.judging import OldError
@@ -21,7 +23,7 @@ from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
 from ...policies.finding import Level
-from ...policies.review import DELETE, Fields
+from ...policies.review import CREATE, DELETE, Fields
 from ..console.nearest import SURE, did_you_mean, nearest
 from ..facts.load import flag_for
 from ..legacy.recognise import recognise
@@ -29,7 +31,7 @@ from ..objects.manifest import Manifest, explain_unknown_kind
 from .fields import find_node, first_line, known_fields
 from .finding import Findings, Outcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
-from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARNING
+from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARN, WARNING
 
 if TYPE_CHECKING:
     from ..userrules.load import Asked
@@ -48,6 +50,7 @@ class Settings(NamedTuple):
     validate: str = STRICT  # what becomes of unknown fields
     judged: bool = True  # whether rules and conversion are asked, after the schema
     namespace: str = ""  # of objects that name none; the same for every object of a file, as are the facts
+    phases: Mapping[str, str] | None = None  # of the namespaces of the cluster that is asked; None: not known
     cluster: str = ""  # of the project file, empty without one
     asked: Asked | None = None  # users' own rules, and what they read; None without any
 
@@ -59,18 +62,29 @@ class Settings(NamedTuple):
 
 def check_object(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
     """Takes one object through all stages. The object's data are changed on the way; positions are those of the text."""
-    return _Run(found, operation, old, settings).run()
+    return _Run(found, operation, old, settings, found.data).run()
+
+
+def describe_unknown_fields(found: Manifest, facts: Facts) -> list[str]:
+    """A sentence for each field of an object that the server drops, behind its place in the text. The object stays as it is."""
+    if not found.known or recognise(found.data):
+        return []
+    run = _Run(found, CREATE, None, Settings(facts, validate=WARN), deepcopy(found.data))
+    run.write.decode()
+    run.find_dropped()
+    dropped = [one for one in run.findings.located if one.rule == checks.UNKNOWN_FIELD.name]
+    return [f"{one.source.name}:{one.position.line}:{one.position.column}: {one.identity}: {one.about}" for one in dropped]
 
 
 class _Run:
     """One object on its way; each stage adds to the findings."""
 
-    def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
+    def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings, data: Fields) -> None:
         self.found = found
         self.kind, self.version = found.identity.kind, found.version
         self.settings = settings
         serving = Serving(settings.facts)
-        self.write = Admission(self.kind, self.version, operation, found.data, old, user=settings.user, settings=serving)
+        self.write = Admission(self.kind, self.version, operation, data, old, user=settings.user, settings=serving)
         self.findings = Findings(found, self.write)
 
     def run(self) -> Outcome:
@@ -89,7 +103,7 @@ class _Run:
         if self.settings.schema:
             told = {error.path for error in wrong}
             self._wrong_types(tuple(error for error in self.write.decode_metadata() if error.path not in told))
-            self._shape()
+            self.find_dropped()
         if not wrong and self.settings.defaults:
             with suppress(ConversionError):  # the policies report it
                 self.write.mutate(schema=self.settings.schema)
@@ -114,7 +128,7 @@ class _Run:
             edit = Edit(SET, (field,), api_version(version))
         self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
 
-    def _shape(self) -> None:
+    def find_dropped(self) -> None:
         """Report fields that the server drops. All of the status is dropped without a report, since only the subresource writes it."""
         schema, done = self.write.schema, self.write.shape()
         level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
@@ -123,14 +137,14 @@ class _Run:
                 continue
             if find_node(whole_schema(self.kind, self.version), path) is not None:
                 later = first_line(self.kind, self.version, path)
-                text = f"is a field of line {later}, and not of line {self.settings.line}{lost}"
-                fix = f"remove the field, or check with --line {later} what a later operator gets"
+                text = f"is a field of operator {later}, not of {self.settings.line}{lost}"
+                fix = f"remove the field, or use --line {later} if your operator is newer"
                 self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix)
                 continue
             if self._foreign(path, level, lost):
                 continue
             known = known_fields(schema, path)
-            text = f"is no field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
+            text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
             edit = correct_spelling(self.found.data, path, known)
             fix = f"Rename it to {edit.value}" if edit is not None else ""
             self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
@@ -212,11 +226,11 @@ class _Run:
         if not read_as(self.kind, Purpose.VALIDATE):
             return
         if not any(path[:1] in ((), ("metadata",)) for path in wrong) and self.write.excluded:
-            self.findings.note("policies", "", "the namespace is excluded: another operator judges its objects", "")
+            self.findings.note("policies", "", "the namespace is excluded: another operator validates its objects", "")
             return
         if wrong:
             fields = shorten(" and ".join(map(format_path, wrong)), 200)
-            self.findings.note("policies", "", f"rules wait until the type of {fields} is right", "")
+            self.findings.note("policies", "", f"rules are skipped until {fields} has the right type", "")
             return
         try:
             judged = self.write.judge()

@@ -29,7 +29,7 @@ def explain_schema_error(error: FieldError, value: Any) -> Told:
     text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
     if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
         return Told(
-            "must be given since line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True
+            "must be set since operator 1.5", "Write enabled: true, which the block alone means for operator 1.2, or false", value=True
         )
     for shape, must, fix in _SENTENCES:
         if found := re.fullmatch(shape, text):

@@ -27,7 +27,7 @@ def ask_user_rules(asked: Asked, write: Admission, findings: Findings, facts: Fa
                 flag = flag_for(said.fact, facts.line) if said.fact else ""
                 findings.note(policy.rule.name, policy.rule.code, said.text, flag)
             elif said.is_error and invalid:
-                findings.note(policy.rule.name, policy.rule.code, f"it waits until the schema's errors are mended: {said.text}", "")
+                findings.note(policy.rule.name, policy.rule.code, f"not evaluated until the schema errors are fixed: {said.text}", "")
             else:
                 path = _with_keys(said.path or (), write.schema)
                 findings.add(policy.rule, said.level.value, POLICIES, path, said.text)

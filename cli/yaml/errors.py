@@ -54,14 +54,14 @@ _SENTENCES: Final = (
     ("unexpected end of stream", "a quoted text must be closed"),
     ("unexpected document indicator", "a quoted text must be closed before the next document"),
     ("while scanning a quoted scalar", "a quoted text must be closed"),
-    ("unknown escape character", "a text in double quotes must hold only known escapes; use single quotes for backslashes"),
+    ("unknown escape character", "a string in double quotes may contain only known escapes; use single quotes for backslashes"),
     ("hexdecimal number", "an escape must be followed by hexadecimal digits"),
     ("invalid Unicode character escape", "an escape must name a whole character, not half of a pair"),
     ("document start>", "the document must end here, or begin with ---"),
     ("did not find expected node content", "a value is required here"),
     ("undefined tag handle", "a tag must use a known handle"),
-    ("control characters", "must not hold control characters"),
-    ("special characters are not allowed", "must not hold control characters"),
+    ("control characters", "must not contain control characters"),
+    ("special characters are not allowed", "must not contain control characters"),
     ("exceeded max depth", "must not be nested so deep"),
 )
 

@@ -88,7 +88,9 @@ class _Reader:
         except (orjson.JSONDecodeError, UnicodeEncodeError):
             if token["string"] is None:
                 raise self.builder.error(self.mark(token.start()), "a number must fit a double") from None
-            raise self.error(token.start(), "a text must hold only known escapes and whole characters, not half of a pair") from None
+            raise self.error(
+                token.start(), "a string may contain only known escapes and complete characters, not half of a surrogate pair"
+            ) from None
         return whole(float(value)) if isinstance(value, float) or (isinstance(value, int) and value not in INT64) else value
 
 

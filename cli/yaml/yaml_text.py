@@ -98,7 +98,7 @@ def _unreadable_character(error: yaml.reader.ReaderError, text: str, builder: Bu
     character = error.character if isinstance(error.character, int) else ord(str(error.character)[:1] or "\0")
     index = text.find(chr(character)) if character < 0x110000 else -1
     before = text[: max(index, 0)].split("\n")
-    return builder.error(Point(len(before) - 1, len(before[-1])), f"must not hold control characters, found U+{character:04X}")
+    return builder.error(Point(len(before) - 1, len(before[-1])), f"must not contain control characters, found U+{character:04X}")
 
 
 class PureParser(Reader, Scanner, Parser):

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...api.line import INSTALLED, Line
+from ...api.line import Line
 from ...api.paths import Path
 
 Fields: TypeAlias = dict[str, Any]
@@ -28,9 +28,7 @@ class Context:
 
     __slots__ = ("both", "line", "name", "pods", "saving", "stored", "travelled")
 
-    def __init__(
-        self, name: str, *, travelled: bool, saving: bool, both: bool, stored: bool, line: Line = INSTALLED, pods: bool = True
-    ) -> None:
+    def __init__(self, name: str, *, travelled: bool, saving: bool, both: bool, stored: bool, line: Line, pods: bool = True) -> None:
         """No tuple, which takes compiled code longer to make and to read."""
         self.name = name
         # rightward: the left object has a valid remainder, so it was first written as a right one; leftward: the mirror image

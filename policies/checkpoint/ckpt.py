@@ -71,11 +71,11 @@ def ckpt_extra_client_container(at: At) -> Hits:
     """An extra client of a checkpoint's GPU memory service isn't in the pod template.
 
     Why
-        A client that isn't there would be taken for one that works. The GPU memory service of a checkpoint only describes the
-        pod; the operator changes nothing in the pod template, so its author wires it.
+        A client that isn't in the pod can't use the service. With the GPU memory service, the operator doesn't change a checkpoint's pod
+        template, so you must configure this yourself.
 
     Fix
-        Put a regular container of that name into the pod template, or take the name out of `extraClientContainers`.
+        Add a regular container of that name to the pod template, or remove the name from `extraClientContainers`.
 
     Example
     bad wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
@@ -93,10 +93,10 @@ def ckpt_extra_client_container(at: At) -> Hits:
 
 @rule("DYN421", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
 def ckpt_gms_mode(at: At) -> Hits:
-    """A checkpoint's GPU memory service runs in another mode than intraPod.
+    """The GPU memory service of a checkpoint has another mode than intraPod.
 
     Why
-        Snapshots are taken of one pod with everything in it; weights in other pods would be missing from it.
+        A snapshot contains a single pod; weights in other pods would be missing.
 
     Fix
         Set the mode to intraPod, or leave it out.
@@ -117,8 +117,8 @@ def ckpt_pod_claim(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service has no claim for the shared GPUs.
 
     Why
-        Engine and memory server reach the same GPUs through one claim of the pod. The GPU memory service of a checkpoint only
-        describes the pod; the operator changes nothing in the pod template, so its author wires it.
+        Engine and memory server reach the same GPUs through one claim of the pod. With the GPU memory service, the operator doesn't change
+        a checkpoint's pod template, so you must configure this yourself.
 
     Fix
         Add an entry named intrapod-shared-gpu to `resourceClaims` of the pod, with the claim template of your GPUs.
@@ -137,9 +137,8 @@ def ckpt_server_container(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.
 
     Why
-        The server must be up before the engine starts and stay up beside it, which is what an init container with restartPolicy
-        Always does. The GPU memory service of a checkpoint only describes the pod; the operator changes nothing in the pod
-        template, so its author wires it.
+        The server must start before the engine and keep running beside it, as an init container with restartPolicy Always does. With the
+        GPU memory service, the operator doesn't change a checkpoint's pod template, so you must configure this yourself.
 
     Fix
         Add an init container named gms-server with `restartPolicy: Always`.
@@ -163,8 +162,8 @@ def ckpt_shared_volume(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service has no volume for the server's sockets.
 
     Why
-        Engine and memory server speak through sockets in a volume that both mount. The GPU memory service of a checkpoint only
-        describes the pod; the operator changes nothing in the pod template, so its author wires it.
+        Engine and memory server communicate through sockets in a volume that both mount. With the GPU memory service, the operator doesn't
+        change a checkpoint's pod template, so you must configure this yourself.
 
     Fix
         Add an emptyDir volume named gms-intrapod-control to the pod.
@@ -179,14 +178,14 @@ def ckpt_shared_volume(at: At) -> Hits:
 
 @rule("DYN422", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
 def ckpt_target_container(at: At) -> Hits:
-    """The container to be saved isn't in the pod template of a checkpoint with a GPU memory service.
+    """The container to save isn't in the pod template of a checkpoint with a GPU memory service.
 
     Why
-        The job saves the state of this container; without it there is nothing to save. The GPU memory service of a checkpoint
-        only describes the pod; the operator changes nothing in the pod template, so its author wires it.
+        The job saves the state of this container. With the GPU memory service, the operator doesn't change a checkpoint's pod template, so
+        you must configure this yourself.
 
     Fix
-        Name the container in `spec.job.targetContainerName` (absent: main) and put it among the regular containers.
+        Set `spec.job.targetContainerName` (default: main) to the name of a regular container.
 
     Example
     bad wired with containers.name: other  # expect
@@ -201,8 +200,8 @@ def ckpt_client_claim(at: At) -> Hits:
     """A container of a checkpoint with a GPU memory service doesn't claim the shared GPUs.
 
     Why
-        The claim of the pod reaches only those containers that name it. The GPU memory service of a checkpoint only describes
-        the pod; the operator changes nothing in the pod template, so its author wires it.
+        Only containers that name the pod's claim can use its GPUs. With the GPU memory service, the operator doesn't change a checkpoint's
+        pod template, so you must configure this yourself.
 
     Fix
         Add `claims: [{name: intrapod-shared-gpu}]` to the container's `resources`.
@@ -220,11 +219,11 @@ def ckpt_client_claim(at: At) -> Hits:
 
 @rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
 def ckpt_client_env(at: At) -> Hits:
-    """A container of a checkpoint with a GPU memory service isn't told where the server's sockets are.
+    """A container of a checkpoint with a GPU memory service lacks the environment variable for the server's sockets.
 
     Why
-        Engine and server look for their sockets in the folder that GMS_SOCKET_DIR names. The GPU memory service of a checkpoint
-        only describes the pod; the operator changes nothing in the pod template, so its author wires it.
+        Engine and server look for their sockets in the directory that GMS_SOCKET_DIR names. With the GPU memory service, the operator
+        doesn't change a checkpoint's pod template, so you must configure this yourself.
 
     Fix
         Set the environment variable GMS_SOCKET_DIR to /gms-intrapod-control in the container.
@@ -246,8 +245,8 @@ def ckpt_client_mount(at: At) -> Hits:
     """A container of a checkpoint with a GPU memory service doesn't mount the server's sockets.
 
     Why
-        Without the mount the container can't reach the memory server. The GPU memory service of a checkpoint only describes the
-        pod; the operator changes nothing in the pod template, so its author wires it.
+        Without the mount, the container can't reach the memory server. With the GPU memory service, the operator doesn't change a
+        checkpoint's pod template, so you must configure this yourself.
 
     Fix
         Mount the volume gms-intrapod-control at /gms-intrapod-control in the container.
@@ -266,14 +265,14 @@ def ckpt_client_mount(at: At) -> Hits:
 
 @rule("DYN914", where=CHECKPOINT, stage=Stage.ADVICE, ratchets=False, since="1.5")
 def ckpt_kind_gone(at: At) -> Hits:
-    """A DynamoCheckpoint is written, a kind that the Go operator lacks from line 1.5 on.
+    """A DynamoCheckpoint is written, a kind that the Go operator no longer has since 1.5.
 
     Why
-        That operator has neither a definition nor a controller for it. Where the definition was kept, a deletion waits for ever for a
-        controller that removes the finalizer.
+        Operator 1.5 has neither a definition nor a controller for this kind. If the definition was kept, deletions wait forever, because
+        no controller removes the finalizer.
 
     Fix
-        Delete DynamoCheckpoints before the upgrade to line 1.5. There `checkpointRef` names a PodSnapshot.
+        Delete DynamoCheckpoints before the upgrade to operator 1.5. There, `checkpointRef` names a PodSnapshot.
 
     Example
     ok  # kind: DynamoGraphDeployment/v1beta1
@@ -285,4 +284,4 @@ def ckpt_kind_gone(at: At) -> Hits:
     ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
-    yield at.warning("", "is of a kind that is gone from line 1.5 on: delete it before the upgrade")
+    yield at.warning("", "is of a kind that operator 1.5 no longer has: delete it before the upgrade")

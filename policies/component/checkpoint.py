@@ -16,18 +16,18 @@ from ..review import Fields
 from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Hits, Stage, differs, rule
 from ..words import format_words
 
-OFF = "on line 1.2 a checkpoint that is off is the schema's business"
+OFF = "for operator 1.2, only the schema checks a disabled checkpoint"
 
 
 @rule("DYN407", where={**COMPONENT, **CHECKPOINT}, stage=Stage.CHECKPOINT, needs=("checkpoint",), since="1.4")
 def checkpoint_gate(at: At) -> Hits:
-    """A checkpoint is asked for, but checkpoints are switched off in the operator.
+    """A component has a checkpoint, but checkpoints are disabled in the operator.
 
     Why
-        Nothing would make or restore it, and pods that wait for one would never start.
+        The checkpoint would be neither created nor restored, and pods that wait for it would never start.
 
     Fix
-        Switch the checkpoint off, or have checkpoints switched on in the operator's configuration.
+        Disable the checkpoint, or have checkpoints enabled in the operator's configuration.
 
     Example
         # facts: {checkpoint: false}
@@ -53,11 +53,11 @@ def checkpoint_gate(at: At) -> Hits:
 @differs((), OFF)
 @rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4")
 def checkpoint_job_auto_only(at: At) -> Hits:
-    """A checkpoint that the operator doesn't make has settings of the job that makes it.
+    """A checkpoint that the operator doesn't create has settings for the job that creates it.
 
     Why
-        The operator runs the job that `job` configures only in mode Auto; otherwise you make the checkpoint yourself. The rule also applies
-        while the checkpoint is disabled, as in the schema.
+        The operator runs the job only in mode Auto; otherwise you create the checkpoint yourself. This is checked even if the checkpoint
+        is disabled, as in the schema.
 
     Fix
         Remove `job`, or set the mode to Auto.
@@ -80,11 +80,11 @@ def checkpoint_job_auto_only(at: At) -> Hits:
 @differs((), OFF)
 @rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_job_with_ref(at: At) -> Hits:
-    """A checkpoint names an existing one, and how to make one.
+    """A checkpoint refers to an existing one, but also configures the job that would create one.
 
     Why
-        `job` changes the job that makes a checkpoint. With `checkpointRef` none is made, so the changes would have no effect. It is looked
-        at while the checkpoint is switched off too, as the schema does.
+        `job` configures the job that creates a checkpoint. With `checkpointRef`, no job runs, so `job` has no effect. This is checked even
+        if the checkpoint is disabled, as in the schema.
 
     Fix
         Remove `job` or `checkpointRef`.
@@ -108,10 +108,10 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
     """A component with a checkpoint has standby engines, or its weights in other pods.
 
     Why
-        A checkpoint saves one pod with all that it needs. Weights in pods of their own, and standby engines, are not in it.
+        A checkpoint saves a single pod. It doesn't include standby engines, or weights in other pods.
 
     Fix
-        Switch the checkpoint off, or remove failover and use the GPU memory service in mode {intraPod}.
+        Disable the checkpoint, or remove failover and use the GPU memory service in mode {intraPod}.
 
     Example
         spec:
@@ -147,11 +147,11 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
 @differs((), OFF)
 @rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_target_name(at: At) -> Hits:
-    """A checkpoint's target has a name that no container can have.
+    """The target of a checkpoint has an invalid container name.
 
     Why
-        The state of one container is kept, and names of containers are DNS labels. Any other text finds nothing. It is looked at while the
-        checkpoint is switched off too, as the schema does.
+        The state of one container is saved, and container names must be DNS labels. This is checked even if the checkpoint is disabled, as
+        in the schema.
 
     Fix
         Write the name of a container of the pod, or leave the field out for `main`.
@@ -174,11 +174,11 @@ _CLIENTS = ("experimental", "checkpoint", "job", "gmsClientContainers")
 @differs((), OFF)
 @rule("DYN406", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_client_name(at: At) -> Hits:
-    """A client of the GPU memory service in a checkpoint's job has a name that no container can have.
+    """A client of the GPU memory service in a checkpoint's job has an invalid container name.
 
     Why
-        The entries are names of containers, which are DNS labels. One that is none can't be found in the job's pod. It is looked at while
-        the checkpoint is switched off too, as the schema does.
+        Each entry is the name of a container, which must be a DNS label. This is checked even if the checkpoint is disabled, as in the
+        schema.
 
     Fix
         Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
@@ -204,10 +204,10 @@ def checkpoint_gms_client_name(at: At) -> Hits:
 @differs((), OFF)
 @rule("DYN405", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
-    """A checkpoint's job names clients of a GPU memory service that runs in pods of its own.
+    """A checkpoint's job names clients of a GPU memory service that runs in its own pods.
 
     Why
-        A job has one pod, and its clients reach the service through a volume of that pod. A service in another pod is out of their reach.
+        A job has one pod, and its clients reach the service through a volume of that pod, so they can't reach a service in another pod.
 
     Fix
         Set the service's mode to {intraPod}, or remove `gmsClientContainers`.
@@ -236,11 +236,11 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
 @differs((), OFF)
 @rule("DYN404", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_clients_need_gms(at: At) -> Hits:
-    """A checkpoint's job names clients of a GPU memory service that the component doesn't have.
+    """A checkpoint's job names clients of a GPU memory service, but the component has none.
 
     Why
-        The named containers are wired to the service's sockets. Without the service they would wait for them. It is looked at while the
-        checkpoint is switched off too, so that switching it on brings no surprises.
+        The named containers connect to the sockets of the service, and would wait for it. This is checked even if the checkpoint is
+        disabled, so that enabling it can't fail.
 
     Fix
         Enable `{gpuMemoryService}`, or remove `gmsClientContainers`.
@@ -265,13 +265,13 @@ _GRAPH = "DynamoGraphDeployment"
 # inferred for line 1.5: it may be of 1.6 only
 @rule("DYN409", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
 def checkpoint_use_of_workers(at: At) -> Hits:
-    """A component that is no worker asks for a checkpoint.
+    """A component that isn't a worker has a checkpoint.
 
     Why
-        A checkpoint keeps the state of an engine, and only workers have one.
+        A checkpoint saves the state of an engine, and only workers have one.
 
     Fix
-        Remove the checkpoint, or switch it off.
+        Remove or disable the checkpoint.
 
     Example
         spec:
@@ -296,10 +296,10 @@ def checkpoint_use_of_graphs(at: At) -> Hits:
     """A standalone worker names a snapshot.
 
     Why
-        Only the operator gives a snapshot to a component, which it makes of a graph.
+        The operator gives snapshots only to components that it creates for a graph.
 
     Fix
-        Remove `checkpointRef`, or write it into the component of a graph.
+        Remove `checkpointRef`, or set it in a component of a graph.
 
     Example
         # kind: DynamoComponentDeployment/v1beta1

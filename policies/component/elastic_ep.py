@@ -13,10 +13,10 @@ _RAY = "ray"
 
 @rule("DYN218", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.4")
 def elastic_ep_command_required(at: At) -> Hits:
-    """vLLM is to run elastic expert parallelism on Ray, but its container names no command.
+    """vLLM is configured for elastic expert parallelism on Ray, but its container has no command.
 
     Why
-        The operator starts the head of Ray by wrapping the container's command. What the image itself would start can't be wrapped.
+        The operator starts Ray's head by wrapping the container's command. It can't wrap the image's default command.
 
     Fix
         Set {extraPodSpec.mainContainer.command}.

@@ -15,7 +15,7 @@ def epp_config_required(at: At) -> Hits:
     """An endpoint picker has no configuration.
 
     Why
-        The picker's configuration selects the plugins that filter and score endpoints, and no default suits every model.
+        The configuration selects the plugins that filter and score endpoints. No default suits every model.
 
     Fix
         Set `eppConfig` with a `configMapRef` or an inline `config`.
@@ -32,10 +32,10 @@ def epp_config_required(at: At) -> Hits:
 
 @rule("DYN226", where=COMPONENT, when="eppConfig", stage=Stage.EPP)
 def epp_config_source_exclusive(at: At) -> Hits:
-    """An endpoint picker has a configuration of its own and one from a config map.
+    """An endpoint picker has both an inline configuration and one from a ConfigMap.
 
     Why
-        The picker reads one file. Which of the two it would be is not for the operator to guess; even an empty block counts.
+        The picker reads only one. Even an empty block counts as a configuration.
 
     Fix
         Keep `configMapRef` or `config`, and remove the other.
@@ -59,13 +59,13 @@ def epp_config_source_exclusive(at: At) -> Hits:
 
 @rule("DYN225", where=COMPONENT, when="eppConfig", stage=Stage.EPP)
 def epp_config_source_required(at: At) -> Hits:
-    """An endpoint picker's configuration names no source.
+    """An endpoint picker's configuration has no source.
 
     Why
-        The block only says where the configuration comes from. Empty, it is no better than no block at all.
+        The block only names the source of the configuration. Without a source, the picker has no configuration.
 
     Fix
-        Set `eppConfig.configMapRef` to a key of a config map, or write the configuration into `eppConfig.config`.
+        Set `eppConfig.configMapRef` to a key of a ConfigMap, or write the configuration into `eppConfig.config`.
 
     Example
         spec:
@@ -84,11 +84,10 @@ def epp_config_source_required(at: At) -> Hits:
 
 @rule("DYN227", where=COMPONENT, when="type=epp", stage=Stage.EPP)
 def epp_configmap_name_required(at: At) -> Hits:
-    """An endpoint picker's config map has no name.
+    """An endpoint picker's ConfigMap reference has no name.
 
     Why
-        The schema takes an empty name for historical reasons of Kubernetes, but there is no config map without one, and the pod would
-        wait for it for ever.
+        For historical reasons the Kubernetes schema allows an empty name, but no ConfigMap has one, and the pod would wait for it forever.
 
     Fix
         Set `eppConfig.configMapRef.name`.
@@ -110,14 +109,14 @@ def epp_configmap_name_required(at: At) -> Hits:
 @differs(("Q-09",), "a standalone picker fails like one of a graph")
 @rule("DYN221", where=COMPONENT, when="type=epp", stage=Stage.EPP, needs=("inferencePool",))
 def epp_inferencepool_unavailable(at: At) -> Hits:
-    """An endpoint picker is wanted, but the cluster has no InferencePool API.
+    """A graph has an endpoint picker, but the cluster has no InferencePool API.
 
     Why
-        The picker routes requests for an InferencePool that the operator makes. Without the API group `inference.networking.k8s.io` it
-        can't make one. A picker that was admitted earlier stays editable when the API goes away.
+        The picker routes requests for an InferencePool that the operator creates. Without the API group `inference.networking.k8s.io`, it
+        can't create one. A picker that was accepted earlier can still be edited if the API is removed.
 
     Fix
-        Install the Gateway API Inference Extension, or leave the component out.
+        Install the Gateway API Inference Extension, or remove the component.
 
     Example
     bad # facts: {inferencePool: false}
@@ -143,7 +142,7 @@ def epp_single_node(at: At) -> Hits:
     """An endpoint picker spans several nodes.
 
     Why
-        A picker is one small process that holds the routing state in its memory. There is nothing in it to spread over nodes.
+        A picker is one small process that holds the routing state in its memory. It can't be spread over nodes.
 
     Fix
         Remove `multinode`.
@@ -161,11 +160,11 @@ def epp_single_node(at: At) -> Hits:
 
 @rule("DYN223", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.6")
 def epp_single_replica(at: At) -> Hits:
-    """An endpoint picker has another number of replicas than one.
+    """An endpoint picker must have exactly one replica.
 
     Why
-        Each picker knows only the requests that it routed itself, so two of them would work against each other; and with none the pool
-        has nothing that chooses an endpoint.
+        Each picker knows only the requests that it routed itself, so two pickers would work against each other. With none, nothing chooses
+        endpoints for the pool.
 
     Fix
         Set `replicas` to 1, or leave it out.
@@ -197,10 +196,10 @@ def _contract(part: Fields) -> tuple[Any, ...]:
 
 @rule("DYN234", where=COMPONENT, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
 def epp_runtime_config_forbidden(at: At) -> Hits:
-    """An endpoint picker of a runtime from 1.5.0 on has a configuration.
+    """An endpoint picker with runtime 1.5.0 or later has a configuration.
 
     Why
-        These runtimes have a picker of their own, which reads no such block.
+        These runtimes include their own picker, which doesn't read `eppConfig`.
 
     Fix
         Remove `eppConfig`, in the same update as the new image if there is one.
@@ -221,13 +220,13 @@ def epp_runtime_config_forbidden(at: At) -> Hits:
 
 @rule("DYN235", where=COMPONENT, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
 def epp_runtime_config_required(at: At) -> Hits:
-    """An endpoint picker of a runtime below 1.5.0 has no configuration.
+    """An endpoint picker with a runtime before 1.5.0 has no configuration.
 
     Why
-        The picker's configuration selects the plugins that filter and score endpoints, and no default suits every model.
+        The configuration selects the plugins that filter and score endpoints. No default suits every model.
 
     Fix
-        Set `eppConfig` with a `configMapRef` or an inline `config`, or use a runtime from 1.5.0 on.
+        Set `eppConfig` with a `configMapRef` or an inline `config`, or use runtime 1.5.0 or later.
 
     Example
         spec:
@@ -245,10 +244,10 @@ def epp_runtime_config_required(at: At) -> Hits:
 
 @rule("DYN236", where={DCD: "spec"}, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
 def epp_runtime_version_required(at: At) -> Hits:
-    """The image of a standalone endpoint picker doesn't say which version of the runtime it holds.
+    """The image tag of a standalone endpoint picker doesn't contain the runtime version.
 
     Why
-        By the version the operator knows whether the picker needs a configuration.
+        The runtime version determines whether the picker needs a configuration.
 
     Fix
         Use an image whose tag is a version of three numbers, or set `runtimeVersionOverride`.
@@ -266,11 +265,11 @@ def epp_runtime_version_required(at: At) -> Hits:
 
 @rule("DYN237", where=COMPONENT, when="eppConfig", stage=Stage.EPP, since="1.6")
 def epp_runtime_single_replica(at: At) -> Hits:
-    """An endpoint picker with a configuration has another number of replicas than one.
+    """An endpoint picker with a configuration must have exactly one replica.
 
     Why
-        Each picker of a runtime below 1.5.0 knows only the requests that it routed itself, so two of them would work against each other.
-        Later ones share what they know.
+        Pickers of runtimes before 1.5.0 know only the requests that they routed themselves, so two of them would work against each other.
+        Later pickers share their state.
 
     Fix
         Set `replicas` to 1, or leave it out.

@@ -33,16 +33,17 @@ def forbid_switch(on: bool) -> Words:
     return format_words("must not become {interPod} after creation" if on else "must stay {interPod}, and enabled, after creation")
 
 
-@differs(("Q-09",), "an absent number equals 1; standalone components are judged like those of graphs")
+@differs(("Q-09",), "an absent number equals 1; standalone components are checked like those of graphs")
 @rule("DYN705", where=COMPONENT, when="experimental", on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_shadows_immutable(at: At) -> Hits:
     """The number of standby engines changes after creation.
 
     Why
-        Standby engines in pods of their own belong to the set of pods that is made once. An absent number is 1.
+        Standby engines in their own pods belong to a set of pods that is created only once. An absent number is 1.
 
     Fix
-        Put the old `numShadows` back, or create another graph with the new one; a standalone component can be created under another name.
+        Restore the old `numShadows`, or create another graph with the new number; a standalone component can be created under another
+        name.
 
     Example
         {vllm worker with a GPU}
@@ -73,13 +74,13 @@ def _shadows(component: Fields) -> int:
 @differs(("Q-10",), EMPTY_MODE)
 @rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_mode_mismatch(at: At) -> Hits:
-    """Intra-pod failover and the GPU memory service name different layouts.
+    """Intra-pod failover and the GPU memory service have different modes.
 
     Why
-        Both switches describe one pod layout: standby engines in the same pod can share GPUs only with a memory service in that pod.
+        Both settings describe one pod layout: standby engines in the same pod can share GPUs only with a memory service in that pod.
 
     Fix
-        Give both the same mode.
+        Set the same mode in both.
 
     Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
@@ -103,10 +104,10 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
 @differs(("Q-10",), EMPTY_MODE)
 @rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_requires_gms(at: At) -> Hits:
-    """Intra-pod failover has no GPU memory service to share weights through.
+    """Intra-pod failover is enabled without a GPU memory service.
 
     Why
-        Both engines of the pod use the same GPUs. Each alone would fill them with its weights; the memory service holds one copy for both.
+        Both engines in the pod use the same GPUs. Each would fill them with its own weights; the memory service holds one copy for both.
 
     Fix
         Enable `{gpuMemoryService}` with mode {intraPod}, or switch failover off.
@@ -134,14 +135,14 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
 @differs(("G-05",), "reconciliation refuses every engine but vLLM", lacking=True)
 @rule("DYN351", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_requires_vllm(at: At) -> Hits:
-    """Intra-pod failover is on, but the engine is not vLLM.
+    """Intra-pod failover is enabled, but the engine isn't vLLM.
 
     Why
-        A standby engine waits for a file lock beside the active one. Only vLLM can do that; for other engines the operator stops with an
-        error. A framework that isn't written down is found out later, from the command.
+        The standby engine waits for a file lock that the active engine holds. Only vLLM supports that; for other engines the operator
+        fails. If `backendFramework` isn't set, the engine is detected later, from the command.
 
     Fix
-        Set `backendFramework` to vllm if that is what runs, or switch failover off.
+        Set `backendFramework` to vllm if that is the engine, or disable failover.
 
     Example
         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
@@ -180,11 +181,11 @@ _MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1al
 @differs(("Q-10",), EMPTY_MODE)
 @rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_shadows(at: At) -> Hits:
-    """Intra-pod failover asks for another number of standby engines than one.
+    """Intra-pod failover must have exactly one standby engine.
 
     Why
-        The pod holds a fixed pair: one engine that serves and one standby. Only standbys in pods of their own can be more. A 0 counts as
-        absent, because typed clients write it for an unset number.
+        The pod holds a fixed pair: one active engine and one standby. Only inter-pod failover can have more. 0 counts as absent, because
+        typed clients write it for an unset number.
 
     Fix
         Set `numShadows` to 1 or leave it out.
@@ -210,13 +211,13 @@ _NO_ENGINES: Final = ("epp", "frontend", "planner")
 
 @rule("DYN349", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_component_type(at: At) -> Hits:
-    """Inter-pod failover is on for a component that runs no engine.
+    """Inter-pod failover is enabled for a component without an engine.
 
     Why
-        Standby engines take over weights on GPUs. Frontends, planners and endpoint pickers hold none; they are made safe with replicas.
+        Standby engines take over weights on GPUs. Frontends, planners and endpoint pickers have none; use more replicas for them.
 
     Fix
-        Switch failover off here, or set the `{componentType}` to that of a worker if it is one.
+        Disable failover here, or set the `{componentType}` to that of a worker if it is one.
 
     Example
     bad spec:
@@ -234,14 +235,13 @@ def failover_interpod_component_type(at: At) -> Hits:
         yield at.forbidden("", format_words('must run an engine for failover in mode {interPod}, got {componentType} "{seen}"', seen=kind))
 
 
-@differs(("Q-12", "Q-13"), "GPUs are counted as in reconciliation, and a wrong number is reported at its field")
+@differs(("Q-12", "Q-13"), "GPUs are counted as the reconciler counts them, and a wrong number is reported at its field")
 @rule("DYN347", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_gpu_invalid(at: At) -> Hits:
-    """Inter-pod failover is on, and the number of GPUs is no whole number.
+    """Inter-pod failover is enabled, but the number of GPUs isn't a whole number.
 
     Why
-        Engines and weight servers claim the same GPUs by their number. Half a GPU can't be claimed. Where the GPU memory service is on, its
-        own rule reports this.
+        Engines and weight servers claim whole GPUs. If the GPU memory service is enabled, its own rule reports this.
 
     Fix
         Write the number of GPUs as a whole number.
@@ -270,17 +270,17 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
             yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
 
 
-@differs(("Q-09",), "as for components of graphs")
+@differs(("Q-09",), "standalone components are checked like those of graphs")
 @rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_interpod_immutable(at: At) -> Hits:
-    """Inter-pod failover is switched on or off after creation.
+    """Inter-pod failover is enabled or disabled after creation.
 
     Why
-        Standby engines in pods of their own belong to the set of pods that is made once, when the component is created.
+        Standby engines in their own pods belong to a set of pods that is created only once, with the component.
 
     Fix
-        Put the old `{failover}` block back, or create another graph with the new one; a standalone component can be created
-        under another name.
+        Restore the old `{failover}` block, or create another graph with the new one; a standalone component can be created under another
+        name.
 
     Example
         {vllm worker with a GPU}
@@ -301,14 +301,14 @@ def failover_interpod_immutable(at: At) -> Hits:
 
 @rule("DYN345", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_mode_mismatch(at: At) -> Hits:
-    """Inter-pod failover and the GPU memory service name different layouts.
+    """Inter-pod failover and the GPU memory service have different modes.
 
     Why
-        Standby engines in pods of their own reach the weights only where the memory service has a pod of its own, too. A service without
-        a mode is in the pod of the engine.
+        Standby engines in their own pods can reach the weights only if the memory service also has its own pod. Without a mode, the
+        service is in the engine's pod.
 
     Fix
-        Give both the same mode.
+        Set the same mode in both.
 
     Example
         {vllm worker with a GPU}
@@ -327,13 +327,13 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
 @differs((), "an absent number is 1, the schema's default")
 @rule("DYN346", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_shadows(at: At) -> Hits:
-    """Inter-pod failover asks for no standby engine.
+    """Inter-pod failover has no standby engine.
 
     Why
-        Without at least one standby there is nothing to fail over to. A number that isn't written is 1.
+        Failover needs at least one standby engine. An absent number is 1.
 
     Fix
-        Set `numShadows` to 1, or switch failover off.
+        Set `numShadows` to 1, or disable failover.
 
     Example
         spec:
@@ -364,10 +364,10 @@ def failover_interpod_shadows(at: At) -> Hits:
 
 @rule("DYN344", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_requires_gms(at: At) -> Hits:
-    """Inter-pod failover has no GPU memory service to share weights through.
+    """Inter-pod failover is enabled without a GPU memory service.
 
     Why
-        Standby engines use the GPUs of the active one. The memory service holds the one copy of the weights that all of them map.
+        Standby engines use the GPUs of the active one. The memory service holds the single copy of the weights that they all map.
 
     Fix
         Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
@@ -382,14 +382,14 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))
 
 
-@differs(("Q-12", "Q-13"), "GPUs are counted as in reconciliation: any vendor's, as quantities")
+@differs(("Q-12", "Q-13"), "GPUs are counted as the reconciler counts them: any vendor's resource name, as quantities")
 @rule("DYN348", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_requires_gpu(at: At) -> Hits:
-    """Inter-pod failover is on, but the component asks for no GPU.
+    """Inter-pod failover is enabled, but the component requests no GPU.
 
     Why
-        Failover hands the GPUs of one engine to the next; without GPUs there is nothing to hand over. Where the GPU memory service is on,
-        its own rule reports this.
+        The standby takes over the GPUs of the active engine, so the component needs GPUs. If the GPU memory service is enabled, its own
+        rule reports this.
 
     Fix
         Set {resources.limits.gpu} to the number of GPUs.

@@ -13,13 +13,13 @@ _SWITCH = ("experimental", "grove", "forceScalingGroup")
 
 @rule("DYN716", where={DGD: "spec", DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
 def force_scaling_group_immutable(at: At) -> Hits:
-    """A component gets a scaling group of its own after creation, or loses it.
+    """A component gets its own scaling group after creation, or loses it.
 
     Why
-        Pods in a scaling group are other child objects than those of a single clique, which can't turn into each other.
+        Pods in a scaling group are different child objects from those of a single clique, and can't be converted.
 
     Fix
-        Put the old `forceScalingGroup` back, or create another graph with the new one.
+        Restore the old `forceScalingGroup`, or create another graph with the new one.
 
     Example
     bad {worker with an image}
@@ -64,10 +64,10 @@ def _word(switch: bool) -> str:
 
 @rule("DYN215", where=COMPONENT, when="experimental", stage=Stage.COMPONENT, needs=("grove",), since="1.5")
 def force_scaling_group_requires_grove(at: At) -> Hits:
-    """A component asks for a scaling group of its own, but Grove does not run it.
+    """A component sets `forceScalingGroup`, but Grove does not run it.
 
     Why
-        Scaling groups belong to Grove. Without Grove, the switch has no effect.
+        Scaling groups are Grove objects. Without Grove, the field has no effect.
 
     Fix
         Remove `experimental.grove`, or run the graph on Grove.

@@ -29,14 +29,14 @@ _GMS: Final = ("experimental", "gpuMemoryService")
 @differs(("G-01",), "without DRA the operator fails the component", lacking=True)
 @rule("DYN307", where=COMPONENT, when="experimental", stage=Stage.GMS, needs=("dra",))
 def gms_requires_dra(at: At) -> Hits:
-    """A GPU memory service needs a claim, but there is no dynamic resource allocation.
+    """A component has a GPU memory service, but dynamic resource allocation (DRA) isn't available.
 
     Why
-        Containers share a GPU through a ResourceClaim of `resource.k8s.io/v1`. In a cluster that doesn't serve it, or with an operator that
-        is configured not to use it, the component fails when it is reconciled.
+        Containers share a GPU through a ResourceClaim of `resource.k8s.io/v1`. If the cluster doesn't serve this API, or the operator is
+        configured not to use it, the component fails later.
 
     Fix
-        Switch dynamic resource allocation on in cluster and operator, or switch the service off.
+        Enable dynamic resource allocation in cluster and operator, or disable the service.
 
     Example
     bad # facts: {dra: false}
@@ -50,14 +50,17 @@ def gms_requires_dra(at: At) -> Hits:
         yield at.forbidden(_GMS, f"must not be enabled here, since GPUs are shared by a claim: {reason}")
 
 
-@differs(("Q-12", "Q-13", "G-11"), "GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities")
+@differs(
+    ("Q-12", "Q-13", "G-11"),
+    "GPUs are counted as the reconciler counts them: any vendor's resource name, also in the main container, as quantities",
+)
 @rule("DYN305", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_requires_gpu(at: At) -> Hits:
-    """A component has a GPU memory service, but asks for no GPU.
+    """A component has a GPU memory service, but requests no GPU.
 
     Why
-        The GPUs that the service shares are claimed in the number that the component asks for. Any vendor's resource name counts, in
-        `resources` and in the main container; a limit hides a request.
+        The service claims as many GPUs as the component requests. The resource name of any vendor counts, in `resources` and in the main
+        container. If both a limit and a request are set, the limit counts.
 
     Fix
         Set {resources.limits.gpu} to the number of GPUs, as a whole number.
@@ -112,14 +115,14 @@ def gms_requires_gpu(at: At) -> Hits:
     until="1.4",
 )
 def gms_snapshot_gate(at: At) -> Hits:
-    """A checkpoint and a GPU memory service are combined, which the operator does not allow.
+    """A component combines a checkpoint with a GPU memory service, which the operator doesn't allow.
 
     Why
-        A snapshot of a pod whose weights are in shared GPU memory is experimental. The operator supports it only with the
-        environment variable `DYN_OPERATOR_ALLOW_GMS_SNAPSHOT=1`.
+        Snapshots of pods with weights in shared GPU memory are experimental. The operator allows them only with the environment variable
+        `DYN_OPERATOR_ALLOW_GMS_SNAPSHOT=1`.
 
     Fix
-        Switch off the checkpoint or the GPU memory service, or have the gate opened in the operator.
+        Disable the checkpoint or the GPU memory service, or allow the combination in the operator.
 
     Example
     ok  # facts: {allowGmsSnapshot: true}
@@ -146,11 +149,11 @@ def gms_snapshot_gate(at: At) -> Hits:
 
 @rule("DYN304", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_worker_only(at: At) -> Hits:
-    """A component that is no worker has a GPU memory service.
+    """A component that isn't a worker has a GPU memory service.
 
     Why
-        The service keeps model weights for engines. Frontends, planners and endpoint pickers have none, and of a custom type the operator
-        doesn't know.
+        The service holds model weights for engines. Frontends, planners and endpoint pickers have no engine, and for a custom type the
+        operator doesn't know.
 
     Fix
         Set `{componentType}` to worker, prefill or decode, or switch the service off.
@@ -177,13 +180,13 @@ def gms_worker_only(at: At) -> Hits:
 _CLIENTS = ("experimental", "gpuMemoryService", "extraClientContainers")
 
 
-@differs((), "the schema makes the list a set; this rule judges objects that bypassed it", lacking=True)
+@differs((), "the schema makes the list a set; this rule finds objects that bypassed the schema", lacking=True)
 @rule("DYN309", where=COMPONENT, when="experimental", removes=True, stage=Stage.GMS)
 def gms_extra_client_duplicate(at: At) -> Hits:
-    """A further client of the GPU memory service is named twice.
+    """An extra client of the GPU memory service is named twice.
 
     Why
-        The list is a set: a container is a client or it isn't. A repeated name is usually a slip for another container's.
+        The list is a set of names. A duplicate is usually a mistake for another name.
 
     Fix
         Name each container once.
@@ -205,14 +208,14 @@ def gms_extra_client_duplicate(at: At) -> Hits:
         seen.add(name)
 
 
-@differs((), "a service that is off has no clients")
+@differs((), "a disabled service has no clients")
 @rule("DYN303", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_extra_client_name(at: At) -> Hits:
-    """A further client of the GPU memory service has a name that no container can have.
+    """An extra client of the GPU memory service has an invalid container name.
 
     Why
-        The entries are names of containers, which are DNS labels. One that is none can't be found in the pod. It is looked at while the
-        service is switched off too, as the schema does, so that switching it on brings no surprises.
+        Each entry is the name of a container, which must be a DNS label. The name is checked even if the service is disabled, as in the
+        schema, so that enabling it can't fail.
 
     Fix
         Write the name of a container of the pod: lower-case letters, digits and inner dashes, at most 63.
@@ -234,14 +237,14 @@ def gms_extra_client_name(at: At) -> Hits:
 @differs((), "a misspelled client would be silently ignored", lacking=True)
 @rule("DYN308", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_extra_client_unknown(at: At) -> Hits:
-    """A further client of the GPU memory service is no container of the pod.
+    """An extra client of the GPU memory service isn't a container of the pod.
 
     Why
-        The named containers get the claim and the socket directory of the service. A name that fits none is passed over silently, and the
-        container that was meant fails to find the service. Init containers are no clients.
+        The named containers get the claim and the socket directory of the service. An unknown name is silently ignored, and the intended
+        container can't reach the service. Init containers can't be clients.
 
     Fix
-        Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is a client without being named.
+        Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is always a client.
 
     Example
         {worker}
@@ -262,17 +265,17 @@ def gms_extra_client_unknown(at: At) -> Hits:
                 yield at.not_found((*_CLIENTS, index), name, f'must name a container of the pod, got "{name}"')
 
 
-@differs(("Q-09",), "as for components of graphs")
+@differs(("Q-09",), "standalone components are checked like those of graphs")
 @rule("DYN703", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def gms_interpod_immutable(at: At) -> Hits:
-    """The GPU memory service moves into pods of its own, or out of them.
+    """The GPU memory service moves into its own pods, or out of them.
 
     Why
-        In mode interPod weights live in pods beside the engines, with claims that all of them share; that set of pods is made once.
-        Inside the pod (intraPod) the memory service may be switched on and off freely.
+        In mode interPod, the weights are in separate pods that share claims with the engines; this set of pods is created only once. In
+        mode intraPod, you may enable and disable the service at any time.
 
     Fix
-        Put the old layout back, or create another graph with the new one; a standalone component can be created under another name.
+        Restore the old layout, or create another graph with the new one; a standalone component can be created under another name.
 
     Example
         spec:
@@ -300,11 +303,11 @@ def gms_interpod_immutable(at: At) -> Hits:
 
 @rule("DYN301", where=GRAPH_COMPONENT, when="experimental", stage=Stage.GMS, needs=("grove",))
 def gms_interpod_requires_grove(at: At) -> Hits:
-    """The GPU memory service runs in pods of its own, but the graph is not on Grove.
+    """The GPU memory service runs in its own pods, but the graph isn't on Grove.
 
     Why
-        Weight servers and engines in different pods share GPUs only if they start together on the same node. Only Grove supports
-        this.
+        Weight servers and engines in different pods can share GPUs only if they start together on the same node, which only Grove
+        supports.
 
     Fix
         Set the mode to {intraPod}, or bring the graph onto Grove: switch Grove on in the operator and remove the annotation
@@ -336,11 +339,10 @@ def gms_interpod_requires_grove(at: At) -> Hits:
 
 @rule("DYN302", where=GRAPH_COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_interpod_requires_vllm(at: At) -> Hits:
-    """The GPU memory service runs in pods of its own, but the engine is not vLLM.
+    """The GPU memory service runs in its own pods, but the engine isn't vLLM.
 
     Why
-        Of the engines only vLLM can load weights that a server in another pod holds. The framework must be written down, because it is not
-        guessed from images here.
+        Only vLLM can load weights from a server in another pod. Set the framework explicitly; it isn't guessed from images here.
 
     Fix
         Set `spec.backendFramework: vllm`, or use mode {intraPod}, which suits every engine.

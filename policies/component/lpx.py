@@ -24,10 +24,10 @@ def list_pods(component: Fields) -> Iterator[tuple[int, object, Fields]]:
 
 @rule("DYN257", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
 def lpx_pod_fixed(at: At) -> Hits:
-    """A role of a component of type lpx says where its pods go, or how they are called.
+    """A role of a component of type lpx sets the placement or the names of its pods.
 
     Why
-        The LPX scheduler places and names these pods. Agents have no other say than required node affinity.
+        The LPX scheduler places and names these pods. Agents may only set required node affinity.
 
     Fix
         Remove the field.
@@ -72,13 +72,13 @@ _SCHEDULER = "lpx-scheduler"
 
 @rule("DYN251", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, needs=("lpx",), ratchets=False, since="1.6")
 def lpx_gate(at: At) -> Hits:
-    """A component of type lpx is created or changed, but LPX is switched off in the operator.
+    """A component of type lpx is created or changed, but LPX is disabled in the operator.
 
     Why
-        Nothing would run it. One that is stored stays as it is; other components and labels of the graph may change.
+        Nothing would run it. An existing component stays unchanged; other components and labels of the graph may change.
 
     Fix
-        Switch LPX on in the operator's configuration (`lpx.enabled`), or remove the {service}.
+        Enable LPX in the operator's configuration (`lpx.enabled`), or remove the {service}.
 
     Example
     bad # facts: {lpx: false}
@@ -96,10 +96,10 @@ def lpx_gate(at: At) -> Hits:
 
 @rule("DYN252", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
 def lpx_role_unknown(at: At) -> Hits:
-    """A component of type lpx has a role other than agent and conductor.
+    """A role of a component of type lpx is neither agent nor conductor.
 
     Why
-        These two are all that such a component consists of.
+        A component of type lpx has only these two roles.
 
     Fix
         Name the roles `agent` and `conductor`.
@@ -121,7 +121,7 @@ def lpx_role_template_required(at: At) -> Hits:
     """A role of a component of type lpx has no pod template.
 
     Why
-        Such a component has no template of its own that the role could use.
+        The component has no template of its own that the role could use.
 
     Fix
         Set `podTemplate` of the role.
@@ -140,10 +140,10 @@ def lpx_role_template_required(at: At) -> Hits:
 
 @rule("DYN255", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
 def lpx_build_id_blank(at: At) -> Hits:
-    """The build of a component of type lpx is blank.
+    """The build id of a component of type lpx is blank.
 
     Why
-        The build says which compiled model is loaded.
+        The build id names the compiled model to load.
 
     Fix
         Set `lpx.buildId` to the name of the build.
@@ -166,10 +166,10 @@ def lpx_build_id_blank(at: At) -> Hits:
 
 @rule("DYN258", where=COMPONENT, when="podTemplate.spec.schedulerName", stage=Stage.COMPONENT, since="1.6")
 def lpx_scheduler_reserved(at: At) -> Hits:
-    """A component of another type than lpx names the LPX scheduler.
+    """A component of another type names the LPX scheduler.
 
     Why
-        That scheduler only knows pods of LPX components, and these would wait for ever.
+        That scheduler only handles pods of LPX components, so these pods would wait forever.
 
     Fix
         Remove `schedulerName`, or name another scheduler.
@@ -188,13 +188,13 @@ def lpx_scheduler_reserved(at: At) -> Hits:
 
 @rule("DYN727", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
 def lpx_type_immutable(at: At) -> Hits:
-    """A component becomes one of type lpx, or ceases to be one.
+    """The type of a component changes to lpx, or from lpx.
 
     Why
-        LPX components have objects of their own in the cluster, which can't turn into those of others.
+        LPX components have their own kinds of objects in the cluster, which can't be converted.
 
     Fix
-        Put the old type back, or create another component.
+        Restore the old type, or create another component.
 
     Example
         spec:
@@ -220,7 +220,7 @@ def lpx_type_immutable(at: At) -> Hits:
 
 @rule("DYN253", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
 def lpx_agent_required(at: At) -> Hits:
-    """A component of type lpx has no role agent.
+    """A component of type lpx has no agent role.
 
     Why
         Agents run the model.
@@ -240,7 +240,7 @@ def lpx_agent_required(at: At) -> Hits:
 
 @rule("DYN256", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
 def lpx_agent_container(at: At) -> Hits:
-    """A container in the pod template of agents is named agent.
+    """A container in the pod template of the agent role is named agent.
 
     Why
         The operator adds a container of that name.

@@ -27,14 +27,14 @@ from ..words import Words, format_words
 @differs(("G-10",), "only vLLM has a default directory; for other engines the operator fails later", lacking=True)
 @rule("DYN211", where=COMPONENT, when="compilationCache", stage=Stage.COMPONENT)
 def compilation_cache_mount_required(at: At) -> Hits:
-    """The compilation cache says no directory, and the engine has no usual one.
+    """`compilationCache.mountPath` is missing, and this engine has no default.
 
     Why
-        vLLM's cache goes to a known directory when none is given. For any other engine the operator doesn't know where to mount the claim
-        and stops with an error. Only the first flagged mount is the cache.
+        For vLLM, the cache has a default path. For any other engine, the operator doesn't know where to mount the claim, and fails. Only
+        the first flagged mount is the cache.
 
     Fix
-        Set `{mountPoint}` to the directory in which the engine keeps compiled kernels.
+        Set `{mountPoint}` to the directory in which the engine stores compiled kernels.
 
     Example
         spec:
@@ -58,15 +58,15 @@ def compilation_cache_mount_required(at: At) -> Hits:
 @differs(("Q-09",), "a standalone component has the same child objects as one of a graph")
 @rule("DYN702", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def dgd_node_layout_immutable(at: At) -> Hits:
-    """A component goes from one node to several, or back.
+    """A component changes from one node to several, or back.
 
     Why
-        One node is one pod a replica, several nodes are a group of pods with a leader: different child objects, which can't turn
-        into each other. On lines before 1.6 the number of nodes of a multi-node component may change. Since line 1.6 only workers
-        span several nodes, and a stored component of another type may lose `multinode`.
+        On one node, a replica is a single pod; on several nodes, it is a group of pods with a leader. These are different child objects,
+        which can't be converted. Before operator 1.6, the number of nodes of a multi-node component may change. Since operator 1.6, only
+        workers span several nodes, and an existing component of another type may drop `multinode`.
 
     Fix
-        Put the old layout back, or create another graph with the new one; a standalone component can be created under another name.
+        Restore the old layout, or create another graph with the new one; a standalone component can be created under another name.
 
     Example
     bad spec: {components: [{name: worker}]}
@@ -91,10 +91,10 @@ def dgd_node_layout_immutable(at: At) -> Hits:
 
 @rule("DYN219", where=COMPONENT, when="frontendSidecar", stage=Stage.COMPONENT, since="1.4")
 def frontend_sidecar_unknown(at: At) -> Hits:
-    """The name of the frontend sidecar is no container of the component's pod.
+    """`frontendSidecar` names a container that the component's pod doesn't have.
 
     Why
-        The named container is started as the frontend of the worker beside it. Without it the worker has none.
+        The named container is started as the frontend of the worker in the same pod. Without it, the worker has no frontend.
 
     Fix
         Name a container in `podTemplate.spec.containers`, or remove `frontendSidecar`.
@@ -138,7 +138,7 @@ def image_required(at: At) -> Hits:
     """A component's main container has no image.
 
     Why
-        The operator sets no image. The API server would refuse the pods later, where the error is hard to find.
+        The operator has no default image. The API server would refuse the pods later, where the error is hard to find.
 
     Fix
         Set {extraPodSpec.mainContainer.image}.
@@ -167,10 +167,10 @@ def image_required(at: At) -> Hits:
 
 @rule("DYN214", where=COMPONENT, when="minAvailable", stage=Stage.COMPONENT, needs=("grove",), since="1.4")
 def min_available_requires_grove(at: At) -> Hits:
-    """A component says how many replicas must be available, but Grove does not run it.
+    """A component sets `minAvailable`, but Grove does not run it.
 
     Why
-        Only Grove schedules the first `minAvailable` replicas together. Without Grove, the number has no effect.
+        Only Grove schedules the first `minAvailable` replicas together. Without Grove, the field has no effect.
 
     Fix
         Remove `minAvailable`, or run the graph on Grove.
@@ -200,14 +200,14 @@ LIMIT: Final = 1_000
 @differs(("Q-05",), "a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
 @rule("DYN210", where=COMPONENT, when="multinode", stage=Stage.COMPONENT)
 def node_count_limit(at: At) -> Hits:
-    """One replica spans an absurd number of nodes.
+    """A replica spans far too many nodes.
 
     Why
-        The operator makes children for every node of a replica. A slip of the keyboard must not keep it and the API server
-        busy for hours.
+        The operator creates children for every node of a replica. A typing error must not keep the operator and the API server busy for
+        hours.
 
     Fix
-        Write the number of nodes that one replica of the model is spread over, at most 1000.
+        Write the number of nodes for one replica of the model, at most 1000.
 
     Example
     bad {worker}
@@ -222,10 +222,10 @@ def node_count_limit(at: At) -> Hits:
 
 @rule("DYN201", where=COMPONENT, when="replicas<0", stage=Stage.COMPONENT)
 def replicas_non_negative(at: At) -> Hits:
-    """A component asks for a negative number of replicas.
+    """A component has a negative number of replicas.
 
     Why
-        Pods can't be counted below zero; the Deployment or PodClique made from the component would be refused.
+        The API server would refuse the Deployment or PodClique of the component.
 
     Fix
         Write 0 to stop the component, or the number of replicas that should run.
@@ -245,8 +245,8 @@ def shm_size_negative(at: At) -> Hits:
     """Shared memory has a negative size.
 
     Why
-        Kubernetes refuses a pod with such a volume, so the component would never start. The schema of v1alpha1 knows that; an object
-        written as v1beta1 gets past it.
+        Kubernetes refuses a pod with such a volume, so the component would never start. Only the schema of v1alpha1 checks this, not that
+        of v1beta1.
 
     Fix
         Write a positive size, such as 16Gi.
@@ -263,10 +263,10 @@ def shm_size_negative(at: At) -> Hits:
 
 @rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
 def warn_backend_framework_change(at: At) -> Hits:
-    """An update asks for another backend.
+    """An update changes the backend.
 
     Why
-        The change is refused as well; the warning states its consequence, in case you delete and recreate the object.
+        The change is refused as well. The warning explains the consequences in case you delete the object and create it again.
 
     Fix
         Check images, commands and engine arguments of every component before you move to another backend.
@@ -289,10 +289,10 @@ def dcd_backend_immutable(at: At) -> Hits:
     """The backend of a standalone component changes after creation.
 
     Why
-        Commands, ports, probes and the layout of pods all follow from the backend; running pods can't be carried over to another one.
+        Commands, ports, probes and the layout of pods depend on the backend. Running pods can't be changed to another one.
 
     Fix
-        Put the old value back, or create a second component with the new backend and delete this one when it serves.
+        Restore the old value, or create a second component with the new backend and delete this one when the new one serves.
 
     Example
     bad spec: {backendFramework: vllm}
@@ -308,10 +308,10 @@ def dcd_backend_immutable(at: At) -> Hits:
 @differs(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs", lacking=True)
 @rule("DYN310", where={DCD: "spec"}, when="experimental", stage=Stage.GMS)
 def dcd_interpod_unsupported(at: At) -> Hits:
-    """A standalone component wants pods of their own for its weights or its standby engines.
+    """A standalone component has its GPU memory service or standby engines in their own pods.
 
     Why
-        Such layouts are made of several cliques of one Grove set, and only a graph has one. A component on its own is never rendered.
+        This layout needs several cliques of one Grove set, and only graphs have one. A standalone component can't run this way.
 
     Fix
         Use mode {intraPod}, or make the component part of a graph on Grove.
@@ -340,10 +340,10 @@ def dcd_topology_immutable(at: At) -> Hits:
     """The topology constraint of a standalone component changes after creation.
 
     Why
-        Pods are placed once; a new constraint would hold for some replicas and not for others.
+        Pods are placed once; a new constraint would apply only to new replicas.
 
     Fix
-        Put the old constraint back, or create another component with the new one.
+        Restore the old constraint, or create another component with the new one.
 
     Example
         spec: {topologyConstraint: {packDomain: rack}}
@@ -369,10 +369,10 @@ def _domain(component: Fields) -> str | None:
 
 @rule("DYN238", where=COMPONENT, when="multinode", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def multinode_type_unsupported(at: At) -> Hits:
-    """A component that is no worker spans several nodes.
+    """A component that isn't a worker spans several nodes.
 
     Why
-        Only engines divide their work between nodes. A component that was stored so may stay, or lose `multinode`.
+        Only engines can divide their work between nodes. An existing component may keep or drop `multinode`.
 
     Fix
         Remove `multinode`.
@@ -396,13 +396,13 @@ def multinode_type_unsupported(at: At) -> Hits:
 
 @rule("DYN725", where=COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
 def multinode_count_immutable(at: At) -> Hits:
-    """The number of nodes of a replica changes after creation.
+    """The number of nodes for each replica changes after creation.
 
     Why
-        The pods of a replica are started as one group with a fixed number of ranks.
+        The pods of a replica start as one group with a fixed number of ranks.
 
     Fix
-        Put the old number back, or create another component with the new one.
+        Restore the old number, or create another component with the new one.
 
     Example
         {worker}

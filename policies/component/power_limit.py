@@ -12,13 +12,13 @@ from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
 
 @rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
 def power_limit_immutable(at: At) -> Hits:
-    """The power limit of a component changes after creation, or the number of its GPUs or nodes under such a limit.
+    """The power limit of a component changes after creation, or its number of GPUs or nodes changes under a limit.
 
     Why
-        Power is planned once, for the GPUs that the component has then. A component without a limit may change its GPUs and nodes.
+        Power is planned once, for the GPUs that the component has at creation. A component without a limit may change its GPUs and nodes.
 
     Fix
-        Put the old limit and numbers back, or create another graph with the new ones.
+        Restore the old limit and numbers, or create another graph with the new ones.
 
     Example
     bad spec:
@@ -71,13 +71,13 @@ def power_limit_immutable(at: At) -> Hits:
 
 @rule("DYN729", where=GRAPH_COMPONENT, on=(UPDATE,), when="podTemplate", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
 def power_limit_pod_immutable(at: At) -> Hits:
-    """The number of GPUs of a whole pod changes under a power limit.
+    """The number of GPUs in the whole pod changes under a power limit.
 
     Why
-        Power is planned once, for all GPUs of the pod, also those of containers beside the main one.
+        Power is planned once, for all GPUs of the pod, including those of other containers.
 
     Fix
-        Put the old numbers back, or create another graph with the new ones.
+        Restore the old numbers, or create another graph with the new ones.
 
     Example
         {worker}
@@ -109,10 +109,10 @@ def _shown(limit: str | None) -> str:
 
 @rule("DYN216", where=GRAPH_COMPONENT, when="podTemplate.metadata.annotations", stage=Stage.COMPONENT, since="1.4")
 def power_limit_number(at: At) -> Hits:
-    """The annotation for the power limit of a component's GPUs is no whole number of watts above zero.
+    """The annotation for the GPU power limit isn't a whole number of watts above zero.
 
     Why
-        The number is set on each GPU when the pod starts. With anything else the GPUs would keep their own limit.
+        The number is set on each GPU when the pod starts. With any other value, the GPUs keep their default limit.
 
     Fix
         Write a whole number of watts, in quotes, or remove the annotation.
@@ -133,11 +133,11 @@ def power_limit_number(at: At) -> Hits:
 
 @rule("DYN217", where=GRAPH_COMPONENT, when="podTemplate.metadata.annotations", stage=Stage.COMPONENT, since="1.4")
 def power_limit_without_dra(at: At) -> Hits:
-    """A component has a power limit, and GPUs that are allocated by claims.
+    """A component has a power limit, but its GPUs are allocated by claims.
 
     Why
-        Limits are planned for GPUs that a container asks for by number. What a claim allocates (DRA), as a GPU memory service does, is not
-        known to the planner.
+        Power is planned for GPUs that a container requests by number. The planner doesn't know GPUs that are allocated by a claim (DRA),
+        as with a GPU memory service.
 
     Fix
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or the claims and the GPU memory service.
@@ -163,7 +163,7 @@ def power_limit_without_dra(at: At) -> Hits:
     """
     if read_power_limit(at.value) is None:
         return
-    text = f"must not be there together with the annotation {POWER_LIMIT}"
+    text = f"must not be set together with the annotation {POWER_LIMIT}"
     if read_gms(at.value) is not None:
         yield at.forbidden("experimental.gpuMemoryService", text)
     for path in _claims(at.value):

@@ -17,13 +17,13 @@ def place_of(index: int, *steps: str | int) -> Path:
 
 @rule("DYN242", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
 def role_template_incomplete(at: At) -> Hits:
-    """Some roles of a component have a pod template, and others have none.
+    """Only some roles of a component have a pod template.
 
     Why
-        Pods of a role come from its own template alone, so the others would have none.
+        If one role has a pod template, each role's pods are made only from its own template, so the other roles would have none.
 
     Fix
-        Give each role a `podTemplate`, or none of them.
+        Give each role a `podTemplate`, or give none to any role.
 
     Example
         {worker}
@@ -41,13 +41,13 @@ def role_template_incomplete(at: At) -> Hits:
 
 @rule("DYN243", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
 def role_template_exclusive(at: At) -> Hits:
-    """A component whose roles have pod templates has one of its own, shared GPU memory or failover.
+    """A component has pod templates in its roles, and also its own template, shared GPU memory or failover.
 
     Why
-        Each pod is made from one template, and these features rewrite the component's.
+        Each pod is made from one template, and these features change the component's template.
 
     Fix
-        Keep the templates of the roles, or the component's own with its features.
+        Keep the templates of the roles, or the component's template with its features.
 
     Example
         {worker}
@@ -71,7 +71,7 @@ def role_template_image(at: At) -> Hits:
     """The pod template of a role has no main container, or a container without an image.
 
     Why
-        The operator sets no image, and finds the engine by the name of its container. The API server would refuse the pods later.
+        The operator has no default image, and finds the engine by the container name `main`. The API server would refuse the pods later.
 
     Fix
         Name the engine's container `main`, and set `image` of each container.
@@ -103,10 +103,10 @@ def _containers(template: Fields, part: str) -> Iterator[tuple[int, Fields]]:
 
 @rule("DYN245", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
 def role_template_executor(at: At) -> Hits:
-    """The annotation for vLLM's executor on the pod template of a role is neither mp nor ray.
+    """The annotation for vLLM's executor in a role's pod template has an unknown value.
 
     Why
-        The executor decides how the pods of a replica find each other. These two are all that the operator sets up.
+        The executor determines how the pods of a replica find each other. The operator supports `mp` and `ray`.
 
     Fix
         Write `mp` or `ray`, or remove the annotation.
@@ -135,7 +135,7 @@ def role_template_power_limit(at: At) -> Hits:
     """The pod template of a role has a power limit.
 
     Why
-        Power is planned for a component as a whole, whose template alone the planner reads.
+        Power is planned for a component as a whole, and the planner reads only the component's own template.
 
     Fix
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or use one template for the component.

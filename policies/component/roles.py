@@ -27,7 +27,7 @@ def roles_need_multinode(at: At) -> Hits:
     """A component on one node has roles.
 
     Why
-        Leader and workers are pods of one replica. A replica on one node is one pod.
+        Leader and workers are the pods of one replica that spans several nodes. On one node, a replica is a single pod.
 
     Fix
         Remove `roles`, or set `multinode`.
@@ -43,10 +43,10 @@ def roles_need_multinode(at: At) -> Hits:
 
 @rule("DYN231", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
 def roles_name_unknown(at: At) -> Hits:
-    """A role of several nodes is neither leader nor worker.
+    """A role is neither leader nor worker.
 
     Why
-        These two are all that a replica on several nodes consists of.
+        A replica on several nodes consists of a leader and workers.
 
     Fix
         Name the roles `leader` and `worker`.
@@ -66,10 +66,10 @@ def roles_name_unknown(at: At) -> Hits:
 
 @rule("DYN232", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
 def roles_incomplete(at: At) -> Hits:
-    """A component on several nodes lists one of its roles, and not the other.
+    """A component on several nodes lists only one of its two roles.
 
     Why
-        Roles are listed both or not at all, so that each has one meaning.
+        List both roles or none.
 
     Fix
         Add the missing role.
@@ -88,13 +88,13 @@ def roles_incomplete(at: At) -> Hits:
 
 @rule("DYN233", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def roles_replicas_mismatch(at: At) -> Hits:
-    """A role has another number of pods than the nodes leave to it.
+    """The replicas of a role don't match the number of nodes.
 
     Why
-        One node of a replica runs the leader, and each of the others a worker.
+        One node of a replica runs the leader, and each other node runs a worker.
 
     Fix
-        Leave `replicas` of the role out, which fills it in, or change `multinode.nodeCount`.
+        Leave `replicas` of the role out to use the default, or change `multinode.nodeCount`.
 
     Example
         {worker with an image}
@@ -111,13 +111,13 @@ def roles_replicas_mismatch(at: At) -> Hits:
 
 @rule("DYN724", where=COMPONENT, on=(UPDATE,), when="roles", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
 def roles_immutable(at: At) -> Hits:
-    """The roles of a component change their names.
+    """The role names of a component change.
 
     Why
-        Each role has objects of its own in the cluster, which can't turn into those of another.
+        Each role has its own objects in the cluster, which can't be converted to those of another role.
 
     Fix
-        Put the old roles back, in any order, or create another component.
+        Restore the old roles, in any order, or create another component.
 
     Example
         spec:
@@ -150,10 +150,10 @@ def roles_immutable(at: At) -> Hits:
 
 @rule("DYN728", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
 def roles_meaning_immutable(at: At) -> Hits:
-    """An update adds or removes roles that change what a component means.
+    """An update adds or removes roles that change the component's behaviour.
 
     Why
-        Roles may be listed or left out while that changes nothing but the pod templates. An override is more.
+        You may add or remove roles only if that changes nothing but the pod templates. An override changes more.
 
     Fix
         Add or remove the roles without `providerOverride`, and the override in another update.

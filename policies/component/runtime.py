@@ -9,11 +9,11 @@ from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
 
 @rule("DYN213", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.5")
 def runtime_version_required(at: At) -> Hits:
-    """A component's image doesn't say which version of the Dynamo runtime it holds.
+    """A component's image tag doesn't contain the version of the Dynamo runtime.
 
     Why
-        The operator starts each runtime as its version wants to be started, and learns the version from the image's tag. From a tag such as
-        `latest`, or a digest alone, it can't.
+        Runtime versions are started in different ways, and the operator reads the version from the image's tag. A tag such as `latest`, or
+        only a digest, doesn't contain it.
 
     Fix
         Use an image whose tag is a version of three numbers, such as `1.5.0` or `v1.5.0-rc.1`, or set `runtimeVersionOverride`.
@@ -50,10 +50,10 @@ _PLACE = ("podTemplate", "spec", "initContainers")
 
 @rule("DYN239", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def runtime_sidecar_of_workers(at: At) -> Hits:
-    """A component that is no worker has an init container named runtime.
+    """A component that isn't a worker has an init container named runtime.
 
     Why
-        The name is reserved for the runtime that the operator starts beside an engine, and only workers have one.
+        The name is reserved for the runtime that the operator starts beside an engine, and only workers have an engine.
 
     Fix
         Give the init container another name.
@@ -76,10 +76,10 @@ def runtime_sidecar_of_workers(at: At) -> Hits:
 
 @rule("DYN240", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def runtime_sidecar_restarts(at: At) -> Hits:
-    """The init container named runtime ends before the main container starts.
+    """The init container named runtime would end before the main container starts.
 
     Why
-        The runtime has to run as long as the engine, which Kubernetes lets an init container do by its restart policy alone.
+        The runtime must run as long as the engine. An init container does so only with the restart policy `Always`.
 
     Fix
         Set `restartPolicy: Always`.
@@ -100,10 +100,10 @@ def runtime_sidecar_restarts(at: At) -> Hits:
 
 @rule("DYN241", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
 def runtime_sidecar_alone(at: At) -> Hits:
-    """A component with the runtime beside its main container spans several nodes, or has a checkpoint, shared GPU memory or failover.
+    """A component with the runtime sidecar spans several nodes, or has a checkpoint, shared GPU memory or failover.
 
     Why
-        The operator starts such an engine in one pod, from nothing, with GPUs of its own.
+        The operator runs such an engine only in a single pod, with a cold start and its own GPUs.
 
     Fix
         Remove the field, or the init container `runtime`.

@@ -15,11 +15,11 @@ from ..semver import canonical
 
 @default("DYND03", where={DCD: ""}, on=(CREATE,))
 def mut_dcd_name(at: At) -> Iterator[Edit]:
-    """A standalone component is named as its object is.
+    """A standalone component gets the name of its object.
 
     Why
-        The name inside the spec becomes part of labels and service names; it differs from the object's only if you set it.
-        An object with `generateName` has no name yet, so there is nothing to copy.
+        The name inside the spec becomes part of labels and Service names; it differs from the object's name only if you set it. An object
+        with `generateName` has no name yet, so nothing is copied.
 
     Before
         metadata: {name: router}
@@ -40,12 +40,11 @@ _PATH = ("metadata", "annotations", Key(ORIGIN_VERSION))
 @differs(("Q-24",), "the stored annotation is restored: graphs without it are treated differently")
 @default("DYND02", where=GRAPH_OBJECT, on=(CREATE, UPDATE), needs=("operatorVersion",))
 def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
-    """A new graph remembers the version of the operator that saw it first.
+    """A new graph gets an annotation with the version of the operator that created it.
 
     Why
-        Later versions treat older graphs as they were treated then, so that an upgrade of the operator restarts nothing.
-        A tool that replaces all annotations would drop it: an update gets the stored one back. Since line 1.6 a create replaces one that
-        is there.
+        Later versions treat a graph as its origin version did, so that an upgrade of the operator restarts no pods. If an update drops the
+        annotation, the stored value is restored. Since operator 1.6, a create replaces an existing value.
 
     Before
         spec: {components: [{name: worker, replicas: 1}]}
@@ -80,11 +79,11 @@ def _stored(at: At) -> str | None:
 @differs(("Q-40",), "the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down")
 @default("DYND01", where=GRAPH_COMPONENT)
 def mut_dgd_replicas(at: At) -> Iterator[Edit]:
-    """A service without `replicas` gets one.
+    """A component without `replicas` gets one replica.
 
     Why
-        Users, adapters and dashboards read the effective number from the object. An explicit 0 stays.
-        On an update, a service under a scaling adapter that leaves `replicas` out keeps the number that the adapter wrote last.
+        Users, adapters and dashboards read the effective number from the object. An explicit 0 stays. If an update omits `replicas` of a
+        component with a scaling adapter, the webhook restores the number that the adapter wrote last.
 
     Before
         spec: {components: [{name: parked, replicas: 0}, {name: worker}]}
@@ -117,11 +116,11 @@ _REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 @differs(("G-27",), "a version with build metadata makes an invalid image tag")
 @default("DYND04", where={DGDR: ""}, on=(CREATE,), needs=("operatorVersion",))
 def mut_dgdr_image(at: At) -> Iterator[Edit]:
-    """A request without an image is profiled by the one that belongs to the operator's version.
+    """A request without an image gets the profiler image of the operator's version.
 
     Why
-        Profiler and operator are released together. Build metadata of the version (`+...`) is no part of the tag, which can't hold a plus.
-        From line 1.4 of the operator on, an admin may name another image with the fact `dgdrDefaultImage`.
+        Profiler and operator are released together. Build metadata of the version (`+...`) is left out, because a tag can't contain a
+        plus. Since operator 1.4, an administrator can name another image with the fact `dgdrDefaultImage`.
 
     Before
         # facts: {operatorVersion: 1.2.0+build.7}
@@ -151,10 +150,10 @@ def mut_dgdr_image(at: At) -> Iterator[Edit]:
 
 @default("DYND07", where=GRAPH_COMPONENT, needs=("grove",), since="1.4")
 def mut_min_available(at: At) -> Iterator[Edit]:
-    """A component on Grove without `minAvailable` gets one.
+    """A component on Grove without `minAvailable` gets 1.
 
     Why
-        Grove starts this number of replicas together; 1 is its own default. The number can't be changed later.
+        Grove starts this number of replicas together; its own default is 1. The number can't be changed later.
 
     Before
         spec: {components: [{name: worker, replicas: 2}]}
@@ -168,7 +167,7 @@ def mut_min_available(at: At) -> Iterator[Edit]:
 
 @default("DYND09", where=COMPONENT, when="roles", since="1.6")
 def mut_role_replicas(at: At) -> Iterator[Edit]:
-    """A role of a component on several nodes gets the number of its pods.
+    """A role of a component on several nodes gets its number of pods.
 
     Why
         Users read the effective number from the object: one leader, and a worker on each other node.
@@ -191,10 +190,10 @@ def mut_role_replicas(at: At) -> Iterator[Edit]:
 
 @default("DYND08", where=GRAPH, when=WHEN, needs=("grove",), since="1.5")
 def mut_provider_override_target(at: At) -> Iterator[Edit]:
-    """An override of what Grove is given gets the target that its place means.
+    """An override for Grove gets the default target for its position.
 
     Why
-        The target follows from the override's position and the component's layout.
+        The target depends on the override's position and the component's layout.
 
     Before
         spec:
@@ -218,11 +217,11 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
 
 @default("DYND06", where=GRAPH_OBJECT, on=(CREATE,), needs=("grove",), since="1.5")
 def mut_workload_provider(at: At) -> Iterator[Edit]:
-    """A new graph remembers whether Grove runs it.
+    """A new graph gets an annotation that records whether it runs on Grove.
 
     Why
-        A graph stays with Grove, or without it, for as long as it lives, whatever is installed or switched off later. A create
-        replaces an existing annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`.
+        A graph stays on Grove, or off it, for its whole life, whatever is installed or disabled later. A create replaces an existing
+        annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`.
 
     Before
         metadata: {annotations: {nvidia.com/enable-grove: "false", nvidia.com/workload-provider: grove}}

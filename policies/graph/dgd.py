@@ -27,10 +27,10 @@ def dgd_backend_immutable(at: At) -> Hits:
     """The backend of a graph changes after creation.
 
     Why
-        Commands, ports, probes and the layout of pods all follow from the backend; running pods can't be carried over to another one.
+        Commands, ports, probes and the layout of pods depend on the backend. Running pods can't be changed to another one.
 
     Fix
-        Put the old value back, or create a second graph with the new backend and delete this one when it serves.
+        Restore the old value, or create a second graph with the new backend and delete this one when the new one serves.
 
     Example
     ok  metadata: {labels: {team: search}}
@@ -46,13 +46,13 @@ def dgd_backend_immutable(at: At) -> Hits:
 
 @rule("DYN708", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def dgd_service_set_immutable(at: At) -> Hits:
-    """A service is added to an existing graph, taken from it, or renamed.
+    """A component is added to an existing graph, removed from it, or renamed.
 
     Why
-        The pods of a graph are created as one set; a set can change its sizes but not its members.
+        The pods of a graph are created as one set, which can change the number of replicas but not its members.
 
     Fix
-        Keep the names. To park a {service} set its `replicas` to 0; for another set of {services} create another graph.
+        Keep the names. To stop a {service}, set its `replicas` to 0; for other {services}, create another graph.
 
     Example
     bad spec: {components: [{name: frontend}, {name: worker}]}
@@ -74,10 +74,10 @@ def dgd_service_set_immutable(at: At) -> Hits:
 
 @rule("DYN101", where=GRAPH, stage=Stage.SHAPE)
 def dgd_services_required(at: At) -> Hits:
-    """A graph has no services.
+    """A graph has no components.
 
     Why
-        A graph is made of its services. Without any there is nothing to deploy, and an empty graph is nearly always a slip of indentation.
+        A graph consists of components. Without any, there is nothing to deploy; usually the indentation is wrong.
 
     Fix
         Add at least one {service} under `spec.{services}`.
@@ -97,14 +97,14 @@ _BACKENDS: Final = ("kubernetes", "etcd")
 @differs((), "with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
 @rule("DYN113", where=GRAPH_ANNOTATIONS, when=DISCOVERY_BACKEND, stage=Stage.METADATA)
 def dgd_annotation_discovery_backend(at: At) -> Hits:
-    """The discovery backend annotation names no backend.
+    """The annotation for the discovery backend has an unknown value.
 
     Why
-        The annotation wins over the operator's configuration, and only `kubernetes` makes the account by which pods see each other.
-        With any other word but `etcd` pods look for each other in Kubernetes all the same, and are forbidden to.
+        The annotation overrides the operator's configuration. Only `kubernetes` creates the service account with which pods can find each
+        other. With any other value but `etcd`, pods still use Kubernetes, but have no permission.
 
     Fix
-        Write `kubernetes` or `etcd` in lower case, or remove the annotation, which leaves the choice to the operator's configuration.
+        Write `kubernetes` or `etcd` in lower case, or remove the annotation to use the operator's configuration.
 
     Example
     bad metadata:
@@ -123,10 +123,10 @@ _MODES: Final = ("pod", "container")
 @differs(("Q-04",), "a null annotation counts as absent")
 @rule("DYN105", where=GRAPH_ANNOTATIONS, when=DISCOVERY_MODE, stage=Stage.METADATA)
 def dgd_annotation_discovery_mode(at: At) -> Hits:
-    """The discovery mode annotation names no mode.
+    """The annotation for the discovery mode has an unknown value.
 
     Why
-        Discovery registers either pods or single containers. A word that it doesn't know would silently mean pods.
+        Discovery registers either pods or single containers. An unknown value would silently mean pods.
 
     Fix
         Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
@@ -145,11 +145,11 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
 @differs(("Q-04",), "a null annotation counts as absent")
 @rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)
 def dgd_annotation_origin_version(at: At) -> Hits:
-    """The origin version annotation is not a version.
+    """The annotation for the origin version isn't a version.
 
     Why
-        The operator records here by which of its versions a graph was created, and keeps the behaviour of that version for the graph.
-        A text that can't be read as a version would silently mean the oldest behaviour.
+        The operator writes the version that created a graph into this annotation, and keeps that version's behaviour for the graph. A
+        value that isn't a version would silently select the oldest behaviour.
 
     Fix
         Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
@@ -168,13 +168,13 @@ def dgd_annotation_origin_version(at: At) -> Hits:
 @differs(("Q-04",), "a null annotation counts as absent")
 @rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)
 def dgd_annotation_vllm_executor(at: At) -> Hits:
-    """The graph's vLLM executor annotation names no executor.
+    """The annotation for vLLM's executor has an unknown value.
 
     Why
-        Multi-node vLLM is started either by its own multiprocessing or by Ray. Any other word would quietly fall back to a default.
+        Multi-node vLLM is started by its own multiprocessing or by Ray. Any other value would silently select a default.
 
     Fix
-        Write `mp` or `ray` (case does not matter, blanks do), or remove the annotation.
+        Write `mp` or `ray` (case doesn't matter, spaces do), or remove the annotation.
 
     Example
     bad metadata:
@@ -193,10 +193,10 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
     """A graph has annotations for both Volcano and KAI.
 
     Why
-        Grove starts the pods of a graph together, which only one scheduler can do.
+        Grove starts the pods of a graph together, and only one scheduler can place them.
 
     Fix
-        Keep the annotation of the scheduler that places the pods, and remove the other.
+        Keep the annotation of the scheduler that you use, and remove the other.
 
     Example
     bad metadata:
@@ -215,13 +215,14 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
 
 @rule("DYN726", where=GRAPH_OBJECT, on=(UPDATE, DELETING), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
 def dgd_annotation_origin_immutable(at: At) -> Hits:
-    """An update changes the annotation of the operator version that created the graph.
+    """An update changes the annotation for the origin version of a graph.
 
     Why
-        Later operators treat a graph as that version did, so that an upgrade restarts nothing. Another version would restart its pods.
+        Later operators treat a graph as its origin version did, so that an upgrade doesn't restart pods. Another origin version would
+        restart them.
 
     Fix
-        Put the old value back. Where there was none, remove the annotation.
+        Restore the old value. If there was none, remove the annotation.
 
     Example
         metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}

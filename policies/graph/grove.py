@@ -90,16 +90,16 @@ _SHOWN: Final = 253  # characters of a graph's name in each message: no valid on
 
 @rule("DYN107", where=GRAPH, when="components", stage=Stage.NAMES, needs=("grove",))
 def grove_name_length(at: At) -> Hits:
-    """Graph and service together have names too long for Grove.
+    """The names of the graph and the component are together too long for Grove.
 
     Why
-        Grove makes one name of the graph, the service and, where a replica spans several pods, its role: 45 bytes is all there is room for.
-        A service with a scaling group (`forceScalingGroup` asks for one) is named twice.
-        A graph's name is shortened to as little as 8 bytes to make room, a service's name never is.
+        Grove combines the names of the graph, the component and, if a replica has several pods, the role. The combined name may have 45
+        bytes. The name of a component with a scaling group (`forceScalingGroup`, for example) occurs twice. The operator shortens a
+        graph's name to as little as 8 bytes, but never a component's name.
 
     Fix
-        Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 18 there
-        with a scaling group of its own, 16 on several nodes, and 15 with an inter-pod GPU memory service.
+        Give the {service} a shorter name. If the graph's name has 8 bytes or more, a {service}'s name may have 37 bytes on a single node,
+        18 there with its own scaling group, 16 on several nodes, and 15 with an inter-pod GPU memory service.
 
     Example
         metadata: {name: disaggregated}
@@ -132,7 +132,7 @@ def grove_name_length(at: At) -> Hits:
 
 @rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")
 def grove_update_strategy_enum(at: At) -> Hits:
-    """The annotation for Grove's update strategy names no strategy.
+    """The annotation for Grove's update strategy has an unknown value.
 
     Why
         Grove either replaces pods itself or waits until you delete them. It refuses any other value.

@@ -13,13 +13,13 @@ from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, Stage, rule
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
 def kvt_domain_format(at: At) -> Hits:
-    """A KV transfer policy's domain is malformed.
+    """The domain of a KV transfer policy is malformed.
 
     Why
-        Domains are named in lower-case letters, digits and dashes, as those of a ClusterTopology are.
+        Domain names consist of lower-case letters, digits and dashes, as in a ClusterTopology.
 
     Fix
-        Write lower-case letters, digits and dashes, with a letter or digit at both ends.
+        Write lower-case letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
     bad spec:
@@ -37,10 +37,10 @@ def kvt_domain_required(at: At) -> Hits:
     """A KV transfer policy names no domain.
 
     Why
-        The domain is what prefill and decode workers are asked to share. Without it the policy asks for nothing.
+        The domain is what prefill and decode workers are to share. Without it, the policy has no effect.
 
     Fix
-        Set the domain of the node label, `zone` for example.
+        Set the domain of the node label, for example `zone`.
 
     Example
     bad spec:
@@ -59,13 +59,13 @@ _ENFORCEMENTS: Final = ("required", "preferred")
 
 @rule("DYN165", where=KV_TRANSFER, when="enforcement", stage=Stage.KV_TRANSFER)
 def kvt_enforcement_enum(at: At) -> Hits:
-    """A KV transfer policy is enforced in a way that doesn't exist.
+    """The enforcement of a KV transfer policy has an unknown value.
 
     Why
-        The policy is either a condition (`required`) or a wish with a weight (`preferred`). The router knows no third way.
+        A policy is either required (`required`) or preferred with a weight (`preferred`).
 
     Fix
-        Write `required` or `preferred` in lower case, or leave it out, which means `required`.
+        Write `required` or `preferred` in lower case, or leave the field out, which means `required`.
 
     Example
         spec:
@@ -91,10 +91,10 @@ def kvt_immutable(at: At) -> Hits:
     """The KV transfer policy of a graph changes after creation.
 
     Why
-        Workers read the policy when they start. Some would follow the old one and some the new.
+        Workers read the policy when they start, so some would follow the old policy and some the new one.
 
     Fix
-        Put the old policy back, or create the graph anew with the other one.
+        Restore the old policy, or delete the graph and create it with the new one.
 
     Example
         spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
@@ -138,7 +138,7 @@ def kvt_topology_requires_grove(at: At) -> Hits:
     """A KV transfer policy names a topology of Grove, but Grove does not run the graph.
 
     Why
-        Workers get their position in the topology from Grove. Without Grove, they don't know it.
+        Workers get their domain in the topology from Grove. Without Grove, they have none.
 
     Fix
         Name a node label in `labelKey` instead of a topology, or run the graph on Grove.
@@ -169,10 +169,10 @@ def kvt_topology_requires_grove(at: At) -> Hits:
     since="1.4",
 )
 def kvt_topology_unknown(at: At) -> Hits:
-    """A KV transfer policy names a topology, or a domain of it, that the cluster doesn't have.
+    """A KV transfer policy names a topology that the cluster doesn't have, or a domain that isn't in it.
 
     Why
-        Workers learn from that topology which of them are close. Without it, or without the domain in it, no two are.
+        The topology tells which workers are close. Without it, or without the domain, no two workers are.
 
     Fix
         Name a ClusterTopologyBinding that exists, and one of its domains.
@@ -219,14 +219,14 @@ _NAME: Final = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
 @rule("DYN162", where=KV_TRANSFER, when="labelKey", stage=Stage.KV_TRANSFER)
 def kvt_label_key_format(at: At) -> Hits:
-    """A KV transfer policy's node label has a key that labels can't have.
+    """The label key of a KV transfer policy is malformed.
 
     Why
-        A malformed key is found on no node, so that every worker would look as if it ran nowhere.
+        No node has a label with a malformed key, so no worker would have a domain.
 
     Fix
-        Write the key as nodes carry it (`kubectl get nodes --show-labels`): a name of at most 63 characters, with a DNS prefix and a slash
-        before it where it has one.
+        Write the key as on your nodes (`kubectl get nodes --show-labels`): a name of at most 63 characters, optionally with a DNS prefix
+        and a slash.
 
     Example
     bad spec:
@@ -254,11 +254,11 @@ def kvt_label_key_required(at: At) -> Hits:
     """A KV transfer policy names no node label.
 
     Why
-        Workers read their domain from this label of their node. Without it, no two workers are known to be close.
+        Workers read their domain from this label of their node. Without it, the router doesn't know which workers are close.
 
     Fix
-        Write the key of the label, `topology.kubernetes.io/zone` for example; since line 1.5 of the operator a graph on Grove may name a
-        topology of Grove instead.
+        Write the key of the label, for example `topology.kubernetes.io/zone`; since operator 1.5 a graph on Grove may name a
+        ClusterTopology instead.
 
     Example
     bad spec:
@@ -277,10 +277,10 @@ def kvt_weight_forbidden(at: At) -> Hits:
     """A required KV transfer policy has a weight.
 
     Why
-        A required condition is either met or not. A weight only makes sense for a preference.
+        A required policy is either met or not. Only a preference has a weight.
 
     Fix
-        Write `enforcement: preferred`, or remove `preferredWeight`. Without `enforcement` a policy is required.
+        Write `enforcement: preferred`, or remove `preferredWeight`. Without `enforcement`, a policy is required.
 
     Example
         spec:
@@ -301,10 +301,10 @@ def kvt_weight_range(at: At) -> Hits:
     """A KV transfer policy's weight is not between 0 and 1.
 
     Why
-        The weight is a share of the router's decision. Less than nothing or more than all has no meaning.
+        The weight is the preference's share in the router's decision.
 
     Fix
-        Write a number from 0 to 1; both bounds are allowed.
+        Write a number from 0 to 1, inclusive.
 
     Example
         spec:
@@ -332,7 +332,7 @@ def kvt_weight_required(at: At) -> Hits:
     """A preferred KV transfer policy has no weight.
 
     Why
-        A preference is weighed against load and cache hits. There is no weight that would suit every graph, so none is assumed.
+        The router weighs a preference against load and cache hits. No weight suits every graph, so there is no default.
 
     Fix
         Write a `preferredWeight` from 0 (no influence) to 1.

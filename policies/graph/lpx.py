@@ -35,7 +35,7 @@ def lpx_requires_grove(at: At) -> Hits:
     """A graph with a component of type lpx does not run on Grove.
 
     Why
-        LPX components are sets of Grove.
+        LPX components can only be created as Grove objects.
 
     Fix
         Run the graph on Grove, or remove the {service}.
@@ -56,10 +56,10 @@ def lpx_requires_grove(at: At) -> Hits:
 
 @rule("DYN182", where=GRAPH, when=_WHEN, stage=Stage.SHAPE, since="1.6")
 def lpx_conductor_required(at: At) -> Hits:
-    """A component of type lpx has no role conductor, and is no half of a pair.
+    """A component of type lpx has no conductor role, and isn't part of a pair.
 
     Why
-        A conductor directs agents: its own, and in a graph with two components of type lpx those of the other.
+        A conductor controls agents: those of its own component and, if the graph has two components of type lpx, also those of the other.
 
     Fix
         Add the role `conductor` with its pod template.
@@ -89,13 +89,14 @@ def lpx_conductor_required(at: At) -> Hits:
 
 @rule("DYN183", where=GRAPH, when=_WHEN, stage=Stage.SHAPE, since="1.6")
 def lpx_pair_limit(at: At) -> Hits:
-    """One of a pair of LPX components has more replicas than the other can conduct, or a setting that the pair shares.
+    """In a pair of LPX components, one has too many replicas, or sets a field that belongs to the other.
 
     Why
-        The component without a conductor, the draft, has up to eight replicas; the one with it, the target, has one, and names the model.
+        The component without a conductor (the draft) may have up to eight replicas. The one with the conductor (the target) has one
+        replica, and names the model.
 
     Fix
-        Lower `replicas`, and leave `modelRef` and `minAvailable` of the draft out.
+        Lower `replicas`, and leave `modelRef` and `minAvailable` out of the draft.
 
     Example
         spec:
@@ -132,7 +133,7 @@ def lpx_field_unsupported(at: At) -> Hits:
     """A component of type lpx, or its graph, has a pod template, a topology constraint, an override or a KV transfer policy.
 
     Why
-        Roles of LPX components have templates of their own, and the LPX scheduler places their pods.
+        The roles of LPX components have their own pod templates, and the LPX scheduler places their pods.
 
     Fix
         Remove the field.

@@ -38,7 +38,8 @@ def epp_single_per_graph(at: At) -> Hits:
     """A graph has two endpoint pickers.
 
     Why
-        The graph's workers form one inference pool, and a pool has one endpoint picker. With two it is left to chance which one routes.
+        The workers of a graph form one inference pool, and a pool has one endpoint picker. With two pickers, it would be undefined which
+        one routes.
 
     Fix
         Keep one {service} of type `epp`, or make two graphs.
@@ -62,11 +63,11 @@ def epp_single_per_graph(at: At) -> Hits:
 @differs(("Q-10",), EMPTY_MODE)
 @rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER)
 def failover_intrapod_discovery_mode(at: At) -> Hits:
-    """A service keeps standby engines in its pod, but discovery looks at whole pods.
+    """A component has standby engines in its pod, but discovery registers whole pods.
 
     Why
-        With intra-pod failover a pod holds two engines of which one serves. Discovery by pod can't distinguish them, so requests would go
-        to the standby too, or none would be found after a switch.
+        With intra-pod failover, a pod holds two engines, and one of them serves. Discovery by pod can't distinguish them: requests would
+        also go to the standby, or no engine would be found after a failover.
 
     Fix
         Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
@@ -92,16 +93,16 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text, mend=Mend("container"))
 
 
-@differs((), "what is accepted and has no effect is named", lacking=True)
+@differs((), "fields without effect are reported instead of being silently accepted", lacking=True)
 @rule("DYN911", where=GRAPH_OBJECT, when="spec", stage=Stage.ADVICE)
 def field_without_effect(at: At) -> Hits:
-    """A graph has a field or an annotation that nothing acts on.
+    """A graph has a field or an annotation without effect.
 
     Why
-        It is accepted and kept, but what runs is the same without it. A graph's condition `FieldsIgnored` names it, too.
+        It is accepted and kept, but changes nothing. The graph's condition `FieldsIgnored` names it, too.
 
     Fix
-        Remove it, or write it where it acts.
+        Remove it, or set it where it has an effect.
 
     Example
     ok  metadata: {annotations: {nvidia.com/enable-grove: "false"}}
@@ -131,15 +132,14 @@ _LWS: Final = "LeaderWorkerSet with Volcano"
 @differs(("G-02",), "without both orchestrators the operator fails the graph", lacking=True)
 @rule("DYN111", where=GRAPH_COMPONENT, when="multinode", stage=Stage.SCHEDULING, needs=("grove", "lws"))
 def multinode_requires_orchestrator(at: At) -> Hits:
-    """A service spans several nodes, but neither Grove nor LeaderWorkerSet can run it.
+    """A component spans several nodes, but the cluster has neither Grove nor LeaderWorkerSet.
 
     Why
-        The pods of one engine that spans nodes must start and stop together. Plain Deployments can't do that, so the graph would end in
-        state failed.
+        The pods of an engine that spans several nodes must start and stop together. Deployments can't do that, so the graph would fail.
 
     Fix
-        Install Grove, which most clusters run such graphs on, or LeaderWorkerSet with Volcano; or keep the {service} on one node. A graph
-        that was created without Grove must be created anew to run there, without the annotation `nvidia.com/enable-grove: "false"`.
+        Install Grove (usual) or LeaderWorkerSet with Volcano, or keep the {service} on one node. A graph that was created without Grove
+        must be created again to run there, without the annotation `nvidia.com/enable-grove: "false"`.
 
     Example
     bad # facts: {grove: false, lws: false}
@@ -171,8 +171,8 @@ def priority_class_requires_grove(at: At) -> Hits:
     """A graph has a priority class, but Grove does not run it.
 
     Why
-        Grove schedules the graph as one gang with this priority class. Without Grove, the class is ignored, and the
-        pods run with the default priority.
+        On Grove, the graph is scheduled as one gang with this priority class. Without Grove, the class is ignored, and the pods have the
+        default priority.
 
     Fix
         Remove `priorityClassName`, or run the graph on Grove. A single {service} can have a priority class in its `{extraPodSpec}`.
@@ -199,13 +199,13 @@ _READS = (1, 6, 0)  # the first planner that reads the templates of roles
 
 @rule("DYN185", where=GRAPH, when="components.*.roles", stage=Stage.COMPONENT, since="1.6")
 def role_template_planner(at: At) -> Hits:
-    """A graph's planner is too old for the pod templates of roles.
+    """A graph's planner is too old for pod templates of roles.
 
     Why
-        Planners before 1.6.0 read the component's own template, and would plan with no GPUs.
+        Planners before 1.6.0 read only the component's own template, and would plan without GPUs.
 
     Fix
-        Use a planner from 1.6.0 on, in the same update if you like, or one template for the {service}.
+        Use planner 1.6.0 or later (the same update may change it), or use one template for the {service}.
 
     Example
         spec:
@@ -234,13 +234,14 @@ def role_template_planner(at: At) -> Hits:
 _MODEL = ("--served-model-name", "--model", "--model-path")  # the first that is there names the model
 
 
-@differs((), "requests of a model that no component serves any more fail without a warning", lacking=True)
+@differs((), "otherwise requests for a model that no component serves fail without a warning", lacking=True)
 @rule("DYN912", where=GRAPH, when="components.*.replicas=0", stage=Stage.ADVICE)
 def scale_to_zero_unroutable(at: At) -> Hits:
-    """A worker has no replicas, and no other component serves its model.
+    """A worker has 0 replicas, and no other component serves its model.
 
     Why
-        Frontends forget a model with its last worker, and refuse requests for it. They don't wait for a worker, and nothing starts one.
+        Frontends forget a model with its last worker, and then refuse requests for it. They don't wait for a worker, and nothing scales
+        one up.
 
     Fix
         Keep one replica, or expect that requests for the model fail until you scale the {service} up again.
@@ -282,16 +283,16 @@ def _model(component: Fields) -> str:
     return ""
 
 
-@differs(("Q-26",), "a value that looks like an opt-out, but is none, gets a warning", lacking=True)
+@differs(("Q-26",), "values that look like an opt-out, but aren't, get a warning", lacking=True)
 @rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
 def warn_grove_annotation(at: At) -> Hits:
-    """The Grove annotation has a value that is neither true nor false.
+    """The annotation `nvidia.com/enable-grove` is neither true nor false.
 
     Why
-        Only `false` keeps a graph off Grove. `no`, `0` or an empty text look as if they did, but the graph runs on Grove all the same.
+        Only `false` keeps a graph off Grove. With `no`, `0` or an empty value the graph still runs on Grove.
 
     Fix
-        Write `"false"` to keep the graph off Grove, `"true"` or no annotation to run it there.
+        Write `"false"` to keep the graph off Grove; write `"true"` or remove the annotation to run it there.
 
     Example
     bad metadata:
@@ -310,7 +311,7 @@ def warn_topology_ignored(at: At) -> Hits:
     """The graph has topology constraints, but Grove does not run it.
 
     Why
-        Only Grove packs pods by topology. Elsewhere the constraints are checked for their form and then ignored.
+        Only Grove packs pods by topology. Without it, the constraints are validated and then ignored.
 
     Fix
         Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
@@ -334,10 +335,10 @@ def warn_topology_ignored(at: At) -> Hits:
 @differs(("G-08",), "two services would overwrite each other's child objects", lacking=True)
 @rule("DYN110", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
 def service_name_collision(at: At) -> Hits:
-    """Two services have names that differ only in case.
+    """Two components have names that differ only in case.
 
     Why
-        Names of child objects are written in lower case, so both services would own the same Deployment and overwrite each other for ever.
+        Names of child objects are lower case, so both components would own the same Deployment, and overwrite each other again and again.
 
     Fix
         Rename one of them.
@@ -369,14 +370,14 @@ _NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za
 @differs(("G-08",), "names that child objects and v1beta1 components can't have would fail later", lacking=True)
 @rule("DYN109", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
 def service_name_format(at: At) -> Hits:
-    """A service's name can't be used for the objects that are made of it.
+    """A component's name can't be used for its child objects.
 
     Why
-        Deployments, Kubernetes services and labels carry the service's name. Blanks, dots, slashes and underscores make them invalid, and
-        v1beta1 can't express such a service at all.
+        Deployments, Services and labels contain the component's name. Spaces, dots, slashes and underscores make them invalid, and v1beta1
+        doesn't allow such a name at all.
 
     Fix
-        Use 1 to 63 letters, digits and dashes, with a letter or digit at both ends.
+        Use 1 to 63 letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
     bad spec:
@@ -400,14 +401,14 @@ _PLANNER = "planner-serviceaccount"
 @differs(("Q-27",), "the stored object's adapter protects the replicas too, so one update can't disable it and change them")
 @rule("DYN714", where=GRAPH_COMPONENT, on=(UPDATE,), needs=("operatorPrincipal",), stage=Stage.OWNERSHIP, ratchets=False)
 def scaling_adapter_owns_replicas(at: At) -> Hits:
-    """The replicas of a service change although a scaling adapter owns them.
+    """The replicas of a component change although a scaling adapter owns them.
 
     Why
-        With the adapter on, an autoscaler or the planner writes the replicas; a second writer would make the service flap.
-        Switching the adapter on or off and changing the replicas are two steps, so that neither happens by accident.
+        With the adapter enabled, an autoscaler or the planner writes the replicas; a second writer would make the number flap. Enable or
+        disable the adapter in one update and change the replicas in another, so that neither happens by accident.
 
     Fix
-        Scale through the DynamoGraphDeploymentScalingAdapter of the {service}, or switch the adapter off first and scale afterwards.
+        Scale through the DynamoGraphDeploymentScalingAdapter of the {service}, or disable the adapter first and scale afterwards.
 
     Example
     ok  # user: system:serviceaccount:dynamo-system:operator

@@ -24,10 +24,10 @@ from ..rule import GRAPH, Hits, Stage, rule
 
 @rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
 def provider_override_api_version(at: At) -> Hits:
-    """An override is written for another API than Grove's.
+    """An override has another API version than Grove's.
 
     Why
-        The override becomes part of an object of Grove, in the one version that the operator writes.
+        The override becomes part of a Grove object, which the operator writes in only one version.
 
     Fix
         Write grove.io/v1alpha1 as the API version.
@@ -55,11 +55,11 @@ def provider_override_immutable(at: At) -> Hits:
     """An override changes its API version or its target after creation.
 
     Why
-        Both say which of Grove's objects is meant. The value may change, and an override may be removed. A target that was empty gets
-        the default with the next update.
+        Both identify the Grove object. The value may change, and an override may be removed. An empty target gets the default with the
+        next update.
 
     Fix
-        Put the old API version and target back, or remove the override and add another in a second step.
+        Restore the old API version and target, or remove the override and add another in a second update.
 
     Example
     ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
@@ -99,13 +99,13 @@ def provider_override_immutable(at: At) -> Hits:
 
 @rule("DYN171", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
 def provider_override_requires_grove(at: At) -> Hits:
-    """A graph overrides what Grove is given, but Grove does not run it.
+    """A graph has overrides for Grove, but Grove does not run it.
 
     Why
-        Overrides are parts of Grove's own objects. A graph of an older operator has no provider until the operator has adopted it.
+        Overrides are parts of Grove's objects. A graph of an older operator runs on Grove only after the operator has adopted it.
 
     Fix
-        Remove `providerOverride`, or run the graph on Grove. Wait for a graph of an older operator to be adopted.
+        Remove `providerOverride`, or run the graph on Grove. If an older operator created the graph, wait until it is adopted.
 
     Example
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
@@ -126,16 +126,16 @@ def provider_override_requires_grove(at: At) -> Hits:
 
 @rule("DYN173", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
 def provider_override_target(at: At) -> Hits:
-    """An override names another type of Grove than its place means, or its place means none.
+    """An override names the wrong type of Grove object, or its position has none.
 
     Why
-        What a graph, a component, or one role of it becomes on Grove is settled by its layout; an override of anything else would go
-        nowhere. A component becomes a scaling group where it spans several pods, else one clique. Leader and worker are cliques of a
-        component on several nodes.
+        The layout determines which Grove object a graph, a component or a role becomes, so an override of another type would have no
+        effect. A component becomes a scaling group if a replica has several pods, otherwise one clique. The leader and worker roles of a
+        component on several nodes are cliques.
 
     Fix
-        Leave the target out, which fills it in, or write what the place means. Remove the override of a role that the component doesn't
-        have.
+        Leave the target out to use the default, or write the type that belongs to this position. Remove the override of a role that the
+        component doesn't have.
 
     Example
         {worker with an image}
@@ -169,13 +169,13 @@ def provider_override_target(at: At) -> Hits:
 
 @rule("DYN175", where=GRAPH, when=WHEN, stage=Stage.TOPOLOGY, needs=("grove",), since="1.5")
 def provider_override_topology_conflict(at: At) -> Hits:
-    """A graph says where its pods are packed in its own fields, and in overrides for Grove too.
+    """A graph has topology constraints both in its own fields and in overrides for Grove.
 
     Why
-        Both would be written into the same field of Grove's objects, and one of them would be lost.
+        Both are written into the same field of Grove's objects, so one of them would be lost.
 
     Fix
-        Use `topologyConstraint` of the graph and its {services}, or overrides, not both.
+        Use `topologyConstraint` of the graph and its {services}, or overrides, but not both.
 
     Example
         spec:
@@ -195,18 +195,18 @@ def provider_override_topology_conflict(at: At) -> Hits:
         return
     for override in list_grove_overrides(at):
         if writes_topology(override):
-            yield at.forbidden((*override.path, "value"), "must not be there beside a topologyConstraint of the graph or of a component")
+            yield at.forbidden((*override.path, "value"), "must not be set beside a topologyConstraint of the graph or of a component")
 
 
 @rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
 def provider_override_value(at: At) -> Hits:
-    """An override holds something else than a topology constraint, or none.
+    """An override contains anything but a topology constraint, or nothing.
 
     Why
-        All other fields of Grove's objects are written by the operator; two writers of one field would undo each other.
+        The operator writes all other fields of Grove's objects; two writers of one field would undo each other's changes.
 
     Fix
-        Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
+        Write only `topologyConstraint`; in the graph's own override, below `spec.template`.
 
     Example
     bad {worker with an image}

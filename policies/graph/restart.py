@@ -12,13 +12,13 @@ from ..words import format_words
 
 @rule("DYN131", where=RESTART, stage=Stage.RESTART)
 def restart_id_required(at: At) -> Hits:
-    """A restart is asked for without an id.
+    """A restart has no id.
 
     Why
-        The graph is restarted whenever the id changes. Without one there is nothing to compare with, and no restart would ever happen.
+        The graph restarts when the id changes. Without an id, it would never restart.
 
     Fix
-        Write any text that differs from the last one, a date for example.
+        Write any string that differs from the last one, such as a date.
 
     Example
     bad spec:
@@ -35,11 +35,11 @@ _ROLLING = ("Pending", "InProgress")
 
 @rule("DYN709", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
 def restart_locked_during_rollout(at: At) -> Hits:
-    """A restart is asked for while a rolling update goes on.
+    """A restart is requested during a rolling update.
 
     Why
-        Both replace pods in an order of their own; together they could take down more of the graph than either may.
-        The stored status decides, not one that comes with the update.
+        Both replace pods in their own order; together they could stop too many pods. The stored status decides, not the status in the
+        update.
 
     Fix
         Wait until `status.rollingUpdate.phase` is Completed or Failed, then set the new restart id.
@@ -69,13 +69,13 @@ _NAMED: Final = 10  # missing services that the message names
 
 @rule("DYN134", where=RESTART, when="strategy", stage=Stage.RESTART)
 def restart_order_count(at: At) -> Hits:
-    """The order of a restart has not as many names as the graph has services.
+    """The restart order doesn't name all components.
 
     Why
-        A sequential restart goes through the order and ends after its last name. Services that are left out would just keep running.
+        A sequential restart ends after the last name. Components that aren't named would not restart.
 
     Fix
-        Name every {service} of the graph once, or leave `order` out for the alphabetical one.
+        Name every {service} of the graph once, or leave `order` out for alphabetical order.
 
     Example
     bad spec:
@@ -103,10 +103,10 @@ def restart_order_count(at: At) -> Hits:
 
 @rule("DYN132", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
 def restart_order_parallel(at: At) -> Hits:
-    """A parallel restart names an order.
+    """A parallel restart has an order.
 
     Why
-        All services restart at once under the strategy `Parallel`, so an order can't be kept and hints at a misunderstanding.
+        With the strategy `Parallel`, all components restart at the same time, so an order has no meaning.
 
     Fix
         Remove `order`, or choose the type `Sequential`.
@@ -128,13 +128,13 @@ def restart_order_parallel(at: At) -> Hits:
 
 @rule("DYN133", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
 def restart_order_unique(at: At) -> Hits:
-    """The order of a restart names a service twice.
+    """The restart order names a component twice.
 
     Why
-        Each service restarts once. A second mention leaves open which of the two places counts.
+        Each component restarts once. If it is named twice, its position is ambiguous.
 
     Fix
-        Remove the second mention.
+        Remove one of the two entries.
 
     Example
     bad spec:
@@ -163,10 +163,10 @@ def restart_order_unique(at: At) -> Hits:
 
 @rule("DYN135", where=RESTART, when="strategy", stage=Stage.RESTART)
 def restart_order_unknown(at: At) -> Hits:
-    """The order of a restart names a service that the graph doesn't have.
+    """The restart order names a component that isn't in this graph.
 
     Why
-        A sequential restart waits for one service after the other, and would wait for this one for ever.
+        A sequential restart waits for one component after the other, and would wait for this one forever.
 
     Fix
         Write the {service}'s name as in `spec.{services}`; case matters.

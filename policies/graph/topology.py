@@ -40,7 +40,7 @@ def topology_cluster_not_found(at: At) -> Hits:
     """The graph names a ClusterTopology that the cluster doesn't have.
 
     Why
-        Grove reads the domains from that ClusterTopology. Without it the graph's pods are never scheduled.
+        Grove reads the domains from the ClusterTopology. Without it, the graph's pods are never scheduled.
 
     Fix
         Name one that exists (`kubectl get clustertopologies`), or create it first.
@@ -66,11 +66,11 @@ def topology_cluster_unreadable(at: At) -> Hits:
     """The graph names a ClusterTopology, but ClusterTopologies can't be read.
 
     Why
-        Whether the named topology and its domains exist can't be found out, and a graph that names wrong ones is never scheduled. So it is
-        refused rather than guessed at.
+        A graph with a wrong topology or domain is never scheduled. If ClusterTopologies can't be read, the name can't be checked, so the
+        graph is refused.
 
     Fix
-        Have Grove's ClusterTopology resource installed and readable for the webhook, or remove the topology constraints.
+        Install Grove's ClusterTopology resource and let the webhook read it, or remove the topology constraints.
 
     Example
     bad # facts: {clusterTopologies: null}
@@ -91,13 +91,13 @@ def topology_cluster_unreadable(at: At) -> Hits:
 @differs(("Q-06",), _TOLD_BY_OPERATION)
 @rule("DYN150", where=GRAPH_COMPONENT, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_broader(at: At) -> Hits:
-    """A service is packed within a broader domain than its graph.
+    """A component is packed within a broader domain than its graph.
 
     Why
-        The graph's constraint holds for all of its pods. A service that may spread wider than the graph contradicts it.
+        The graph's constraint applies to all of its pods. A component that may spread wider contradicts it.
 
     Fix
-        Give the {service} the graph's domain or a narrower one, or give the graph a broader one.
+        Set the graph's domain or a narrower one for the {service}, or a broader one for the graph.
 
     Example
         spec:
@@ -117,10 +117,10 @@ def topology_domain_broader(at: At) -> Hits:
 @differs(("Q-06",), _TOLD_BY_OPERATION)
 @rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_unknown(at: At) -> Hits:
-    """A topology domain isn't one of the named ClusterTopology.
+    """A topology domain isn't in the ClusterTopology that the graph names.
 
     Why
-        Pods can be packed only within domains that the cluster's nodes are labelled with, and those are what the ClusterTopology lists.
+        Pods can only be packed within domains that the ClusterTopology lists.
 
     Fix
         Choose one of the listed domains, or name another ClusterTopology.
@@ -162,7 +162,7 @@ def topology_profile_required(at: At) -> Hits:
     """The graph's topology constraint names no ClusterTopology.
 
     Why
-        Domains such as `rack` mean something only within a ClusterTopology, which lists them from broad to narrow.
+        Domains such as `rack` are defined by a ClusterTopology, which lists them from broad to narrow.
 
     Fix
         Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
@@ -183,10 +183,10 @@ def topology_spec_domain_format(at: At) -> Hits:
     """The graph's topology domain is malformed.
 
     Why
-        Domains are named in lower-case letters, digits and dashes. Any other spelling can't be found in a ClusterTopology.
+        Domain names consist of lower-case letters, digits and dashes. Any other name can't be in a ClusterTopology.
 
     Fix
-        Write the domain as the ClusterTopology spells it, `rack` for example.
+        Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
     bad spec:
@@ -206,10 +206,10 @@ def topology_spec_immutable(at: At) -> Hits:
     """The topology constraint of a graph changes after creation.
 
     Why
-        Pods are placed once; a new constraint would hold for some of them and not for others.
+        Pods are placed once; a new constraint would apply only to new pods.
 
     Fix
-        Put the old constraint back, or create the graph anew with the other one.
+        Restore the old constraint, or delete the graph and create it with the new one.
 
     Example
     bad spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
@@ -247,13 +247,13 @@ def _shown(constraint: Fields) -> Words:
 
 @rule("DYN144", where=GRAPH, when="components.*.topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_spec_required(at: At) -> Hits:
-    """A service has a topology constraint, but the graph names no topology.
+    """A component has a topology constraint, but the graph names no ClusterTopology.
 
     Why
-        A service's constraint names a domain only. The graph's constraint names the domain's ClusterTopology.
+        A component's constraint names only a domain. The graph's constraint names the ClusterTopology that defines the domain.
 
     Fix
-        Add `spec.topologyConstraint` with the `{topologyProfile}` that the {services}' domains come from.
+        Add `spec.topologyConstraint` with the `{topologyProfile}` that defines the domains of the {services}.
 
     Example
     bad spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
@@ -273,14 +273,14 @@ def topology_spec_required(at: At) -> Hits:
 @differs((), "one component with a constraint is enough: a graph may pack only some of them")
 @rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_service_constraint_required(at: At) -> Hits:
-    """The graph names a topology, but neither it nor any service names a domain.
+    """The graph names a ClusterTopology, but neither the graph nor any component names a domain.
 
     Why
-        A constraint without `packDomain` leaves it to the services to say what they are packed within. When none of them does, the
-        constraint has no effect at all.
+        If the graph's constraint has no `packDomain`, each component's constraint names the domain to pack within. If no component has
+        one, the constraint has no effect.
 
     Fix
-        Give the graph's constraint a `packDomain`, or give those {services} a constraint that are to be packed.
+        Set `packDomain` in the graph's constraint, or add a constraint to each of the {services} that are to be packed.
 
     Example
         spec:
@@ -297,13 +297,13 @@ def topology_service_constraint_required(at: At) -> Hits:
 
 @rule("DYN143", where=GRAPH_COMPONENT, when="topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_service_domain_format(at: At) -> Hits:
-    """A service's topology domain is malformed.
+    """A component's topology domain is malformed.
 
     Why
-        Domains are named in lower-case letters, digits and dashes. Any other spelling can't be found in a ClusterTopology.
+        Domain names consist of lower-case letters, digits and dashes. Any other name can't be in a ClusterTopology.
 
     Fix
-        Write the domain as the ClusterTopology spells it, `rack` for example.
+        Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
         spec:
@@ -320,10 +320,10 @@ def topology_service_domain_format(at: At) -> Hits:
 
 @rule("DYN142", where=GRAPH_COMPONENT, when="topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_service_domain_required(at: At) -> Hits:
-    """A service has a topology constraint without a domain.
+    """A component has a topology constraint without a domain.
 
     Why
-        The domain is all that a service's constraint says: within what its pods are to be packed. Without it the constraint is empty.
+        A component's constraint only names the domain within which its pods are packed. Without a domain, it has no effect.
 
     Fix
         Name a domain of the graph's ClusterTopology, or remove the {service}'s constraint.
@@ -343,13 +343,13 @@ def topology_service_domain_required(at: At) -> Hits:
 
 @rule("DYN707", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def topology_service_immutable(at: At) -> Hits:
-    """The topology constraint of a service changes after creation.
+    """The topology constraint of a component changes after creation.
 
     Why
-        Pods are placed once; a new constraint would hold for some replicas of the service and not for others.
+        Pods are placed once; a new constraint would apply only to new replicas of the component.
 
     Fix
-        Put the old domain back, or create the graph anew with the other one.
+        Restore the old domain, or delete the graph and create it with the new one.
 
     Example
         spec:

@@ -10,14 +10,14 @@ from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, rule
 
 @rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, stage=Stage.METADATA, since="1.5")
 def workload_provider_enum(at: At) -> Hits:
-    """The annotation for the workload provider names no provider.
+    """The annotation for the workload provider has an unknown value.
 
     Why
-        A graph is run by Grove or as single components. The operator writes the annotation when the graph is created, and reads it ever
-        after.
+        A graph runs on Grove or as single components. The operator writes the annotation when the graph is created, and uses it from then
+        on.
 
     Fix
-        Remove the annotation and let the operator write it; on an update put the old value back.
+        Remove the annotation, and the operator writes it; on an update, restore the old value.
 
     Example
     bad metadata:
@@ -38,14 +38,14 @@ _PLACE = ("metadata", "annotations", Key(WORKLOAD_PROVIDER))
 
 @rule("DYN715", where=GRAPH_OBJECT, on=(UPDATE, DELETING), needs=("operatorPrincipal",), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
 def workload_provider_immutable(at: At) -> Hits:
-    """An update changes who runs the graph's workloads.
+    """An update changes the workload provider of a graph.
 
     Why
-        Grove's objects and those of single components can't turn into each other. A graph of an older operator has no such annotation until
-        the operator adopts it.
+        Grove's objects can't be converted to those of single components, or back. A graph of an older operator has no such annotation
+        until the operator adopts it.
 
     Fix
-        Put the old annotation back, or create another graph. A graph without the annotation gets it from the operator.
+        Restore the old annotation, or create another graph. The operator adds the annotation to a graph without one.
 
     Example
     bad metadata: {annotations: {nvidia.com/workload-provider: grove}}

@@ -12,10 +12,10 @@ def model_base_name_immutable(at: At) -> Hits:
     """The base model of a model changes after creation.
 
     Why
-        The endpoints that serve a model are found by the name of its base model; the previous ones would be silently lost.
+        The endpoints of a model are found by the name of its base model; the previous endpoints would be lost.
 
     Fix
-        Put the old name back, or create another DynamoModel.
+        Restore the old name, or create another DynamoModel.
 
     Example
     bad spec: {baseModelName: one}
@@ -34,10 +34,10 @@ def model_base_name_required(at: At) -> Hits:
     """A model doesn't name its base model.
 
     Why
-        The endpoints that serve a model are found by the name of its base model; without it, or with blanks only, none are found.
+        The endpoints of a model are found by the name of its base model, so it must not be empty or blank.
 
     Fix
-        Set `spec.baseModelName` to the name that the workers were started with.
+        Set `spec.baseModelName` to the model name with which the workers were started.
 
     Example
     bad spec:
@@ -55,7 +55,7 @@ def model_name_required(at: At) -> Hits:
     """A model has no name.
 
     Why
-        Workers are asked to load the model by this name; without one, or with blanks only, there is nothing to ask for.
+        Workers load the model by this name, so it must not be empty or blank.
 
     Fix
         Set `spec.modelName` to the name by which the model is served.
@@ -75,10 +75,10 @@ def model_type_immutable(at: At) -> Hits:
     """The type of a model changes after creation.
 
     Why
-        Base models, LoRA and adapters are loaded in different ways; loaded models would stay behind.
+        Base models, LoRA models and adapters are loaded in different ways; models that are loaded already would not be unloaded.
 
     Fix
-        Put the old type back, or create another DynamoModel.
+        Restore the old type, or create another DynamoModel.
 
     Example
     bad spec: {modelType: base}
@@ -93,10 +93,10 @@ def model_type_immutable(at: At) -> Hits:
 
 @rule("DYN553", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
 def model_lora_source_required(at: At) -> Hits:
-    """A LoRA model doesn't say where its weights are.
+    """A LoRA model has no source for its weights.
 
     Why
-        LoRA weights are loaded into running workers from a place of their own; the image of the workers doesn't hold them.
+        LoRA weights are loaded into running workers; they aren't in the workers' image.
 
     Fix
         Set `spec.source.uri` to an s3:// or hf:// address.
@@ -112,13 +112,13 @@ def model_lora_source_required(at: At) -> Hits:
 
 @rule("DYN554", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
 def model_lora_uri_required(at: At) -> Hits:
-    """The source of a LoRA model has no address.
+    """The source of a LoRA model has no URI.
 
     Why
-        LoRA weights are loaded into running workers from this address.
+        LoRA weights are loaded into running workers from this URI.
 
     Fix
-        Set `spec.source.uri` to an s3:// or hf:// address.
+        Set `spec.source.uri` to an s3:// or hf:// URI.
 
     Example
     bad spec:
@@ -140,15 +140,15 @@ _LONGEST = 32  # characters; longer text is no scheme
 @differs(("G-21",), "1.2 accepts a bare scheme, whose model never loads")
 @rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
 def model_lora_uri_scheme(at: At) -> Hits:
-    """The address of a LoRA model is neither s3:// nor hf://, or nothing follows.
+    """The URI of a LoRA model has an unknown scheme, or nothing follows the scheme.
 
     Why
-        Workers load LoRA weights from object stores that speak S3 and from Hugging Face; since line 1.5 of the operator from their own file
-        system too.
+        Workers load LoRA weights from S3-compatible object stores and from Hugging Face; since operator 1.5 also from their own file
+        system.
 
     Fix
-        Write s3://bucket/path or hf://organisation/repository, the scheme in lower case; since line 1.5 also file:///path with three
-        slashes.
+        Write s3://bucket/path or hf://organisation/repository, with the scheme in lower case; since operator 1.5 also file:///path with
+        three slashes.
 
     Example
     bad spec:

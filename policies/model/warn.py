@@ -8,10 +8,10 @@ from ..rule import MODEL_KIND, Hits, Stage, rule
 
 @rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
 def warn_base_model_change(at: At) -> Hits:
-    """An update asks for another base model.
+    """An update changes the base model.
 
     Why
-        The change is refused as well; the warning states its consequence, in case you delete and recreate the object.
+        The change is refused as well. The warning explains the consequences in case you delete the object and create it again.
 
     Fix
         Make sure that workers of the new base model run before you create a DynamoModel for it.
@@ -29,13 +29,13 @@ def warn_base_model_change(at: At) -> Hits:
 
 @rule("DYN904", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
 def warn_model_type_change(at: At) -> Hits:
-    """An update asks for another type of model.
+    """An update changes the type of a model.
 
     Why
-        The change is refused as well; the warning states its consequence, in case you delete and recreate the object.
+        The change is refused as well. The warning explains the consequences in case you delete the object and create it again.
 
     Fix
-        Unload the model first, by deleting its DynamoModel, before you create one of another type.
+        Unload the model by deleting its DynamoModel before you create one of another type.
 
     Example
         spec: {modelType: base}

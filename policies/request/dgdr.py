@@ -17,11 +17,11 @@ def dgdr_hardware_required(at: At) -> Hits:
     """A request doesn't describe its GPUs, and the operator can't discover them.
 
     Why
-        An operator that is restricted to a namespace may not read nodes; with GPU discovery off it knows of the GPUs only what the
-        request says, and the profiler needs all three: the model, its memory, and how many a node has.
+        An operator that is restricted to a namespace can't read nodes. With GPU discovery disabled, it knows the GPUs only from the
+        request, and the profiler needs three values: the GPU model, its memory, and the number for each node.
 
     Fix
-        Set `hardware.gpuSku`, `hardware.vramMb` and `hardware.numGpusPerNode`, or ask the cluster's admin to switch GPU discovery on.
+        Set `hardware.gpuSku`, `hardware.vramMb` and `hardware.numGpusPerNode`, or ask the cluster's administrator to enable GPU discovery.
 
     Example
         # facts: {operatorScope: namespace, gpuDiscovery: false}
@@ -67,10 +67,10 @@ def dgdr_number_positive(at: At) -> Hits:
     """A size, time or count of a request is zero or negative.
 
     Why
-        The profiler divides by these numbers and searches below them; with zero or less it fails after the job was scheduled.
+        The profiler calculates with these numbers, and fails after the job has started if one is zero or negative.
 
     Fix
-        Give a positive number, or leave the field out.
+        Write a positive number, or leave the field out.
 
     Example
     bad spec:
@@ -101,7 +101,7 @@ def dgdr_override_kind(at: At) -> Hits:
     """The object in `overrides.dgd` isn't a graph.
 
     Why
-        It is merged over the graph that the search found; an object of another kind has no field in common with one.
+        It is merged over the graph that the search found, so it must be a graph, too.
 
     Fix
         Set `kind: DynamoGraphDeployment` and an `apiVersion` of the group nvidia.com.
@@ -138,10 +138,10 @@ def _text(value: object) -> str:
 
 @rule("DYN506", where=REQUEST, when="image", stage=Stage.REQUEST, ratchets=False, since="1.5")
 def dgdr_runtime_version_required(at: At) -> Hits:
-    """A request's image doesn't say which version of the Dynamo runtime it holds.
+    """A request's image tag doesn't contain the version of the Dynamo runtime.
 
     Why
-        The generated graph gets this image, and a graph must state the version of its runtime.
+        The generated graph uses this image, and a graph needs the version of its runtime.
 
     Fix
         Use an image whose tag is a version of three numbers, such as `1.5.0`, or set `runtimeVersionOverride`.
@@ -172,13 +172,13 @@ def _image(spec: Fields) -> tuple[str, str]:
 _TYPES = ("latency", "throughput")
 
 
-@differs(("Q-30",), "updates are checked like creations")
+@differs(("Q-30",), "updates are checked, too")
 @rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST)
 def dgdr_sla_optimization_type(at: At) -> Hits:
     """The optimisation type of a request is unknown.
 
     Why
-        The profiler knows two targets and would not start with a third.
+        The profiler supports two optimisation types, and doesn't start with any other.
 
     Fix
         Write latency or throughput in lower case, or leave the field out and give `ttft` and `itl` instead.
@@ -197,16 +197,16 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
 _BACKENDS = ("sglang", "trtllm", "vllm")
 
 
-@differs(("Q-30",), "updates are checked like creations")
+@differs(("Q-30",), "updates are checked, too")
 @rule("DYN501", where=REQUEST, when="searchStrategy=thorough", stage=Stage.REQUEST)
 def dgdr_thorough_needs_backend(at: At) -> Hits:
-    """A thorough search is asked for without naming a backend.
+    """A request for a thorough search names no backend.
 
     Why
-        A thorough search deploys and measures real engines, which takes hours for one backend; it doesn't compare backends.
+        A thorough search deploys and measures real engines, which takes hours for one backend. It doesn't compare backends.
 
     Fix
-        Name the backend, or use the search strategy rapid, which simulates and may choose the backend itself.
+        Name the backend, or use the search strategy rapid, which simulates and can choose the backend.
 
     Example
     bad spec:
@@ -228,10 +228,10 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
 
 @rule("DYN915", where=REQUEST, when="hardware", stage=Stage.ADVICE, ratchets=False, since="1.6")
 def dgdr_gpu_deprecated(at: At) -> Hits:
-    """A request names a GPU by a deprecated word.
+    """A request uses a deprecated name of a GPU.
 
     Why
-        GB200 has no SXM form. The word still means the same, and a later operator may refuse it.
+        The GB200 has no SXM variant. The name still works, but a later operator may refuse it.
 
     Fix
         Write `gb200`.
@@ -256,15 +256,15 @@ _OVERRIDE = "runtimeVersionOverride"
 @differs(("Q-34",), "1.2 compares text, so empty blocks and another order of keys count as changes")
 @rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
 def dgdr_spec_locked(at: At) -> Hits:
-    """The spec of a request changes while the request is worked on.
+    """The spec of a request changes while the request is in progress.
 
     Why
-        From profiling on, jobs and graphs exist that were made from the spec; a change would reach none of them.
-        The stored status decides, not one that comes with the update. Since line 1.5 of the operator a request that is Ready is locked too;
-        where it isn't applied automatically, its `autoApply` and its `runtimeVersionOverride` may still change.
+        Once profiling has begun, jobs and graphs have been created from the spec, and a change would not reach them. The stored status
+        decides, not the status in the update. Since operator 1.5, a request that is Ready is locked too; if it isn't applied
+        automatically, `autoApply` and `runtimeVersionOverride` may still change.
 
     Fix
-        Put the old spec back, or create another request.
+        Restore the old spec, or create another request.
 
     Example
         spec: {model: one}

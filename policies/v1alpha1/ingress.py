@@ -18,15 +18,15 @@ _LONGEST: Final = 253  # characters of a DNS name
 @differs(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True)
 @rule("DYN207", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
 def ingress_host_format(at: At) -> Hits:
-    """An ingress host is no host name.
+    """An ingress host isn't a valid host name.
 
     Why
-        The operator writes prefix, host and suffix into an Ingress or an Istio VirtualService as one name. Such an object is refused unless
-        the name is made of letters, digits, dots and inner dashes (for an Ingress in lower case), and the component is never reached. A
-        host for which neither is made is not looked at.
+        The operator joins prefix, host and suffix to one name, for an Ingress or an Istio VirtualService. The object is refused unless the
+        name consists of letters, digits, dots and inner dashes (for an Ingress in lower case), and then clients can't reach the component.
+        If neither object is created, the host isn't checked.
 
     Fix
-        Write a plain host name without scheme, port or path. A leading `*` label is allowed.
+        Write a host name without scheme, port or path. The first label may be `*`.
 
     Example
     bad spec:
@@ -75,13 +75,13 @@ def ingress_host_format(at: At) -> Hits:
 
 @rule("DYN202", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
 def ingress_host_required(at: At) -> Hits:
-    """An ingress is switched on, but has no host.
+    """An ingress is enabled, but has no host.
 
     Why
         The ingress controller routes requests to this component by the host.
 
     Fix
-        Set `ingress.host`, or switch the ingress off.
+        Set `ingress.host`, or disable the ingress.
 
     Example
         spec:
@@ -110,13 +110,13 @@ def ingress_host_required(at: At) -> Hits:
     since="1.6",
 )
 def ingress_lpx_gate(at: At) -> Hits:
-    """The ingress of a component of type lpx changes, but LPX is switched off in the operator.
+    """The ingress of a component of type lpx changes, but LPX is disabled in the operator.
 
     Why
-        Such a component stays as it is stored, and so does the way to it.
+        While LPX is disabled, the component and its ingress must stay unchanged.
 
     Fix
-        Switch LPX on in the operator's configuration (`lpx.enabled`), or put the old `ingress` back.
+        Enable LPX in the operator's configuration (`lpx.enabled`), or restore the old `ingress`.
 
     Example
     bad # facts: {lpx: false}

@@ -15,17 +15,16 @@ from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, GRAPH_V1ALPHA1, Hits, Stage
 _MODES = ("intraPod", "interPod")
 
 
-@differs(("Q-10",), "an unknown mode skips all other rules of failover; only one version's schema refuses it", lacking=True)
+@differs(("Q-10",), "an unknown mode disables all other failover rules there, and only one version's schema refuses it", lacking=True)
 @rule("DYN350", where=COMPONENT_V1ALPHA1, when="failover", stage=Stage.FAILOVER)
 def failover_mode_unknown(at: At) -> Hits:
-    """Failover is on in a mode that doesn't exist.
+    """Failover is enabled with an unknown mode.
 
     Why
-        There are two layouts of standby engines. Any other word means neither, and the component would run without the standby that its
-        author relies on.
+        There are two layouts of standby engines. With any other value, the component would run without a standby.
 
     Fix
-        Write intraPod or interPod, in exactly this spelling.
+        Write intraPod or interPod, with exactly this spelling.
 
     Example
         spec:
@@ -49,13 +48,13 @@ _SIDECAR: Final = "sidecar-frontend"
 
 @rule("DYN205", where=COMPONENT_V1ALPHA1, when="frontendSidecar", stage=Stage.COMPONENT)
 def frontend_sidecar_conflict(at: At) -> Hits:
-    """A container of the pod has the name that the frontend sidecar gets.
+    """A container has the name of the frontend sidecar.
 
     Why
-        `frontendSidecar` adds a container called `sidecar-frontend`, and the names of a pod's containers must differ.
+        `frontendSidecar` adds a container named `sidecar-frontend`, and container names in a pod must be unique.
 
     Fix
-        Rename the container in `extraPodSpec.containers`, or drop one of the two.
+        Rename the container in `extraPodSpec.containers`, or remove one of the two.
 
     Example
         spec:
@@ -80,13 +79,13 @@ _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amo
 @differs(("G-14",), "an invalid amount is silently dropped", lacking=True)
 @rule("DYN209", where=COMPONENT_V1ALPHA1, when="resources", stage=Stage.COMPONENT)
 def resources_quantity_invalid(at: At) -> Hits:
-    """An amount of a resource is no quantity.
+    """The amount of a resource isn't a valid quantity.
 
     Why
-        What can't be read is left out of the pod without a word: it then runs without the limit, or is scheduled where it does not fit.
+        The operator silently drops an invalid amount: the pod then runs without the limit, or on a node that is too small.
 
     Fix
-        Write a number with an optional suffix, without blanks: 2, 500m, 16Gi.
+        Write a number with an optional suffix, without spaces: 2, 500m, 16Gi.
 
     Example
         spec:
@@ -122,16 +121,16 @@ def _unreadable(at: At, path: Path, text: str) -> Finding:
     return at.invalid(path, text, f'must be a quantity such as 2, 500m or 16Gi, got "{text}"', mend=mend)
 
 
-@differs((), "the same block is on in v1beta1, and the scaling adapter is missing without a word", lacking=True)
+@differs((), "the same block enables the adapter in v1beta1; here it is silently missing", lacking=True)
 @rule("DYN910", where=COMPONENT_V1ALPHA1, when="scalingAdapter", stage=Stage.ADVICE)
 def scaling_adapter_off(at: At) -> Hits:
-    """A component has an empty scaling adapter, which is off.
+    """A component has an empty scaling adapter block, which means disabled.
 
     Why
-        `scalingAdapter: {}` switches the adapter on in v1beta1, but v1alpha1 has `enabled` for that, which is false if you leave it out.
+        In v1beta1, `scalingAdapter: {}` enables the adapter. In v1alpha1, the field `enabled` does, and it is false if you leave it out.
 
     Fix
-        Set `scalingAdapter.enabled` to true, or to false if the adapter is to be off.
+        Set `scalingAdapter.enabled` to true, or to false if you want no adapter.
 
     Example
         spec:
@@ -153,7 +152,7 @@ def shm_size_required(at: At) -> Hits:
     """Shared memory is configured, but has no size.
 
     Why
-        The block replaces the usual volume of 8Gi. Without a size it looks like a mistake; set `disabled` to have no volume.
+        The block replaces the default volume of 8Gi, so it needs a size.
 
     Fix
         Set `sharedMemory.size`, set `disabled: true` for no volume at all, or leave the block out.
@@ -184,13 +183,13 @@ _NOTHING: Final = "must name a directory unless useAsCompilationCache is true, g
 
 @rule("DYN203", where=COMPONENT_V1ALPHA1, when="volumeMounts", stage=Stage.COMPONENT)
 def volume_mount_point_required(at: At) -> Hits:
-    """A volume mount says no directory.
+    """A volume mount has no path.
 
     Why
-        Only the compilation cache has a default path. Every other claim needs its path in the container.
+        Only the compilation cache has a default path. Every other mount needs its path in the container.
 
     Fix
-        Set `mountPoint`, or flag the mount with `useAsCompilationCache` if it is the cache.
+        Set `mountPoint`, or set `useAsCompilationCache` if the mount is the cache.
 
     Example
         spec:
@@ -214,7 +213,7 @@ def warn_autoscaling(at: At) -> Hits:
     """A component has autoscaling settings, which are ignored.
 
     Why
-        The block is left over from older versions: nothing scales by it, not even an empty one.
+        The block is left from older versions and has no effect, even if it is empty.
 
     Fix
         Remove `autoscaling`, and enable `scalingAdapter` to scale with a HorizontalPodAutoscaler, KEDA or the planner.
@@ -236,7 +235,7 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
     """A component flags several mounts as its compilation cache.
 
     Why
-        An engine has one cache, and only the first flagged mount is made that.
+        An engine has one cache; only the first flagged mount is used.
 
     Fix
         Keep the flag `useAsCompilationCache` on one mount, and give the others a `mountPoint`.
@@ -264,14 +263,14 @@ _KNOWN: Final = ("frontend", "worker", "prefill", "decode", "planner", "epp", "d
 @differs(("Q-16",), "a misspelled type escapes the rules and defaults of the intended type", lacking=True)
 @rule("DYN907", where=COMPONENT_V1ALPHA1, when=f"componentType!={','.join(_KNOWN)}", stage=Stage.ADVICE)
 def warn_component_type_unknown(at: At) -> Hits:
-    """A component's type is none that the operator knows.
+    """The operator doesn't know a component's type.
 
     Why
-        The type decides on command, ports, probes and which rules apply. It is compared letter by letter, so `Worker` or `EPP` is a
-        custom type to which nothing of that applies.
+        The type determines command, ports, probes and rules. It is case-sensitive, so `Worker` or `EPP` is a custom type without any of
+        these.
 
     Fix
-        Write frontend, worker, prefill, decode, planner or epp, or leave the type out if a plain component is meant.
+        Write frontend, worker, prefill, decode, planner or epp, or leave the type out if you want a plain component.
 
     Example
         spec:
@@ -296,8 +295,8 @@ def warn_dynamo_namespace(at: At) -> Hits:
     """A component sets its Dynamo namespace, which is ignored.
 
     Why
-        Components of one graph must find each other, so the namespace follows from the graph's own namespace and name, or is the shared one
-        where `globalDynamoNamespace` is true.
+        Components of one graph must find each other, so the Dynamo namespace is derived from the graph's namespace and name, or is the
+        shared one if `globalDynamoNamespace` is true.
 
     Fix
         Remove `dynamoNamespace`.
@@ -322,17 +321,16 @@ def _of_graph(review: Review) -> str:
     return f"{quote_once(review.metadata.get('namespace') or '<namespace>')}-{quote_once(graph).replace('.', '-')}"
 
 
-@differs(("Q-04",), "a null service is a finding instead of an error, and nulls of the stored object don't matter")
+@differs(("Q-04",), "the Go operator fails on a null service; here it is a finding, and nulls in the stored object are ignored")
 @rule("DYN102", where=GRAPH_V1ALPHA1, when="services", stage=Stage.SHAPE)
 def service_null(at: At) -> Hits:
-    """A service has a name but is null.
+    """A service has a name, but its value is null.
 
     Why
-        `worker:` with nothing behind it is null, which says neither that the service is there nor that it isn't: the API server drops
-        such an entry without a word, and the graph comes up without the service.
+        `worker:` without a value is null. The API server silently drops such an entry, and the graph starts without the service.
 
     Fix
-        Write `{}` behind the name for a {service} that needs no settings, or remove the entry.
+        Write `{}` after the name for a {service} without settings, or remove the entry.
 
     Example
         spec:
@@ -348,7 +346,7 @@ def service_null(at: At) -> Hits:
             yield at.invalid(("services", Key(name)), None, "must be an object, got null", fix=fix)
 
 
-@differs((), "what is accepted and has no effect is named", lacking=True)
+@differs((), "fields without effect are reported instead of being silently accepted", lacking=True)
 @rule(
     "DYN913",
     where=COMPONENT_V1ALPHA1,
@@ -356,13 +354,13 @@ def service_null(at: At) -> Hits:
     stage=Stage.ADVICE,
 )
 def service_field_without_effect(at: At) -> Hits:
-    """A service has a field or an annotation that nothing acts on.
+    """A service has a field or an annotation without effect.
 
     Why
-        It is accepted and kept, but what runs is the same without it. The condition `FieldsIgnored` names it, too.
+        It is accepted and kept, but changes nothing. The condition `FieldsIgnored` names it, too.
 
     Fix
-        Remove it, or write it where it acts.
+        Remove it, or set it where it has an effect.
 
     Example
         spec:
@@ -380,10 +378,10 @@ def service_field_without_effect(at: At) -> Hits:
 @differs(("Q-04",), "a null annotation counts as absent")
 @rule("DYN206", where=COMPONENT_V1ALPHA1, when="annotations", stage=Stage.COMPONENT)
 def service_annotation_vllm_executor(at: At) -> Hits:
-    """A component's vLLM executor annotation names no executor.
+    """The component's annotation for vLLM's executor has an unknown value.
 
     Why
-        Multi-node vLLM is started either by its own multiprocessing or by Ray. Any other word would quietly fall back to a default.
+        Multi-node vLLM is started by its own multiprocessing or by Ray. Any other value would silently select a default.
 
     Fix
         Write `mp` or `ray`, or remove the annotation.

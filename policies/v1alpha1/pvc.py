@@ -18,10 +18,10 @@ def pvc_access_mode_enum(at: At) -> Hits:
     """A claim is to be created with an access mode that doesn't exist.
 
     Why
-        Kubernetes knows four access modes and refuses a claim with any other, long after the graph was accepted.
+        Kubernetes has four access modes, and refuses a claim with any other value after the graph was accepted.
 
     Fix
-        Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not understood.
+        Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not valid.
 
     Example
         spec:
@@ -45,10 +45,10 @@ def pvc_create_access_mode(at: At) -> Hits:
     """A claim is to be created, but has no access mode.
 
     Why
-        The access mode decides whether pods on several nodes can mount the claim at once. There is no mode that suits every graph.
+        The access mode decides whether pods on several nodes can mount the claim at the same time. No mode suits every graph.
 
     Fix
-        Write `ReadWriteMany` for a claim that several pods share, `ReadWriteOnce` for one that a single node uses.
+        Write `ReadWriteMany` for a claim that pods on several nodes use, or `ReadWriteOnce` for a claim that a single node uses.
 
     Example
         spec:
@@ -69,7 +69,7 @@ def pvc_create_size(at: At) -> Hits:
     """A claim is to be created, but has no size.
 
     Why
-        A claim asks for an amount of storage. Nothing, or zero, is refused by the storage long after the graph was accepted.
+        A claim requests an amount of storage. Without a size, or with zero, the claim is refused only after the graph was accepted.
 
     Fix
         Write the size that the models or caches need, such as `100Gi`.
@@ -91,14 +91,13 @@ def pvc_create_size(at: At) -> Hits:
 
 @rule("DYN122", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_create_storage_class(at: At) -> Hits:
-    """A claim is to be created, but says no storage class.
+    """A claim is to be created, but has no storage class.
 
     Why
-        The operator creates the claim exactly as it is described. It does not guess which of the cluster's storage classes can serve all
-        pods that mount it.
+        The operator creates the claim exactly as described. It doesn't guess which storage class all pods can mount.
 
     Fix
-        Name a storage class, or leave `create` out for a claim that exists.
+        Name a storage class, or leave `create` out if the claim exists.
 
     Example
         spec:
@@ -128,8 +127,8 @@ def pvc_name_duplicate(at: At) -> Hits:
     """Two different claims of the graph have the same name.
 
     Why
-        Only one claim of a name can be created. The first of the two decides on class and size, and the other is silently
-        ignored. Identical entries, and entries of a claim that exists already, are harmless.
+        Only one claim of a name can be created. The first entry determines class and size, and the other is silently ignored. Identical
+        entries, and entries for an existing claim, do no harm.
 
     Fix
         Remove one of them, or give it another name.
@@ -164,7 +163,7 @@ def pvc_name_required(at: At) -> Hits:
     """A claim of the graph has no name.
 
     Why
-        Volume mounts of services find a claim by its name, and a claim that is to be created needs one.
+        Volume mounts of services refer to a claim by its name, and a new claim needs one.
 
     Fix
         Give the claim the name that the {services}' `volumeMounts` use.
@@ -189,10 +188,10 @@ def pvc_size_negative(at: At) -> Hits:
     """A claim is to be created with a negative size.
 
     Why
-        No storage has less than nothing. The graph would be accepted and its claim never created.
+        The API server refuses a claim with a negative size. The graph would be accepted, but its claim would never be created.
 
     Fix
-        Remove the sign.
+        Remove the minus sign.
 
     Example
         spec:

@@ -43,7 +43,7 @@ def lacks_right(error: ApiError) -> bool:
 
 def explain_missing_permission(component: str, value: str = "") -> str:
     """What to do about a missing permission: the component and the chart's value that grant it."""
-    return f"add the component overlays/{component}, or set reconciler.{value or component}=true of the chart"
+    return f"add manifests/components/{component}, or set reconciler.{value or component}=true of the chart"
 
 
 def problem_of_error(error: ApiError, what: str) -> Problem:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ...api.line import INSTALLED, Line
+from ...api.line import Line
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
@@ -51,7 +51,7 @@ def list_below(cache: Cache, made: Node) -> list[Node]:
     return [one for child in cache.owned(made) for one in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
 
 
-def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line = INSTALLED) -> OnGrove:
+def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line) -> OnGrove:
     """The state of a graph's set and the objects below it."""
     waits, figures = {}, {}
     if why := _unprocessed(made, [one for one in owned if one["kind"] == CLIQUE]):

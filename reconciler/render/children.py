@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from ...api.line import INSTALLED, Line
+from ...api.line import OLDEST, Line
 from ...api.quantity import is_quantity, parse
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, list_templates
@@ -75,7 +75,7 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         new, old = both_versions(obj, settings.line)
         return made._replace(notes=without_effect.of_component(new.get("spec") or {}, old.get("spec") or {}, settings))
     if kind == CHECKPOINT and settings.pod_snapshots:
-        why = f"must not be {CHECKPOINT}: there is none since line 1.5; delete it, and name a PodSnapshot"
+        why = f"must not be {CHECKPOINT}: the kind is gone since operator 1.5; delete it, and name a PodSnapshot"
         return Rendered([], [RenderError(("kind",), why)])
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
@@ -257,7 +257,7 @@ def component_children(obj: Fields, settings: Settings, observed: Observed = NOT
     old = name in observed.old_selectors or uses_old_selectors(obj)
     left = name in observed.left
     made = left or bool(owning_graph(obj.get("metadata") or {}))  # by a graph, which writes it as all lines read it
-    workload = read_workload(obj, INSTALLED if made else settings.line, old_selectors=old, left=left)
+    workload = read_workload(obj, OLDEST if made else settings.line, old_selectors=old, left=left)
     workload = replace(workload, spec=at_start(workload.spec, waits=name in observed.waits))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     if workload.nodes == 1:

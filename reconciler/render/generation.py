@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from ...api.line import Line
+from ...api.line import OLDEST, Line
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
 from .discovery import in_containers
@@ -38,7 +38,7 @@ def worker_digests(components: Iterable[Fields], line: Line) -> Digests:
     """
     told, before = {}, {}
     for one in components:
-        made = read_workload(one)
+        made = read_workload(one, OLDEST)  # as `split` makes it; no digest changes with the line
         marks = {"labels": made.labels, "annotations": made.annotations}
         shape = _shaping(one["spec"], line)
         if runtime := runtime_of(one["spec"], line):

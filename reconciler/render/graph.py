@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from ...api.decode import decoder
 from ...api.kinds import BY_NAME, api_version
-from ...api.line import INSTALLED, Line
+from ...api.line import OLDEST, Line
 from ...api.paths import Path
 from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import ConversionError, Fields
@@ -21,8 +21,9 @@ from .merge import object_items, string_map
 from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, WORKERS, lower_name
 from .template import shared_template
 
-NEW: Final[Target] = target(api_version("v1beta1"))
-OLD: Final[Target] = target(api_version("v1alpha1"))
+# as all lines read them; `_replace` names another line
+NEW: Final[Target] = target(api_version("v1beta1"), OLDEST)
+OLD: Final[Target] = target(api_version("v1alpha1"), OLDEST)
 SHARED: Final = "dynamo"  # the Dynamo namespace of components that serve several graphs
 INTER_POD: Final = "InterPod"
 COPIED: Final = ("env", "labels", "annotations")  # fields of a graph that each component gets
@@ -61,8 +62,8 @@ class Graph(NamedTuple):
     spec: Fields
     claims: list[Fields]  # the volume claims, only in v1alpha1
     members: list[Member]
-    idle: Sequence[Member] = ()  # components of type lpx, which only the Go operator runs
-    line: Line = INSTALLED
+    idle: Sequence[Member]  # components of type lpx, which only the Go operator runs
+    line: Line
 
     @property
     def picker(self) -> Member | None:
@@ -91,7 +92,7 @@ def convert_for_render(obj: Fields, wanted: Target) -> Fields:
         raise RenderError(error.path, error.reason) from None
 
 
-def both_versions(obj: Fields, line: Line = INSTALLED) -> tuple[Fields, Fields]:
+def both_versions(obj: Fields, line: Line) -> tuple[Fields, Fields]:
     """An object as v1beta1 and as v1alpha1, as a line converts it; what `split` makes is written as line 1.2 does, which all lines read.
 
     Raises: RenderError naming a field of a wrong type, or one that can't be converted.
@@ -103,7 +104,7 @@ def both_versions(obj: Fields, line: Line = INSTALLED) -> tuple[Fields, Fields]:
     return convert_for_render(obj, NEW._replace(line=line)), convert_for_render(obj, OLD._replace(line=line))
 
 
-def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
+def read_graph(obj: Fields, line: Line) -> Graph:
     """Read a graph of either version, as a line converts it.
 
     Raises: RenderError if it has a wrong type or can't be converted, a component has no name, or too much is copied into each.
@@ -137,7 +138,7 @@ def read_graph(obj: Fields, line: Line = INSTALLED) -> Graph:
 def check_templates(graph: Graph, member: Member) -> None:
     """Refuse pod templates of single roles on lines that know none. Raises: RenderError."""
     if graph.line < ENGINES_SINCE and list_templates(member.fields):
-        raise RenderError((*member.path, "roles"), f"must have no pod templates before line {ENGINES_SINCE}; use podTemplate")
+        raise RenderError((*member.path, "roles"), f"must have no pod templates before operator {ENGINES_SINCE}; use podTemplate")
 
 
 def size_of(value: Any) -> int:

@@ -17,7 +17,7 @@ from .template import of_role
 
 _OFF_GROVE: Final = "has no effect: only Grove acts on it, and the graph does not run on Grove"
 _ALONE: Final = "has no effect: only Grove acts on it, which runs no standalone component"
-_VERSION: Final = "has no effect: nothing that is rendered depends on it but workers, since line 1.5"
+_VERSION: Final = "has no effect: only workers use it, since operator 1.5"
 _CAPTURE: Final = "has no effect: only the Go operator takes snapshots by SnapshotJobs, whose fields are not known here; pods start cold"
 _RESTORED: Final = "has no effect: only the Go operator restores pods from PodSnapshots, whose status is not known here; pods start cold"
 _ROLES: Final = "has no effect: nothing that is rendered depends on roles without templates, but for their providerOverride, on Grove"

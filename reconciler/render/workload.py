@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from ...api.line import INSTALLED, Line
+from ...api.line import Line
 from ...api.paths import Path
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import list_templates
@@ -163,7 +163,7 @@ def plan_member(graph: Graph, member: Member, component: Fields, annotations: di
     )
 
 
-def read_workload(obj: Fields, line: Line = INSTALLED, *, old_selectors: bool = False, left: bool = False) -> Workload:
+def read_workload(obj: Fields, line: Line, *, old_selectors: bool = False, left: bool = False) -> Workload:
     """Read a component's object of either version, as a line converts it.
 
     With `old_selectors` its pods are selected as `worker` with a sub-type: selectors of running pods can't change. With `left` it has no

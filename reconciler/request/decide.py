@@ -156,7 +156,7 @@ def _finish(seen: Seen) -> Plan:
         return Plan(phases.refuse_result(seen.unusable or seen.result_refusal))
     apply = applies(seen.request)
     step = phases.take_result(str(result.graph["metadata"]["name"]), seen.results or {}, apply=apply)
-    ignored = [Say("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is no ConfigMap") for name in result.ignored]
+    ignored = [Say("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is not a ConfigMap") for name in result.ignored]
     ignored += [Say("Warning", "OverrideIgnored", one) for one in result.notes]
     step = step._replace(events=(*step.events, *ignored))
     return Plan(step, RETRY_SOON, annotations=_annotations(result), action="make config maps" if apply else "")

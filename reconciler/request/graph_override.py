@@ -4,7 +4,7 @@ import copy
 from typing import Any, Final, NamedTuple
 
 from ...api.decode import decoder
-from ...api.line import INSTALLED, Line
+from ...api.line import Line
 from ...api.paths import Path, format_path
 from ...api.schema import Node, load_schema, resolve
 from ...api.shape import child, keyed_items, merge
@@ -52,7 +52,7 @@ def explain_unfit(override: Fields) -> str:
     return f"{format_path(wrong[0].path)}: {wrong[0].message}" if wrong else ""
 
 
-def override_graph(graph: Fields, override: Fields, line: Line = INSTALLED) -> Overridden:
+def override_graph(graph: Fields, override: Fields, line: Line) -> Overridden:
     """The graph with what the override says; the graph itself where that changes nothing. Raises: OverrideError."""
     if unfit := explain_unfit(override):
         raise OverrideError(unfit)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
+from ...api.line import Line
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from ...kube.protocol import Node
@@ -12,7 +13,7 @@ from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
 from ..common.problems import RETRY_SOON, PassResult, TakenError, explain_cut
 from ..common.resources import GRAPH, GRAPHS, GRAPHS_ALPHA, REQUEST_NAME, REQUESTS
-from ..engine.cluster_settings import check_admission, read_facts
+from ..engine.cluster_settings import read_facts
 from ..engine.work import Work
 from ..engine.write import mark_applied
 from ..render.objects import reference
@@ -94,18 +95,19 @@ async def _with_result(work: Work, seen: Seen, data: Node | None) -> Seen:
     """Reads the result in a thread, since it may take a second, and checks whether admission refuses its graph."""
     if failure_of(data or {}):
         return seen
+    facts = read_facts(work)
     try:
-        result, results = await asyncio.to_thread(_read, seen.request, data)
+        result, results = await asyncio.to_thread(_read, seen.request, data, facts.line)
     except ResultError as error:
         return seen._replace(unusable=str(error))
-    refusal = check_admission(prepare_graph(seen.request, result.graph), read_facts(work))
+    refusal = work.judge.ask(prepare_graph(seen.request, result.graph), facts)
     return seen._replace(
         result=result, results=results, result_refusal=f"the generated graph would be refused: {refusal}" if refusal else ""
     )
 
 
-def _read(request: Node, data: Node | None) -> tuple[Result, Node]:
-    result = result_of(request, data)
+def _read(request: Node, data: Node | None, line: Line) -> tuple[Result, Node]:
+    result = result_of(request, data, line)
     return result, summarise_result(result, data or {})
 
 

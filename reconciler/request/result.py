@@ -3,6 +3,7 @@
 import json
 from typing import Any, Final, NamedTuple
 
+from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ..render.merge import as_map, string_map
 from .annotations import digest_of, graph_name, legacy_of, read_progress
@@ -51,8 +52,8 @@ def find_result(request: Fields, data: Fields | None) -> Fields | None:
     return {RESULT: "\n---\n".join(texts_)} if notes.get(SPEC) else None
 
 
-def result_of(request: Fields, data: Fields | None) -> Result:
-    """The graph and the ConfigMaps beside it. Costs what `documents` does. Raises: ResultError."""
+def result_of(request: Fields, data: Fields | None, line: Line) -> Result:
+    """The graph and the ConfigMaps beside it, for the definitions of a line. Costs what `documents` does. Raises: ResultError."""
     where = output_of(request)
     if data is None:
         raise ResultError(f"output ConfigMap {where} not found - profiling may not have completed yet")
@@ -74,12 +75,12 @@ def result_of(request: Fields, data: Fields | None) -> Result:
     ignored = [f"{str(one.get('kind'))[:60]} {_name(one)[:60]}" for one in others if not _is_config_map(one)]
     if len(extra) > EXTRAS:
         raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
-    found_graph, notes = _overridden(request, graphs[0])
+    found_graph, notes = _overridden(request, graphs[0], line)
     config_maps = tuple(_config_map(request, one) for one in extra)
     return Result(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_NAMED]), notes)
 
 
-def _overridden(request: Fields, graph: Fields) -> tuple[Fields, tuple[str, ...]]:
+def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
     """The graph with what its request said of it when it was profiled; a profiler may have merged that already. Raises: ResultError."""
     override, begun = override_of(request), read_progress(request).spec
     if begun not in ("", digest_of(request.get("spec"))) and (kept := _kept(request)) is not None:
@@ -87,7 +88,7 @@ def _overridden(request: Fields, graph: Fields) -> tuple[Fields, tuple[str, ...]
     if override is None:
         return graph, ()
     try:
-        done = override_graph(graph, override)
+        done = override_graph(graph, override, line)
     except OverrideError as error:
         raise ResultError(f"spec.overrides.dgd.{error}") from None
     return done.graph, tuple(f"spec.overrides.dgd.{one}" for one in done.warnings[:_NAMED])

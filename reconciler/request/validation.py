@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from ...api.line import decide_line
 from ...api.operator.configuration import OperatorConfiguration
 from ...conversion.lens.protocol import Fields
 from ...conversion.objects import convert_object, target
@@ -73,7 +74,7 @@ def _without_gpus(request: Fields, gpus: Cluster) -> str:
 
 def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], settings: OperatorConfiguration) -> Rendered:
     """Account, rights, ConfigMap and Job of a request of either version; none for one that can't be profiled, and why. `claims`: names."""
-    request = convert_object(request, target("nvidia.com/v1beta1")).object
+    request = convert_object(request, target("nvidia.com/v1beta1", decide_line(settings.operator.version))).object
     gpus = Cluster(read_node_labels(nodes))
     hardware = fill_hardware(read_requested_hardware(request), gpus)
     claim = claim_of(request)

@@ -18,7 +18,7 @@ from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST, addresses,
 from ..render.settings import Settings
 from ..render.template import pod_templates
 
-GRANT: Final = "add the component overlays/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
+GRANT: Final = "add manifests/components/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
 UNREADABLE: Final = "PullSecretUnreadable"
 _ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
 

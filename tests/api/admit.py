@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from dynamo_webhooks.api.line import INSTALLED, Line
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.admit import shape, with_status_of
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
     errors: tuple[FieldError, ...]
 
 
-def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None, line: Line = INSTALLED) -> Answer:
+def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None, line: Line = Line.V1_2) -> Answer:
     """Answers a create, or with `old` an update, as a server does that has the kind's schema and no webhook.
 
     Changes the object itself, and the old one too, which a server reads through the same schema: hand in copies if you need them as they

@@ -11,7 +11,7 @@ import pytest
 
 from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, find_lost_fields, inline, manifest
 from dynamo_webhooks.api.definition_guard import LEVELS, PROVISIONER, policy
-from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
+from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from tests.api.constraint_table import nodes
@@ -46,14 +46,6 @@ dm    v1alpha1 stored -          status        BaseModel=.spec.baseModelName Typ
     Total=.status.totalEndpoints Age
 dwm   v1alpha1 stored -          -             Age
 """
-# Lists that are merged by a key or as a set, outside Kubernetes' own types.
-KEYED: Final = """\
-DynamoCheckpoint v1alpha1: spec.gpuMemoryService.extraClientContainers spec.gpuMemoryService.extraClientPods
-DynamoComponentDeployment v1alpha1: spec.checkpoint.job.gmsClientContainers spec.gpuMemoryService.extraClientContainers
-    spec.gpuMemoryService.extraClientPods
-DynamoComponentDeployment v1beta1: spec.experimental.checkpoint.job.gmsClientContainers
-    spec.experimental.gpuMemoryService.extraClientContainers spec.experimental.gpuMemoryService.extraClientPods status.conditions
-"""
 
 
 def _row(crd: Node, version: Node) -> str:
@@ -70,7 +62,7 @@ def _row(crd: Node, version: Node) -> str:
 
 def test_versions_are_kept_and_shown_as_specified() -> None:
     """Stored and deprecated versions, subresources, short names and printer columns of every kind; all of them are served."""
-    versions = [(build(kind.name), index) for kind in KINDS for index in range(len(kind.versions))]
+    versions = [(build(kind.name, line=Line.V1_2), index) for kind in KINDS for index in range(len(kind.versions))]
     rows = [_row(crd, crd["spec"]["versions"][index]) for crd, index in versions]
     assert rows == [" ".join(line.split()) for line in SHOWN.splitlines()]
     assert all(crd["spec"]["versions"][index]["served"] for crd, index in versions)
@@ -79,7 +71,7 @@ def test_versions_are_kept_and_shown_as_specified() -> None:
 def test_columns_show_fields_that_exist() -> None:
     """Each path leads through the schema, but for one that is empty since before v1alpha1 and kept for those who count columns."""
     for kind in KINDS:
-        for version in build(kind.name)["spec"]["versions"]:
+        for version in build(kind.name, line=Line.V1_2)["spec"]["versions"]:
             for column in version["additionalPrinterColumns"]:
                 if column["jsonPath"] in (".metadata.creationTimestamp", ".spec.dynamoComponent"):
                     continue
@@ -89,30 +81,32 @@ def test_columns_show_fields_that_exist() -> None:
                 assert node["type"] == ("array" if "[" in column["jsonPath"] else column["type"]), (kind.name, column)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
-def test_definitions_are_complete(kind: Any) -> None:
+def test_definitions_are_complete(subtests: pytest.Subtests) -> None:
     """Names and scope are there; no reference is left, and every node has a type the API server takes."""
-    crd = build(kind.name)
-    spec = crd["spec"]
-    assert crd["metadata"]["name"] == f"{kind.plural}.nvidia.com"
-    assert spec["names"]["kind"] == kind.name
-    assert spec["scope"] == "Namespaced"
-    assert "conversion" not in spec
-    for node in crd_nodes(crd):
-        assert "$ref" not in node
-        assert "type" in node or node.get("x-kubernetes-int-or-string") or node.get("x-kubernetes-preserve-unknown-fields")
+    for kind in KINDS:
+        with subtests.test(kind.alias):
+            crd = build(kind.name, line=Line.V1_2)
+            spec = crd["spec"]
+            assert crd["metadata"]["name"] == f"{kind.plural}.nvidia.com"
+            assert spec["names"]["kind"] == kind.name
+            assert spec["scope"] == "Namespaced"
+            assert "conversion" not in spec
+            for node in crd_nodes(crd):
+                assert "$ref" not in node
+                assert "type" in node or node.get("x-kubernetes-int-or-string") or node.get("x-kubernetes-preserve-unknown-fields")
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
-def test_nothing_empty_is_said(kind: Any) -> None:
+def test_nothing_empty_is_said(subtests: pytest.Subtests) -> None:
     """The API server leaves empty lists and maps out when it stores a definition, so a second apply would find a change."""
-    for node in crd_nodes(build(kind.name)):
-        assert {key: value for key, value in node.items() if value in ([], {}, "") and key != "default"} == {}
+    for kind in KINDS:
+        with subtests.test(kind.alias):
+            for node in crd_nodes(build(kind.name, line=Line.V1_2)):
+                assert {key: value for key, value in node.items() if value in ([], {}, "") and key != "default"} == {}
 
 
 def test_the_scale_subresource_names_fields_that_exist() -> None:
     """Autoscalers write the wanted and read the seen number of replicas, and the selector of the pods."""
-    for version in build("DynamoGraphDeploymentScalingAdapter")["spec"]["versions"]:
+    for version in build("DynamoGraphDeploymentScalingAdapter", line=Line.V1_2)["spec"]["versions"]:
         scale, schema = version["subresources"]["scale"], version["schema"]["openAPIV3Schema"]["properties"]
         assert scale == {
             "specReplicasPath": ".spec.replicas",
@@ -133,40 +127,26 @@ def own_fields(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
             yield from own_fields(node[key], f"{path}[].")
 
 
-def test_lists_merge_as_specified() -> None:
-    """Server-side apply merges these lists of ours by key or as sets, and replaces all others."""
-    for line in KEYED.replace("\n    ", " ").splitlines():
-        name, paths = line.split(":")
-        found = {path for path, node in own_fields(load_schema(*name.split())) if "x-kubernetes-list-type" in node}
-        assert found == set(paths.split()), name
-    for graph, components in ((ALPHA, "services.[]."), (BETA, "components.[].")):
-        found = {path for path, node in own_fields(load_schema("DynamoGraphDeployment", graph)) if "x-kubernetes-list-type" in node}
-        own = {path.removeprefix("spec.") for path in _keyed("DynamoComponentDeployment", graph) if path.startswith("spec.")}
-        assert {path for path in found if path.startswith(f"spec.{components}")} == {f"spec.{components}{path}" for path in own}
-    assert {"spec.components", "status.conditions"} <= _keyed("DynamoGraphDeployment", BETA)
-
-
-def _keyed(kind: str, version: str) -> set[str]:
-    return {path for path, node in own_fields(load_schema(kind, version)) if "x-kubernetes-list-type" in node}
-
-
-@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
-def test_every_field_of_our_own_is_described_and_no_other(kind: str, version: str) -> None:
+def test_every_field_of_our_own_is_described_and_no_other(subtests: pytest.Subtests) -> None:
     """`kubectl explain` has a sentence for each; in Kubernetes' types they would make the definitions several times as large."""
-    schema = load_schema(kind, version)
-    fields = {path: node for path, node in own_fields(schema) if path != "metadata"}
-    assert {path for path, node in fields.items() if not re.fullmatch(r"[A-Z].{9,}\.", node.get("description", ""))} == set()
-    (built,) = (each["schema"]["openAPIV3Schema"] for each in build(kind)["spec"]["versions"] if each["name"] == version)
-    assert len(built["description"]) > 20
-    for node in nodes(schema):
-        if "$ref" in node:
-            inside = [each for each in nodes(inline(node)) if "description" in each]
-            assert len(inside) <= 1 + ("mainContainer" in node.get("properties", {}))
+    for kind, version in list_kind_versions():
+        with subtests.test(kind=kind, version=version):
+            schema = load_schema(kind, version, Line.V1_2)
+            fields = {path: node for path, node in own_fields(schema) if path != "metadata"}
+            assert {path for path, node in fields.items() if not re.fullmatch(r"[A-Z].{9,}\.", node.get("description", ""))} == set()
+            (built,) = (
+                each["schema"]["openAPIV3Schema"] for each in build(kind, line=Line.V1_2)["spec"]["versions"] if each["name"] == version
+            )
+            assert len(built["description"]) > 20
+            for node in nodes(schema):
+                if "$ref" in node:
+                    inside = [each for each in nodes(inline(node)) if "description" in each]
+                    assert len(inside) <= 1 + ("mainContainer" in node.get("properties", {}))
 
 
 def test_deprecation_names_the_successor() -> None:
     """kubectl shows what to write in place of the old version."""
-    old, new = build("DynamoGraphDeployment")["spec"]["versions"]
+    old, new = build("DynamoGraphDeployment", line=Line.V1_2)["spec"]["versions"]
     assert (
         old["deprecationWarning"] == "nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
     )
@@ -175,33 +155,34 @@ def test_deprecation_names_the_successor() -> None:
 
 def test_versions_can_be_left_out() -> None:
     """Tests register one version; it is stored then, whichever it is."""
-    crd = build("DynamoGraphDeployment", versions={"v1beta1"}, conversion={"strategy": "None"})
+    crd = build("DynamoGraphDeployment", versions={"v1beta1"}, conversion={"strategy": "None"}, line=Line.V1_2)
     assert [(version["name"], version["storage"]) for version in crd["spec"]["versions"]] == [("v1beta1", True)]
     assert crd["spec"]["conversion"] == {"strategy": "None"}
     with pytest.raises(ValueError, match="must name a version of DynamoModel"):
-        build("DynamoModel", versions={"v1beta1"})
+        build("DynamoModel", versions={"v1beta1"}, line=Line.V1_2)
 
 
 def test_built_definitions_are_nobody_elses() -> None:
     """Changing a definition does not change the next one."""
-    crd = build("DynamoModel")
+    crd = build("DynamoModel", line=Line.V1_2)
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"].clear()
-    assert build("DynamoModel") != crd
+    assert build("DynamoModel", line=Line.V1_2) != crd
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
-def test_manifests_name_their_generator_and_outlive_a_release(kind: Any) -> None:
+def test_manifests_name_their_generator_and_outlive_a_release(subtests: pytest.Subtests) -> None:
     """Only kinds of several versions are converted; no bundle is named, so that applying again takes none away."""
-    crd = manifest(kind.name, by_service(), "somebody 1.0")
-    assert crd["metadata"]["annotations"] == {
-        "helm.sh/resource-policy": "keep",
-        GENERATED_BY: "somebody 1.0",
-        ALLOW_DATA_LOSS: "false",
-    }
-    service = {"namespace": "dynamo-system", "name": "dynamo-webhooks", "path": "/convert", "port": 443}
-    stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
-    assert crd["spec"].get("conversion") == (stanza if len(kind.versions) > 1 else None)
-    assert list(crd["spec"])[-1] == "versions"
+    for kind in KINDS:
+        with subtests.test(kind.alias):
+            crd = manifest(kind.name, by_service(), "somebody 1.0", line=Line.V1_2)
+            assert crd["metadata"]["annotations"] == {
+                "helm.sh/resource-policy": "keep",
+                GENERATED_BY: "somebody 1.0",
+                ALLOW_DATA_LOSS: "false",
+            }
+            service = {"namespace": "dynamo-system", "name": "dynamo-webhooks", "path": "/convert", "port": 443}
+            stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
+            assert crd["spec"].get("conversion") == (stanza if len(kind.versions) > 1 else None)
+            assert list(crd["spec"])[-1] == "versions"
 
 
 def test_bundles_are_base64_of_pem() -> None:
@@ -214,20 +195,21 @@ def test_bundles_are_base64_of_pem() -> None:
 # What one definition would take away from another: fields, served versions, the stored version; and nothing from equals.
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
-def test_line_1_5_takes_nothing_away_and_is_lowered_by_line_1_2(kind: Any) -> None:
-    before, since = (build(kind.name, line=line) for line in (Line.V1_2, Line.V1_5))
-    assert find_lost_fields(before, since) == find_lost_fields(since, since) == []
-    lost = find_lost_fields(since, before)
-    assert bool(lost) == (kind.alias != "DWM")
-    if kind.alias == "DGD":
-        assert {"v1beta1 spec.components[].minAvailable", "v1alpha1 spec.services{}.minAvailable"} <= set(lost)
-        assert "version v1beta1, in which objects are stored" in lost
-        assert len(lost) == 31
+def test_line_1_5_takes_nothing_away_and_is_lowered_by_line_1_2(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind.alias):
+            before, since = (build(kind.name, line=line) for line in (Line.V1_2, Line.V1_5))
+            assert find_lost_fields(before, since) == find_lost_fields(since, since) == []
+            lost = find_lost_fields(since, before)
+            assert bool(lost) == (kind.alias != "DWM")
+            if kind.alias == "DGD":
+                assert {"v1beta1 spec.components[].minAvailable", "v1alpha1 spec.services{}.minAvailable"} <= set(lost)
+                assert "version v1beta1, in which objects are stored" in lost
+                assert len(lost) == 31, "a definition of line 1.5 has other fields than the released one: set since= of what is new"
 
 
 def test_versions_that_are_served_are_told() -> None:
-    both, one = build("DynamoGraphDeployment"), build("DynamoGraphDeployment", versions={"v1beta1"})
+    both, one = build("DynamoGraphDeployment", line=Line.V1_2), build("DynamoGraphDeployment", versions={"v1beta1"}, line=Line.V1_2)
     assert find_lost_fields(both, one) == ["version v1alpha1, which is served"]
     assert find_lost_fields(one, both) == ["version v1beta1, in which objects are stored"]
 
@@ -236,7 +218,7 @@ def test_versions_that_are_served_are_told() -> None:
     "live", [None, [], {"spec": {"versions": {}}}, {"spec": {"versions": [1, {"name": 2}, {"name": "v1beta1", "served": 1}]}}]
 )
 def test_a_definition_without_fields_loses_none(live: Any) -> None:
-    assert find_lost_fields(live, build("DynamoModel")) == []
+    assert find_lost_fields(live, build("DynamoModel", line=Line.V1_2)) == []
 
 
 def test_what_is_preserved_is_not_lost_and_depth_is_bounded() -> None:
@@ -264,7 +246,7 @@ def test_every_field_of_ours_lies_within_the_levels_that_are_compared() -> None:
     found = {
         (kind.name, version["name"]): _depth(version["schema"]["openAPIV3Schema"])
         for kind in KINDS
-        for version in build(kind.name)["spec"]["versions"]
+        for version in build(kind.name, line=Line.V1_2)["spec"]["versions"]
     }
     assert max(found.values()) <= LEVELS, found
     assert max(found.values()) >= 12, "the depth is measured"

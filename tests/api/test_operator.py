@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
 from dynamo_webhooks.api.operator.judge import Problem, drop_absent_values, validate_configuration
-from dynamo_webhooks.api.operator.section import Key, amount, dump, seconds, size, span
+from dynamo_webhooks.api.operator.section import amount, dump, seconds, size, span
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 
 SMALLEST: Final[dict[str, Any]] = {
@@ -94,26 +94,29 @@ def test_the_smallest_file_is_accepted_and_one_key_less_is_not() -> None:
         assert told({key: value for key, value in SMALLEST.items() if key != section}), section
 
 
-@pytest.mark.parametrize(("key", "each"), LEAVES.items(), ids=list(LEAVES))
-def test_a_default_is_allowed(key: str, each: Key) -> None:
-    written = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
-    assert written is None or written == "" or each.allowed.read(written) == each.default
+def test_a_default_is_allowed(subtests: pytest.Subtests) -> None:
+    for key, each in LEAVES.items():
+        with subtests.test(key=key):
+            written = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
+            assert written is None or written == "" or each.allowed.read(written) == each.default
 
 
-@pytest.mark.parametrize(("key", "value"), GOOD)
-def test_good_values_are_taken(key: str, value: Any) -> None:
-    configuration, found = validate_configuration(
-        drop_absent_values(file_with(key, value, certificates={"caValidity": "36500d"})), complete=True
-    )
-    assert [problem for problem in found if problem.path == tuple(key.split("."))] == []
-    assert lookup(dump(configuration), tuple(key.split("."))) is not MISSING
+def test_good_values_are_taken(subtests: pytest.Subtests) -> None:
+    for key, value in GOOD:
+        with subtests.test(f"{key}: {value!r}"[:100]):
+            configuration, found = validate_configuration(
+                drop_absent_values(file_with(key, value, certificates={"caValidity": "36500d"})), complete=True
+            )
+            assert [problem for problem in found if problem.path == tuple(key.split("."))] == []
+            assert lookup(dump(configuration), tuple(key.split("."))) is not MISSING
 
 
-@pytest.mark.parametrize(("key", "value"), BAD)
-def test_bad_values_are_refused_with_what_is_allowed_and_what_was_seen(key: str, value: Any) -> None:
-    [problem] = [problem for problem in problems(file_with(key, value)) if problem.path == tuple(key.split("."))]
-    assert problem.text.startswith(f"must be {LEAVES[key].allowed.text}")
-    assert ", got " in problem.text
+def test_bad_values_are_refused_with_what_is_allowed_and_what_was_seen(subtests: pytest.Subtests) -> None:
+    for key, value in BAD:
+        with subtests.test(f"{key}: {value!r}"[:100]):
+            [problem] = [problem for problem in problems(file_with(key, value)) if problem.path == tuple(key.split("."))]
+            assert problem.text.startswith(f"must be {LEAVES[key].allowed.text}")
+            assert ", got " in problem.text
 
 
 @pytest.mark.parametrize("value", ["http://h:99999", "http://a b", "http://h/%zz", "http://["])
@@ -125,31 +128,29 @@ def test_an_address_must_be_a_url(value: str) -> None:
         assert told(file_with("infrastructure.modelExpressURL", good)) == []
 
 
-@pytest.mark.parametrize("key", LEAVES)
-def test_null_means_absent(key: str) -> None:
-    if key not in ("apiVersion", "kind", *(f"mpi.{name}" for name in SMALLEST["mpi"]), *(f"rbac.{name}" for name in SMALLEST["rbac"])):
-        assert told(file_with(key, None)) == []
+def test_null_means_absent() -> None:
+    required = {"apiVersion", "kind", *(f"{block}.{name}" for block in ("mpi", "rbac") for name in SMALLEST[block])}
+    assert [(key, found) for key in LEAVES.keys() - required if (found := told(file_with(key, None))) != []] == []
 
 
-@pytest.mark.parametrize(
-    ("key", "zero", "default"),
-    [
+def test_zero_means_the_default_where_the_go_operator_takes_it_so(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, Any, Any]] = [
         ("server.metrics.port", 0, 8080),
         ("server.healthProbe.port", 0, 8081),
         ("server.webhook.port", 0, 9443),
         ("orchestrators.grove.terminationDelay", "0s", "15m"),
         ("orchestrators.grove.terminationDelay", "0", "15m"),
-    ],
-)
-def test_zero_means_the_default_where_the_go_operator_takes_it_so(key: str, zero: Any, default: Any) -> None:
-    configuration, found = validate_configuration(drop_absent_values(file_with(key, zero)), complete=True)
-    assert found == []
-    assert lookup(dump(configuration), tuple(key.split("."))) == default
+    ]
+    for key, zero, default in rows:
+        with subtests.test(key=key):
+            configuration, found = validate_configuration(drop_absent_values(file_with(key, zero)), complete=True)
+            assert found == []
+            assert lookup(dump(configuration), tuple(key.split("."))) == default
 
 
-@pytest.mark.parametrize(
-    ("key", "default"),
-    [
+def test_an_empty_text_means_the_default_where_there_is_one(subtests: pytest.Subtests) -> None:
+    """As in the Go operator, whose files are accepted; but an empty address means all of them."""
+    rows: list[tuple[str, str]] = [
         ("server.webhook.certProvisionMode", "managed"),
         ("server.webhook.secretName", "webhook-server-cert"),
         ("server.webhook.certDir", "/tmp/k8s-webhook-server/serving-certs"),  # noqa: S108 - the reference's default
@@ -159,18 +160,16 @@ def test_zero_means_the_default_where_the_go_operator_takes_it_so(key: str, zero
         ("certificates.mutatingConfiguration", "dynamo-webhooks-mutating"),
         ("server.metrics.bindAddress", ""),
         ("ingress.hostSuffix", ""),
-    ],
-)
-def test_an_empty_text_means_the_default_where_there_is_one(key: str, default: str) -> None:
-    """As in the Go operator, whose files are accepted; but an empty address means all of them."""
-    configuration, found = validate_configuration(drop_absent_values(file_with(key, "")), complete=True)
-    assert found == []
-    assert lookup(dump(configuration), tuple(key.split("."))) == default
+    ]
+    for key, default in rows:
+        with subtests.test(key=key, default=default):
+            configuration, found = validate_configuration(drop_absent_values(file_with(key, "")), complete=True)
+            assert found == []
+            assert lookup(dump(configuration), tuple(key.split("."))) == default
 
 
-@pytest.mark.parametrize(
-    ("block", "wanted"),
-    [
+def test_rules_across_keys() -> None:
+    rows: list[tuple[dict[str, Any], list[str]]] = [
         ({"leaderElection": {"enabled": True}}, ["leaderElection.id: must be set when leaderElection.enabled is true"]),
         ({"leaderElection": {"enabled": True, "id": "x"}}, []),
         ({"secrets": {"pull": "all"}}, ["secrets.namespaces: must name the namespaces whose Secrets may be read when secrets.pull is all"]),
@@ -216,10 +215,8 @@ def test_an_empty_text_means_the_default_where_there_is_one(key: str, default: s
             ],
         ),
         ({"rbac": {}, "namespace": {"restricted": "a"}}, []),
-    ],
-)
-def test_rules_across_keys(block: dict[str, Any], wanted: list[str]) -> None:
-    assert told({**SMALLEST, **block}) == wanted
+    ]
+    assert [(block, found) for block, wanted in rows if (found := told({**SMALLEST, **block})) != wanted] == []
 
 
 def test_an_unknown_key_is_named_with_its_neighbours_and_its_right_place() -> None:
@@ -318,9 +315,8 @@ def test_a_mesh_is_istio_unless_disabled(enabled: bool | None, there: bool) -> N
     assert (configured(serviceMesh={"provider": "istio", **switch}).service_mesh.active is not None) == there
 
 
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [
+def test_spans_are_read() -> None:
+    rows: list[tuple[str, float]] = [
         ("30s", 30),
         ("1h30m", 5400),
         ("250ms", 0.25),
@@ -331,15 +327,16 @@ def test_a_mesh_is_istio_unless_disabled(enabled: bool | None, there: bool) -> N
         ("-1m", -60),
         ("2d", 172800),
         ("1us", 1e-6),
-    ],
-)
-def test_spans_are_read(text: str, length: float) -> None:
-    assert seconds(text) == pytest.approx(length)
+    ]
+    assert [(text, length, found) for text, length in rows if (found := seconds(text)) != pytest.approx(length)] == []
 
 
-@pytest.mark.parametrize("text", ["", "s", "30", "1 s", "1s ", "s1", "1y", "1h-30m", ".s", "9999999999h", "1e3s", "１s"])
-def test_other_texts_are_no_spans(text: str) -> None:
-    assert seconds(text) is None
+def test_other_texts_are_no_spans() -> None:
+    assert [
+        (text, found)
+        for text in ("", "s", "30", "1 s", "1s ", "s1", "1y", "1h-30m", ".s", "9999999999h", "1e3s", "１s")
+        if (found := seconds(text)) is not None
+    ] == []
 
 
 @given(st.integers(min_value=-(10**12), max_value=10**12))
@@ -352,9 +349,8 @@ def test_a_written_size_is_read_as_the_same(count: int) -> None:
     assert size(amount(count)) == count
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "1.5Mi", "7MB", "7 Mi", "07"])
-def test_other_texts_are_no_sizes(text: str) -> None:
-    assert size(text) is None
+def test_other_texts_are_no_sizes() -> None:
+    assert [(text, found) for text in ("", "0", "-1", "1.5Mi", "7MB", "7 Mi", "07") if (found := size(text)) is not None] == []
 
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - the reference's default, listened on by nobody here
@@ -445,6 +441,7 @@ ADDED: Final = {
     "server.metrics.namespaceLabel",
     "namespace.scope.grace",
     "namespace.scope.maxSkew",
+    "namespace.scope.claimable",
     "gpu.metricsEndpointTemplate",
     "namespace.allowed",
     "server.webhook.clientCA",
@@ -452,11 +449,12 @@ ADDED: Final = {
 }
 
 
-@pytest.mark.parametrize("key", REFERENCE)
-def test_its_default_is_that_of_the_reference_or_another_for_a_reason(key: str) -> None:
-    found = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
-    assert found is not MISSING
-    assert found == (OTHERWISE[key][0] if key in OTHERWISE else REFERENCE[key])
+def test_its_default_is_that_of_the_reference_or_another_for_a_reason(subtests: pytest.Subtests) -> None:
+    for key in REFERENCE:
+        with subtests.test(key=key):
+            found = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
+            assert found is not MISSING
+            assert found == (OTHERWISE[key][0] if key in OTHERWISE else REFERENCE[key])
 
 
 def test_no_key_of_the_reference_is_missing_and_ours_stand_apart() -> None:

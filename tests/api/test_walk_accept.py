@@ -2,13 +2,14 @@
 
 import copy
 import importlib
+import itertools
 from typing import Any
 
+import orjson
 import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.models.constraints import PVC_CREATE
 from dynamo_webhooks.api.schema import MARKS, Node, load_schema, resolve
 from dynamo_webhooks.api.walk.validate import _accepts, _is_sound
 from tests.api.admit import admit
@@ -41,6 +42,8 @@ VALUES: list[Any] = [
     [{"name": "x"}, {"name": "x"}],
     [{"name": "x"}, {"name": "y"}],
     [{"name": "x"}, {"name": 1}, {}],
+    [{"name": 0}],
+    {"name": ""},
     [{"containerPort": 1, "protocol": "TCP"}, {"containerPort": 1, "protocol": "UDP"}],
     [{"containerPort": 1, "protocol": "TCP"}, {"containerPort": 1, "protocol": "TCP"}],
     {"create": True},
@@ -52,8 +55,6 @@ VALUES: list[Any] = [
     2**31,
 ]
 DEEPEST = 6
-MAP: Node = {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"]}
-RULED: Node = {"type": "object", "x-kubernetes-validations": [{"rule": PVC_CREATE.rule}]}
 
 
 def _nodes(node: Node, depth: int = 0) -> list[Node]:
@@ -65,15 +66,16 @@ def _nodes(node: Node, depth: int = 0) -> list[Node]:
     return found
 
 
-@pytest.mark.parametrize("line", Line)
-@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
-def test_both_say_the_same_of_any_value_under_any_node(kind: str, version: str, line: Line) -> None:
-    asked, distinct = 0, {id(node): node for node in _nodes(load_schema(kind, version, line))}
-    for node in distinct.values():
-        for value in VALUES:
-            assert _accepts(value, node) is _is_sound(copy.deepcopy(value), resolve(node)), (node, value)
-            asked += 1
-    assert asked >= len(VALUES)
+def test_both_say_the_same_of_any_value_under_any_node(subtests: pytest.Subtests) -> None:
+    asked: set[bytes] = set()
+    for line, (kind, version) in itertools.product(Line, list_kind_versions()):
+        with subtests.test(line=line, kind=kind, version=version):
+            nodes = {orjson.dumps(node, option=orjson.OPT_SORT_KEYS): node for node in _nodes(load_schema(kind, version, line))}
+            for node in (node for text, node in nodes.items() if text not in asked):  # most are the same on each line
+                for value in VALUES:
+                    assert _accepts(value, node) is _is_sound(copy.deepcopy(value), resolve(node)), (node, value)
+            asked |= nodes.keys()
+    assert len(asked) > 500, len(asked)
 
 
 @pytest.mark.parametrize("mark", sorted(MARKS))
@@ -87,31 +89,10 @@ def test_a_mark_of_a_line_makes_no_node_slow(mark: str, monkeypatch: pytest.Monk
     assert _accepts({"a": "x", "b": 1}, node)
 
 
-@pytest.mark.parametrize(
-    ("node", "right", "wrong"),
-    [
-        ({"type": "object", "maxProperties": 1}, {"a": 1}, {"a": 1, "b": 2}),
-        ({"type": "object", "minProperties": 1}, {"a": 1}, {}),
-        ({"type": "array", "maxItems": 1}, [1], [1, 2]),
-        ({"type": "array", "minItems": 1}, [1], []),
-        ({"type": "object", "required": ["a"]}, {"a": None}, {"b": 1}),
-        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"a": 1}, {"a": "1"}),
-        ({"type": "array", "items": {"type": "boolean"}}, [True], [True, 1]),
-        ({"type": "integer", "format": "int32"}, 2**40, 2**63),
-        ({"type": "string", "enum": ["a"]}, "a", "b"),
-        ({"type": "integer", "minimum": 1}, 1, 0),
-        ({"type": "integer", "maximum": 1}, 1, 2),
-        ({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}, ["a", "b"], ["a", "a"]),
-        (MAP, [{"a": "x"}, {"a": "y"}], [{"a": "x"}, {"a": "x"}]),
-        (MAP, [{"a": "x"}, {"a": ["x"]}, {}], [{"a": ["x"]}, {"a": ["x"]}]),
-        (MAP, [{"a": 1}, {"a": True}, {"a": "1"}], [{"a": 1}, {"a": 1}]),
-        (RULED, {"create": False}, {"create": True}),
-    ],
-)
-def test_each_keyword_counts(node: Node, right: Any, wrong: Any) -> None:
-    assert _accepts(right, node)
-    assert not _accepts(wrong, node)
-    assert not _is_sound(wrong, node)
+def test_keys_of_any_type_tell_items_apart() -> None:
+    node: Node = {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"]}
+    assert all(_accepts(right, node) for right in ([{"a": "x"}, {"a": ["x"]}, {}], [{"a": 1}, {"a": True}, {"a": "1"}]))
+    assert not any(_accepts([{"a": wrong}] * 2, node) for wrong in (["x"], 1))
 
 
 OBJECTS = 40  # of each kind and version; half of them fit their types
@@ -134,15 +115,16 @@ def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.admit"), "is_tidy", lambda *_: False)
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_the_long_way_gives_the_same_answers(monkeypatch: pytest.MonkeyPatch, kind: str, version: str) -> None:
+def _answers(kind: str, version: str) -> list[Any]:
     made = _objects(kind, version)
     olds = [None if number % 3 else made[number - 1] for number in range(OBJECTS)]
+    return [admit(obj, kind, version, copy.deepcopy(old)) for obj, old in zip(copy.deepcopy(made), olds, strict=True)]
 
-    def answers() -> list[Any]:
-        return [admit(copy.deepcopy(obj), kind, version, copy.deepcopy(old)) for obj, old in zip(made, olds, strict=True)]
 
-    short = answers()
-    assert any(answer.errors for answer in short)
+def test_the_long_way_gives_the_same_answers(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+    short = {pair: _answers(*pair) for pair in PAIRS}
     _long_way(monkeypatch)
-    assert answers() == short
+    for pair, answers in short.items():
+        with subtests.test(".".join(pair)):
+            assert any(answer.errors for answer in answers)
+            assert _answers(*pair) == answers

@@ -9,14 +9,13 @@ import orjson
 import uvloop
 from aiohttp import web
 
-ANSWER = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {"uid": "", "allowed": True, "status": {"code": 200}}}
-
 
 async def answer(request: web.BaseRequest) -> web.Response:
     """Decodes the review and returns an answer with its uid."""
     review = orjson.loads(await request.read())
-    ANSWER["response"] = {"uid": review["request"]["uid"], "allowed": True, "status": {"code": 200}}
-    return web.Response(body=orjson.dumps(ANSWER), content_type="application/json")
+    response = {"uid": review["request"]["uid"], "allowed": True, "status": {"code": 200}}
+    found = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    return web.Response(body=orjson.dumps(found), content_type="application/json")
 
 
 async def serve(folder: str) -> None:
@@ -31,4 +30,4 @@ async def serve(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(sys.argv[1]))
+    uvloop.run(serve(sys.argv[sys.argv.index("--cert-dir") + 1]))

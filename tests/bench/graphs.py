@@ -1,168 +1,140 @@
-"""How a reconciler does with many graphs that come at once: speed, calls, a user's edit meanwhile, memory and writes at rest, a restart.
-
-Deployments become ready at once, so that only the reconciler and the API server work. Both share the machine with the measurement, so
-their CPU seconds say more than the time on the clock. A run that is stopped, or has too little time, tells what it has measured.
-"""
+"""What a graph costs the reconciler and a real API server, of many that come at once, whose Deployments become ready at once."""
 
 import asyncio
-import contextlib
-import itertools
 import os
-import signal
-import time
-from collections.abc import Awaitable
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from dynamo_webhooks.kube.client import connect
-from tests.bench.crowd import Cost, Crowd, held
-from tests.bench.figures import Figures, told
-from tests.bench.footprint import spent
-from tests.bench.models import DEFINITION, Fleet, objects_for
+from prometheus_client.parser import text_string_to_metric_families
+
+from dynamo_webhooks.kube.client import Client, connect
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.reflector import Reflector
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, resource_of_kind
 from tests.bench.table import Table
 from tests.cluster.assets.build import build
+from tests.cluster.planes import Planes
+from tests.cluster.processes import fetched, free_ports
 from tests.cluster.reconciling import Reconciled, installed
+from tests.footprint import footprint, spent
+from tests.reconciler.rendering import component, graph, stored, vllm
 
-FIRST: Final = 10  # graphs that are ready before the others come; users edit these
+SECTION: Final = "Reconciler"
+GRAPHS: Final = resource_of_kind("DynamoGraphDeployment", "v1beta1")
+FIRST: Final = 10  # graphs that are ready before the others come
+IN_NAMESPACE: Final = 100
+AT_ONCE: Final = 8  # requests of users, and of who makes Deployments ready
+REST_SECONDS: Final = 10.0  # in which the last is written about what is ready
 # Addresses for all Services, given as API servers did it until 1.32. Those from 1.33 on count all addresses there are with each that they
 # give: at 16,000 Services that is 63 % of what an API server 1.34 does (CPU profile), and grows by the square.
 ADDRESSES: Final = ("--service-cluster-ip-range=10.0.0.0/16", "--emulated-version=1.32")
 QUOTA: Final = {"ETCD_QUOTA_BACKEND_BYTES": str(8 * 2**30)}  # ten thousand graphs with their history are near etcd's usual 2 GiB
-PAUSE: Final = 2.0  # seconds between two edits
-AFTERWARDS: Final = 300.0  # seconds that are kept for what is measured when all are ready
-DIFFERENT: Final = 50  # replicas that users ask for, one after the other
+# what is measured of a graph, as it is written, and its goal
+COSTS: Final = (
+    ("CPU of the reconciler until it is ready", "{:.0f} ms", ""),
+    ("CPU of the API server until it is ready", "{:.0f} ms", ""),
+    ("calls of the reconciler", "{:.1f}", "24"),
+    ("memory of the reconciler at rest", "{:.0f} kB", "90 kB"),
+)
+MAX_GROWTH: Final = 1.3  # of each, for one of many beside one of few
 
 
-@dataclass
-class Plan:
-    """What is measured, and until when on the monotonic clock."""
-
-    graphs: int
-    models: int = 0
-    minutes: float = 30.0
-    end: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        """The time begins."""
-        self.end = time.monotonic() + 60 * self.minutes
-
-
-def crowded(table: Table, folder: Path, plan: Plan) -> Figures:
-    """Measures and adds the rows, of as much as there was time for."""
-    found = Figures(plan.graphs, plan.models)
+def crowd(table: Table, numbers: list[int]) -> None:
+    """Adds what a graph costs among each number of them, on an API server of its own, and the ratio to the first number."""
     os.environ.update(QUOTA)
-    objects, definitions = (objects_for(folder), (DEFINITION,)) if plan.models else (None, ())
-    try:
+    first: list[float] = []
+    for number in numbers:
         with (
-            contextlib.suppress(asyncio.CancelledError, TimeoutError),
-            installed(build(), folder / "crowd", objects=objects, definitions=definitions, flags=ADDRESSES) as site,
+            tempfile.TemporaryDirectory() as name,
+            Planes(build(), Path(name)) as planes,
+            installed(planes, Path(name), flags=ADDRESSES) as site,
         ):
-            asyncio.run(_run(site, plan, found))
-            found.whole = found.reached == plan.graphs
-    finally:
-        told(table, found)
-    return found
+            found = asyncio.run(_measure(site, number))
+        first = first or found
+        for (what, form, goal), value, few in zip(COSTS, found, first, strict=True):
+            ratio, aim = (0.0, goal) if found is first else (value / few, f"ratio {MAX_GROWTH:g}")
+            table.row(SECTION, f"one of {number:,} graphs: {what}", form.format(value), ratio=ratio, goal=aim)
 
 
-async def _run(site: Reconciled, plan: Plan, found: Figures) -> None:
-    """Measures until it is done or is told to stop."""
-    loop, me = asyncio.get_running_loop(), asyncio.current_task()
-    assert me is not None
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, me.cancel)
-    async with contextlib.AsyncExitStack() as stack:
-        client = await connect("crowd", str(site.plane.kubeconfig))
-        stack.push_async_callback(client.close)
-        crowd = Crowd(site, client)
-        stack.push_async_callback(crowd.close)
-        async with asyncio.timeout_at(loop.time() + plan.end - time.monotonic()):
-            await _measure(crowd, plan, found)
+async def _measure(site: Reconciled, number: int) -> list[float]:
+    """What a graph costs of so many."""
+    [port] = free_ports(1)
+    os.environ["DYNAMO_WEBHOOKS_METRICS_SECURE"] = "false"
+    process = site.reconcile(metrics_listen=f"127.0.0.1:{port}")
+    spaces = [site.plane.namespace() for _ in range((FIRST + number) // IN_NAMESPACE + 1)]
+
+    def used() -> list[float]:
+        families = text_string_to_metric_families(fetched(f"127.0.0.1:{port}", "/metrics")[1])
+        calls = sum(each.value for family in families for each in family.samples if each.name == "rest_client_requests_total")
+        return [spent(process.pid) * 1e3, spent(site.plane.server.pid) * 1e3, calls, footprint(process.pid) / 1e3]
+
+    client = await connect("crowd", str(site.plane.kubeconfig))
+    async with _making_ready(client) as ready:
+        await _make(client, range(FIRST), spaces, ready)
+        await asyncio.sleep(REST_SECONDS)
+        before = used()
+        await _make(client, range(FIRST, FIRST + number), spaces, ready)
+        then = used()
+        await asyncio.sleep(REST_SECONDS)
+        after = [*then[:2], *used()[2:]]
+    await client.close()
+    return [(most - least) / number for least, most in zip(before, after, strict=True)]
 
 
-async def _measure(crowd: Crowd, plan: Plan, found: Figures) -> None:
-    process = await crowd.start()
-    before = await crowd.calls()
-    await crowd.make(0, FIRST)
-    await crowd.until(FIRST)
-    await crowd.rest(2.0)
-    found.alone = (await crowd.calls() - before) / FIRST
-    size, before, served = held(process), await crowd.calls(), await crowd.served()
-    await _rush(crowd, plan, found, Cost(process, crowd.site.plane.server))
-    if found.reached < plan.graphs:
-        print(f"  (no time is left: {found.reached} of {plan.graphs} are ready)", flush=True)
-        found.restart, found.restart_cpu = await _restart(crowd)
-        return
-    await crowd.rest()
-    calls = await crowd.calls() - before
-    for what, number in sorted((await crowd.served() - served).items(), key=lambda one: -one[1])[:24]:
-        print(f"  {number / plan.graphs:6.2f} a graph: {' '.join(what)}", flush=True)
-    found.size = (held(process) - size) / plan.graphs
-    if plan.models:
-        async with Fleet() as fleet:
-            await fleet.measure(crowd, process, found)
-            await _at_rest(crowd, plan, found)
-    else:
-        await _at_rest(crowd, plan, found)
-    found.edit = await _cost_of_edit(crowd)
-    found.calls = (calls - len(found.edits) * found.edit) / plan.graphs
-    found.rolled = await crowd.roll()
-    await crowd.rest()
-    found.restart, found.restart_cpu = await _restart(crowd)
+async def _make(client: Client, numbers: range, spaces: list[str], ready: asyncio.Queue[str]) -> None:
+    """Creates graphs with these numbers, and waits until they are ready."""
+    left = iter(numbers)
+
+    async def create() -> None:
+        for number in left:
+            await client.create(GRAPHS, _numbered(number), spaces[number // IN_NAMESPACE])
+
+    await asyncio.gather(*(create() for _ in range(AT_ONCE)))
+    for _ in numbers:
+        await ready.get()
 
 
-async def _rush(crowd: Crowd, plan: Plan, found: Figures, cost: Cost) -> None:
-    """Makes all graphs at once and waits for them as long as there is time, with users who edit others meanwhile."""
-    began, own, over = time.monotonic(), time.process_time(), asyncio.Event()
+@asynccontextmanager
+async def _making_ready(client: Client) -> AsyncIterator[asyncio.Queue[str]]:
+    """Makes Deployments ready, as controllers and kubelets do, until the end of the block; gives the names of graphs that are."""
+    unready: asyncio.Queue[Node] = asyncio.Queue()
+    ready: asyncio.Queue[str] = asyncio.Queue()
+    known: set[str] = set()
 
-    editing = asyncio.ensure_future(_edit(crowd, found.edits, over))
-    left = plan.end - AFTERWARDS - time.monotonic()
-    try:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(crowd.make(FIRST, plan.graphs), crowd.until(FIRST + plan.graphs)), left)
-    finally:
-        found.reached = max(0, len(crowd.ready) - FIRST)
-        found.ready, found.cpu = time.monotonic() - began, [*cost.seconds(), time.process_time() - own]
-    over.set()
-    await editing
+    def hear_deployment(_: Node | None, new: Node | None) -> None:
+        if new is not None and new.get("status", {}).get("observedGeneration") != new["metadata"]["generation"]:
+            unready.put_nowait(new["metadata"])
 
+    def hear_graph(_: Node | None, new: Node | None) -> None:
+        if new is not None and new.get("status", {}).get("state") == "successful" and (name := new["metadata"]["name"]) not in known:
+            known.add(name)
+            ready.put_nowait(name)
 
-async def _at_rest(crowd: Crowd, plan: Plan, found: Figures) -> None:
-    written, before, found.rest = await crowd.writes(), await crowd.calls(), min(60.0, max(5.0, plan.graphs / 10))
-    await asyncio.sleep(found.rest)
-    found.writes, found.calls_at_rest = await crowd.writes() - written, max(0, await crowd.calls() - before)  # but for a Lease's renewal
+    async def make_ready() -> None:
+        while True:
+            metadata = await unready.get()
+            counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 1)
+            available = {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "as many as wanted"}
+            patch: Node = {"status": {**counts, "observedGeneration": metadata["generation"], "conditions": [available]}}
+            await client.merge_patch(DEPLOYMENTS, metadata["name"], patch, metadata["namespace"], subresource="status")
 
-
-async def _edit(crowd: Crowd, edits: list[float], over: asyncio.Event) -> None:
-    """Edits one graph after the other until it is over, none twice at a time."""
-    busy: set[int] = set()
-
-    async def once(number: int, replicas: int) -> None:
-        busy.add(number)
-        edits.append(await crowd.edit(number, replicas))
-        busy.discard(number)
-
+    deployments, graphs = (Reflector(client, resource, trim=lambda obj: obj.pop("spec")) for resource in (DEPLOYMENTS, GRAPHS))
+    deployments.subscribe(hear_deployment)
+    graphs.subscribe(hear_graph)
     async with asyncio.TaskGroup() as group:
-        for turn in itertools.count():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(over.wait(), PAUSE)
-                return
-            if turn % FIRST not in busy:
-                group.create_task(once(turn % FIRST, 2 + turn // FIRST % DIFFERENT))
+        tasks = [group.create_task(each) for each in (deployments.run(), graphs.run(), *(make_ready() for _ in range(AT_ONCE)))]
+        yield ready
+        for task in tasks:
+            task.cancel()
 
 
-async def _cost_of_edit(crowd: Crowd) -> float:
-    """Calls for an edit until all is at rest again."""
-    before = await crowd.calls()
-    edits: list[Awaitable[float]] = [crowd.edit(number, 90) for number in range(FIRST)]
-    await asyncio.gather(*edits)
-    await crowd.rest(3.0)
-    return (await crowd.calls() - before) / FIRST
-
-
-async def _restart(crowd: Crowd) -> tuple[float, float]:
-    """The only reconciler ends; the next one meets an edit."""
-    await asyncio.to_thread(crowd.site.processes.pop().stop)
-    began = time.monotonic()
-    process, _ = await asyncio.gather(crowd.start(), crowd.edit(0, 99))
-    return time.monotonic() - began, spent(process.pid)
+def _numbered(number: int) -> Node:
+    """A graph of three components as it is stored after admission, without a namespace."""
+    main = {"image": "img:1", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+    workers = (vllm(name, name, replicas=1) for name in ("decode", "prefill"))
+    made = stored(graph(component("Frontend", "frontend", main, replicas=1), *workers, name=f"g{number}"))
+    del made["metadata"]["namespace"]
+    return made

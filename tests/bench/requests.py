@@ -1,114 +1,88 @@
-"""The requests that are measured: objects of all kinds as people write them, a graph of about 2 KB above all, and reviews around them."""
+"""The requests that are measured: a graph to every route of graphs, and conversions of a hundred graphs."""
 
-from typing import Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import orjson
+import yaml
 
-from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
-from tests.policies.examples import base
+from dynamo_webhooks.conversion.remainder import reserved_keys
+from dynamo_webhooks.webhooks.routes import CONVERT, route_path
+from tests.webhooks.requests import review
 
+GRAPH: Final = "DynamoGraphDeployment"
+BULK: Final = 100
 UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"
-IMAGE = "registry.example/ai-dynamo/vllm-runtime:1.2.0"
+_SAMPLE: Final = orjson.dumps(yaml.safe_load(Path(__file__).with_name("graph.yaml").read_text()))
 
 
-def _component(kind: str, replicas: int | None, gpus: str | None) -> dict[str, Any]:
-    component: dict[str, Any] = {
-        "componentType": kind,
-        "envFromSecret": "hf-token-secret",
-        "extraPodSpec": {
-            "mainContainer": {
-                "image": IMAGE,
-                "workingDir": "/workspace/examples/backends/vllm",
-                "command": ["python3", "-m", "dynamo.vllm"],
-                "args": ["--model", "Qwen/Qwen3-0.6B", "--is-decode-worker"],
-                "env": [{"name": "HF_HOME", "value": "/models"}, {"name": "DYN_LOG", "value": "info"}],
-            }
-        },
-    }
-    if replicas is not None:
-        component["replicas"] = replicas
-    if gpus:
-        component["resources"] = {"limits": {"gpu": gpus, "memory": "64Gi"}, "requests": {"cpu": "8"}}
-        component["volumeMounts"] = [{"name": "model-cache", "mountPoint": "/models"}]
-    return component
+class Request(NamedTuple):
+    """One request, what a bare server is asked instead, and what its ratio to that must be."""
+
+    what: str
+    path: str
+    body: bytes
+    alone: bytes  # about one object
+    objects: int
+    goal: float
 
 
-def graph(*, defaulted: bool = True) -> dict[str, Any]:
-    """A frontend, a prefill and a decode worker; without `defaulted` the fields that the mutating webhook fills are left out."""
-    replicas = 1 if defaulted else None
-    annotations = {"nvidia.com/dynamo-operator-origin-version": "1.2.0"} if defaulted else {}
-    return {
-        "apiVersion": "nvidia.com/v1alpha1",
-        "kind": "DynamoGraphDeployment",
-        "metadata": {"name": "vllm-disagg", "namespace": "llm", "annotations": {**annotations, "team": "inference"}},
-        "spec": {
-            "backendFramework": "vllm",
-            "pvcs": [{"name": "model-cache", "create": False}],
-            "services": {
-                "Frontend": _component("frontend", replicas, None),
-                "VllmDecodeWorker": _component("worker", replicas, "1"),
-                "VllmPrefillWorker": _component("worker", replicas, "1"),
-            },
-        },
-    }
+def requests() -> Iterator[Request]:
+    """All that are measured."""
+    goals = {"v1alpha1": (2.2, 1.9, 2.4), "v1beta1": (1.4, 1.5, 2.4)}
+    for version, desired in (("v1alpha1", "v1beta1"), ("v1beta1", "v1alpha1")):
+        validate, mutate, single = goals[version]
+        to_validate, to_mutate = route_path(GRAPH, version, Purpose.VALIDATE), route_path(GRAPH, version, Purpose.MUTATE)
+        body = creation(_written_in(version, graph()))
+        yield Request(f"validate {version}", to_validate, body, body, 1, validate)
+        body = creation(_written_in(version, graph(defaulted=False)))
+        yield Request(f"mutate {version}", to_mutate, body, body, 1, mutate)
+        one, many = (conversion(count, _in(version, graph()), desired) for count in (1, BULK))
+        yield Request(f"convert {version}", CONVERT.path, one, one, 1, single)
+        yield Request(f"convert {version}, one of {BULK}", CONVERT.path, many, one, BULK, 1.0)
+    body = creation(_in("v1beta1", graph()))
+    yield Request("validate v1beta1, with kept values", route_path(GRAPH, "v1beta1", Purpose.VALIDATE), body, body, 1, 3.2)
 
 
-def wide(services: int) -> dict[str, Any]:
-    """A graph of so many small services."""
-    worker = {"componentType": "worker", "replicas": 1, "resources": {"limits": {"gpu": "1"}}}
-    made = {"Frontend": {"componentType": "frontend", "replicas": 1}, **{f"w{index}": worker for index in range(1, services)}}
-    obj = graph()
-    return {**obj, "spec": {"services": made}}
-
-
-def objects() -> dict[tuple[str, str], dict[str, Any]]:
-    """One object of every kind and version that a webhook is asked about; v1beta1 is what conversion makes of v1alpha1."""
-    alpha = {
-        "DynamoGraphDeployment": graph()["spec"],
-        "DynamoComponentDeployment": {**_component("worker", 1, "1"), "backendFramework": "vllm", "dynamoNamespace": "llm"},
-        "DynamoGraphDeploymentRequest": {
-            "model": "Qwen/Qwen3-0.6B",
-            "backend": "vllm",
-            "profilingConfig": {"profilerImage": IMAGE, "config": {"sla": {"ttft": 200.5, "itl": 20, "isl": 3000, "osl": 150}}},
-            "deploymentOverrides": {"workersImage": IMAGE},
-        },
-        "DynamoGraphDeploymentScalingAdapter": {"replicas": 2, "dgdRef": {"name": "vllm-disagg", "serviceName": "VllmDecodeWorker"}},
-    }
-    made = {(kind, "v1alpha1"): {**graph(), "kind": kind, "spec": spec} for kind, spec in alpha.items()}
-    made |= {(kind, "v1beta1"): convert(KINDS[kind], made[kind, "v1alpha1"], "v1beta1").object for kind in alpha}
-    for kind in ("DynamoModel", "DynamoCheckpoint"):
-        made[kind, "v1alpha1"] = {**base()[f"{kind}/v1alpha1"], "apiVersion": "nvidia.com/v1alpha1", "kind": kind}
+def _written_in(version: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """The graph as an author of the version writes it: without what conversion keeps for the other version."""
+    made = _in(version, obj)
+    for key in reserved_keys(KINDS[GRAPH]):
+        made["metadata"]["annotations"].pop(key, None)
     return made
 
 
-def conversion(count: int, obj: dict[str, Any] | None = None, desired: str = "v1beta1") -> bytes:
-    """The ConversionReview of a list of one object, each time with a name of its own; of graphs where none is given."""
-    obj = obj or graph()
+def _in(version: str, obj: dict[str, Any]) -> dict[str, Any]:
+    return obj if version == "v1alpha1" else convert(KINDS[GRAPH], obj, version).object
+
+
+def graph(*, defaulted: bool = True) -> dict[str, Any]:
+    """The graph, made anew; without `defaulted` the fields that the mutating webhook fills are left out."""
+    obj: dict[str, Any] = orjson.loads(_SAMPLE)
+    if not defaulted:
+        del obj["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"]
+        for service in obj["spec"]["services"].values():
+            del service["replicas"]
+    return obj
+
+
+def conversion(count: int, obj: dict[str, Any], desired: str) -> bytes:
+    """The ConversionReview of a list of one object, each time with a name of its own."""
     made = [{**obj, "metadata": {**obj["metadata"], "name": f"vllm-disagg-{index}"}} for index in range(count)]
     request = {"uid": UID, "desiredAPIVersion": f"nvidia.com/{desired}", "objects": made}
     return orjson.dumps({"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request})
 
 
-def review(obj: dict[str, Any]) -> bytes:
-    """The AdmissionReview of a create, as an API server sends it."""
+def creation(obj: dict[str, Any]) -> bytes:
+    """The AdmissionReview of a graph's creation, as an API server sends it."""
     group, _, version = obj["apiVersion"].partition("/")
-    kind = {"group": group, "version": version, "kind": obj["kind"]}
-    resource = {"group": group, "version": version, "resource": BY_NAME[obj["kind"]].plural}
-    request = {
-        "uid": UID,
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": "vllm-disagg",
-        "namespace": "llm",
-        "operation": "CREATE",
-        "userInfo": {"username": "jane@example.com", "groups": ["system:authenticated"]},
-        "object": obj,
-        "oldObject": None,
-        "dryRun": False,
-        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "kubectl-client-side-apply"},
-    }
-    return orjson.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    kind = {"group": group, "version": version, "kind": GRAPH}
+    resource = {"group": group, "version": version, "resource": "dynamographdeployments"}
+    user = {"username": "jane@example.com", "groups": ["system:authenticated"]}
+    options = {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "kubectl-client-side-apply"}
+    more = {"kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource, "userInfo": user, "options": options}
+    return review(obj, uid=UID, name="vllm-disagg", namespace="llm", dryRun=False, **more)

@@ -1,95 +1,76 @@
-"""How long clients wait: at sixteen connections, and beside long lists; what stays of many requests in memory; and what a start costs."""
+"""How long clients wait for admission, alone and beside long lists; they ask in processes of their own."""
 
-import contextlib
+import asyncio
+import multiprocessing
+import random
+import ssl
 import statistics
 import time
-from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import route_path
-from tests.bench.asker import Asker
-from tests.bench.load import Measured, ours
-from tests.bench.requests import conversion, graph, review
-from tests.bench.speed import GRAPH
-from tests.bench.table import Settings, Table
+import uvloop
+
+from tests.bench.requests import conversion, graph, requests
+from tests.bench.server import Server
+from tests.bench.table import Table
+from tests.webhooks.serving import Client
 
 CONNECTIONS: Final = 16
 RATE: Final = 300.0  # requests a second over all connections: what a server on half a CPU has time for
-STREAM: Final = 500  # objects in a review
-PATH: Final = route_path(GRAPH, "v1alpha1", Purpose.VALIDATE)
+LISTED: Final = 500  # objects in a review of the stream
 
 
-def waiting(table: Table, our: Measured, yardstick: Measured, settings: Settings, folder: Path) -> None:
-    """Waiting times of admission over sixteen connections: at a pace, as fast as answers come, and at a pace beside a stream."""
-    one, many = folder / "review.json", folder / "list.json"
-    one.write_bytes(review(graph()))
-    many.write_bytes(conversion(STREAM))
-    quiet = _row(table, "16 connections, 300 requests a second", our, yardstick, one, RATE, settings, goal="p99 5 ms, idle machine")
-    _row(table, "16 connections, each asking again at once", our, yardstick, one, 0, settings)
-    beside, elsewhere = (_beside(server, our, many, one, settings) for server in (our, yardstick))
-    what = f"the first, beside a stream of conversions of {STREAM} objects; ratio: of p99 to quiet"
-    table.row("Waiting", what, _said(beside), ratio=at(beside, 99) / quiet, limit=3.0)
-    what = "the same where the stream goes to the other server: what the machine and the clients add"
-    table.row("Waiting", what, _said(elsewhere), ratio=at(elsewhere, 99) / quiet)
+def ask(port: int, authority: Path, path: str, body: bytes, seconds: float, connections: int = 1, rate: float = 0.0) -> list[float]:
+    """Asks until the time is up; seconds for each answer but those of the first tenth of the time.
+
+    `rate` is of all connections, 0 for the next request as soon as the last was answered.
+    """
+    taken: list[float] = []
+    context = ssl.create_default_context(cafile=str(authority))
+
+    async def connect() -> None:
+        client = Client(*await asyncio.open_connection("127.0.0.1", port, ssl=context, limit=2**24))
+        due = began = time.perf_counter()
+        while (now := time.perf_counter()) < began + seconds:
+            # pauses are drawn, so that connections don't march in step; a request that is late has waited since it was due
+            due = due + random.expovariate(rate / connections) if rate else now
+            await asyncio.sleep(max(0.0, due - now))
+            answer = await client.post(path, body)
+            if answer.status != 200:
+                raise RuntimeError(f"unexpected answer: {answer.status} {answer.body[:100]!r}")
+            if time.perf_counter() > began + seconds / 10:
+                taken.append(time.perf_counter() - due)
+        await client.close()
+
+    async def connect_all() -> None:
+        await asyncio.gather(*(connect() for _ in range(connections)))
+
+    uvloop.run(connect_all())
+    return taken
 
 
-def _beside(streamed: Measured, our: Measured, many: Path, one: Path, settings: Settings) -> list[float]:
-    """Waiting times of admission while a server is sent a stream."""
-    with _stream(streamed, many, settings.seconds + 3):
-        return Asker(our, PATH, one, CONNECTIONS, RATE, settings.seconds).times()
+def wait(table: Table, section: str, our: Server, bare: Server, seconds: float) -> None:
+    """Adds the waiting times of admission at a pace, and the same beside a stream of conversions, which goes to ours or to the other."""
+    small, lists = next(requests()), conversion(LISTED, graph(), "v1beta1")
+    paced = (small.path, small.body, seconds, CONNECTIONS, RATE)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        quiet, bare_quiet = (pool.submit(ask, server.port, server.authority, *paced).result() for server in (our, bare))
+        beside = []
+        for server in (our, bare):
+            stream = pool.submit(ask, server.port, server.authority, "/convert", lists, seconds + 3)
+            beside.append(pool.submit(ask, our.port, our.authority, *paced).result())
+            if len(stream.result()) < 3:
+                raise RuntimeError("there was hardly a stream")
+    ours, theirs, beside_ours, beside_theirs = map(_tell, (quiet, bare_quiet, *beside))
+    what = f"wait for validation: {CONNECTIONS} connections, {RATE:g} requests a second"
+    table.row(section, what, ours[0], theirs[0], ours[1] / theirs[1], "p99 5 ms, idle machine")
+    what = f"the same while ours, or the bare server, converts lists of {LISTED}; ratio: of p99 to the row above"
+    table.row(section, what, beside_ours[0], beside_theirs[0], beside_ours[1] / ours[1], "3")
 
 
-@contextlib.contextmanager
-def _stream(server: Measured, many: Path, seconds: float) -> Iterator[None]:
-    """An API server that has a list converted, and again, without a pause."""
-    asker = Asker(server, "/convert", many, 1, 0, seconds)
-    yield
-    if len(asker.times()) < 3:
-        raise RuntimeError("there was hardly a stream")
-
-
-def _row(table: Table, what: str, our: Measured, yardstick: Measured, body: Path, rate: float, settings: Settings, goal: str = "") -> float:
-    mine, theirs = (Asker(server, PATH, body, CONNECTIONS, rate, settings.seconds).times() for server in (our, yardstick))
-    table.row("Waiting", f"validate: {what}", _said(mine), _said(theirs), at(mine, 99) / at(theirs, 99), goal=goal)
-    return at(mine, 99)
-
-
-def at(times: list[float], share: float) -> float:
-    """The time within which that many percent of the answers came."""
-    return times[min(len(times) - 1, int(len(times) * share / 100))]
-
-
-def _said(times: list[float]) -> str:
-    return f"p50 {at(times, 50) * 1e3:.1f} ms, p99 {at(times, 99) * 1e3:.1f} ms ({len(times):,} answers)"
-
-
-LOOKS: Final = 10
-
-
-def memory(table: Table, our: Measured, settings: Settings) -> None:
-    """Resident memory after a warm-up, and on the way through many more requests of all three purposes."""
-    bodies = [(route_path("DynamoGraphDeployment", "v1alpha1", purpose), review(graph())) for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
-    bodies.append(("/convert", conversion(1)))
-    seen = [our.resident()]
-    for _ in range(LOOKS):
-        for path, body in bodies:
-            our.send(path, body, settings.long // LOOKS // len(bodies))
-        seen.append(our.resident())
-    first, last = seen[1], seen[-1]
-    what = f"resident after a tenth of {settings.long:,} requests, and after all; ratio: of the two"
-    table.row("Memory", what, f"{first:.1f} MB, {last:.1f} MB", ratio=last / first, goal="80 MB, flat")
-
-
-def starts(table: Table, certificates: Path, facts: Path, settings: Settings) -> None:
-    """From the start of the process to a first answer, for `serve`."""
-    body, path = review(graph()), route_path("DynamoGraphDeployment", "v1alpha1", Purpose.VALIDATE)
-    walls, used = [], []
-    for _ in range(settings.starts):
-        begin = time.perf_counter()
-        with Measured(ours(certificates, facts), certificates / "ca.crt") as server:
-            server.send(path, body, 1)
-            walls.append(time.perf_counter() - begin)
-            used.append(server.cpu())
-    table.row("Start", "serve, until its first answer", f"{statistics.median(walls):.2f} s, {statistics.median(used):.2f} s of CPU")
+def _tell(times: list[float]) -> tuple[str, float]:
+    """Percentiles as the page has them, and the 99th."""
+    shares = statistics.quantiles(times, n=100)
+    return f"p50 {shares[49] * 1e3:.1f} ms, p99 {shares[98] * 1e3:.1f} ms", shares[98]

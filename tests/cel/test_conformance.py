@@ -7,14 +7,47 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.cel import CelError, ParseError, compile_text
-from dynamo_webhooks.cel.values import Type, Uint, equal, make_map, type_of
+from dynamo_webhooks.cel import DEFAULT, CelError, ParseError, compile_text
+from dynamo_webhooks.cel.equality import equal
+from dynamo_webhooks.cel.frame import Frame
+from dynamo_webhooks.cel.values import Type, Uint, make_map, type_of
 
 FOLDER: Final = Path(__file__).parent / "conformance"
 # What only a message of protocol buffers has, or a container of names: Kubernetes has neither.
 _OUTSIDE: Final = re.compile(
     rb"TestAllTypes|google\.protobuf\.(?!Timestamp|Duration)|cel\.expr\.conformance|GlobalEnum|proto[23]\.|\bValue\{"
 )
+# Where kube-apiserver 1.34 says something else (tests/cluster/cli/test_cel_limits.py), and ours as it does: of a key that comes again the
+# last value stays; `format` is that of an older version of cel-go, with groups of digits, powers of ten and quotes; `indexOf`
+# finds nothing behind the end of a text.
+_OTHERWISE: Final = {
+    "fields": ("map_value_repeat_key", "map_value_repeat_key_heterogeneous"),
+    "string_ext": (
+        *("indexof_out_of_range", "lastindexof_out_of_range"),
+        *("scientific notation formatting clause", "scientific notation formatting clause in a string variable"),
+        *(
+            f"default precision for {form}"
+            for form in ("fixed-point clause with int", "fixed-point clause with uint", "scientific notation")
+        ),
+        *(f"default precision for scientific notation with {kind}" for kind in ("int", "uint")),
+        *(
+            f"{sign} infinity support for {form}"
+            for sign in ("positive", "negative")
+            for form in ("decimal", "fixed-point", "scientific notation")
+        ),
+        *(
+            "NaN support for decimal",
+            "NaN support for scientific notation",
+            "list support for string",
+            "map support for string",
+            "map support (all key types)",
+        ),
+        *(
+            f"dyntype {what}"
+            for what in ("support for scientific notation", "NaN/infinity support", "support for lists", "support for maps")
+        ),
+    ),
+}
 # what no check of names lets pass
 _UNDECLARED: Final = ("basic/variables/unbound", "basic/functions/unbound", "parse/receiver_function_names/")
 _VALUES_OUTSIDE: Final = ("type.googleapis", "object_value", "enum_value")
@@ -171,14 +204,17 @@ def _answer(test: Message) -> Any:
 
 def is_same(found: Any, wanted: Any) -> bool:
     """Whether two values and their types are the same; what is no number is the same as itself."""
-    return type_of(found) == type_of(wanted) and (equal(found, wanted) or (wanted != wanted and found != found))  # noqa: PLR0124
+    return type_of(found) == type_of(wanted) and (equal(Frame({}, 0, DEFAULT), found, wanted) or (wanted != wanted and found != found))  # noqa: PLR0124
 
 
-@pytest.mark.parametrize("file", sorted({case.name.split("/")[0] for case in WITHIN}))
-def test_the_cases_of_a_file_are_answered(file: str) -> None:
-    cases = [case for case in WITHIN if case.name.startswith(f"{file}/") and not is_unchecked(case)]
-    assert cases
-    assert {case.name: wrong for case in cases if (wrong := _wrong(case.message))} == {}
+def test_the_cases_of_a_file_are_answered(subtests: pytest.Subtests) -> None:
+    for file in sorted({case.name.split("/")[0] for case in WITHIN}):
+        with subtests.test(file=file):
+            cases = [case for case in WITHIN if case.name.startswith(f"{file}/") and not is_unchecked(case)]
+            assert cases
+            wrong = {case.name.split("/", 2)[2]: said for case in cases if (said := _wrong(case.message))}
+            assert {name: said for name, said in wrong.items() if name not in _OTHERWISE.get(file, ())} == {}
+            assert sorted(wrong) == sorted(_OTHERWISE.get(file, ()))
 
 
 def _wrong(test: Message) -> str:
@@ -208,4 +244,4 @@ def test_a_name_that_nobody_declares_is_refused() -> None:
 
 
 def test_most_cases_are_within() -> None:
-    assert (len(CASES), len(WITHIN)) == (2077, 1692)
+    assert (len(CASES), len(WITHIN)) == (1863, 1478)

@@ -17,8 +17,19 @@ from tests.cel.expressions import Writer, make_object
 _PIECES = (
     *"+-*/%<>!?:.,()[]{}'\"`\\ \n\t@#x1é",
     *("&&", "||", "==", "!=", ".?", "[?", "self", "true", "null", "0x1", "1u", "1e3", "'a'", "b'\\xff'", "r'\\'", "has(", "in", "self.a"),
-    *(".all(x,", ".exists_one(x,", ".map(x,", ".filter(", ".optMap(x,", "cel.bind(", "size(", "quantity(", "optional.of(", ".matches("),
-    *(".format([", "duration(", "timestamp(", "ip(", "cidr(", "semver(", "url(", "math.greatest(", ".replace(", "lists.range("),
+    *(
+        ".all(x,",
+        ".exists_one(x,",
+        ".map(x,",
+        ".filter(",
+        ".optMap(x,",
+        ".transformMap(k, v,",
+        "size(",
+        "quantity(",
+        "optional.of(",
+        ".matches(",
+    ),
+    *(".format([", "duration(", "timestamp(", "ip(", "cidr(", "semver(", "url(", "sets.contains(", ".replace(", ".first()"),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=8),

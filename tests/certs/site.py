@@ -11,6 +11,7 @@ from typing import Any
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate
 from dynamo_webhooks.certs.installation import Installation
@@ -54,7 +55,7 @@ def entry(name: str, config: Node | None = None) -> Node:
 
 def definition(kind: str) -> Node:
     """A CRD without its schemas."""
-    found = crd(kind)
+    found = crd(kind, line=Line.V1_2)
     versions = [{key: value for key, value in each.items() if key != "schema"} for each in found["spec"]["versions"]]
     return {**found, "spec": {**found["spec"], "versions": versions}}
 

@@ -1,6 +1,6 @@
 """What our certificates say: the profile that clients of every kind accept."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from ipaddress import ip_address
 
 from cryptography import x509
@@ -45,11 +45,3 @@ def test_leaf_profile() -> None:
     assert leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier == key_id
     assert leaf.not_valid_after_utc == NOW + LEAF_LIFE
     assert leaf.public_key() == load_pem_private_key(pair.key, None).public_key()
-
-
-def test_serials_and_keys_are_never_repeated() -> None:
-    """Two leaves of one authority differ in serial and key, so that a cache never takes one for the other."""
-    authority = make_authority(NOW)
-    one, other = (x509.load_pem_x509_certificate(issue_leaf(authority, ["a"], NOW, life=timedelta(days=1)).certificate) for _ in range(2))
-    assert one.serial_number != other.serial_number
-    assert one.public_key() != other.public_key()

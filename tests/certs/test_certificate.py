@@ -9,19 +9,20 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import kind_of, read_certificate, read_certificates, read_key
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.delivery import Content, Source, accept
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError, store
-from tests.certs.world import certificate, verifies
+from tests.certs.states import read
+from tests.certs.world import verifies
+from tests.rows import run_each
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 ECDSA = ec.generate_private_key(ec.SECP256R1())
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-ENCRYPTED = ECDSA.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
 
 
 def self_signed(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
@@ -33,18 +34,18 @@ def self_signed(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
-@pytest.mark.parametrize("form", [PrivateFormat.TraditionalOpenSSL, PrivateFormat.PKCS8])
-@pytest.mark.parametrize("key", [ECDSA, RSA], ids=["ecdsa", "rsa"])
+@run_each("form", [PrivateFormat.TraditionalOpenSSL, PrivateFormat.PKCS8])
+@run_each("key", [ECDSA, RSA], ids=["ecdsa", "rsa"])
 def test_an_authority_in_any_form_signs(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, form: PrivateFormat) -> None:
     """PKCS#1, SEC1 and PKCS#8 are read and can sign; the leaf is of our own kind, and names its issuer's key."""
     pem = key.private_bytes(Encoding.PEM, form, NoEncryption())
     expected = {(False, True): b"BEGIN EC P", (True, True): b"BEGIN RSA P"}.get((key is RSA, form is PrivateFormat.TraditionalOpenSSL))
     assert (expected or b"BEGIN PRIVATE") in pem
-    authority = certificate(self_signed(key))
-    read = read_key(pem)
-    assert read is not None
-    assert read.belongs_to(authority)
-    leaf = certificate(issue_leaf(KeyPair(authority.pem, pem), ["a.b.svc"], NOW).certificate)
+    authority = read(self_signed(key))
+    found = read_key(pem)
+    assert found is not None
+    assert found.belongs_to(authority)
+    leaf = read(issue_leaf(KeyPair(authority.pem, pem), ["a.b.svc"], NOW).certificate)
     assert authority.issued(leaf)
     assert leaf.key_kind == "ecdsa-p256"
     identifier = leaf.parsed.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
@@ -54,15 +55,15 @@ def test_an_authority_in_any_form_signs(key: ec.EllipticCurvePrivateKey | rsa.RS
 def test_a_leaf_never_outlives_its_authority() -> None:
     """Otherwise clients would refuse it without an apparent reason."""
     authority = make_authority(NOW, life=timedelta(days=40))
-    assert certificate(issue_leaf(authority, ["a"], NOW).certificate).not_after == NOW + timedelta(days=40)
-    assert certificate(issue_leaf(authority, ["a"], NOW, life=timedelta(days=9)).certificate).not_after == NOW + timedelta(days=9)
+    assert read(issue_leaf(authority, ["a"], NOW).certificate).not_after == NOW + timedelta(days=40)
+    assert read(issue_leaf(authority, ["a"], NOW, life=timedelta(days=9)).certificate).not_after == NOW + timedelta(days=9)
 
 
 def test_rsa_for_those_who_must() -> None:
     """Both certificates are RSA 2048; the leaf's key may encipher keys, and cryptography's verifier accepts the chain."""
     authority = make_authority(NOW, key_kind="rsa-2048")
-    leaf = certificate(issue_leaf(authority, ["a.b.svc"], NOW, key_kind="rsa-2048").certificate)
-    assert (certificate(authority.certificate).key_kind, leaf.key_kind) == ("rsa-2048", "rsa-2048")
+    leaf = read(issue_leaf(authority, ["a.b.svc"], NOW, key_kind="rsa-2048").certificate)
+    assert (read(authority.certificate).key_kind, leaf.key_kind) == ("rsa-2048", "rsa-2048")
     assert leaf.parsed.extensions.get_extension_for_class(x509.KeyUsage).value.key_encipherment
     assert verifies(leaf.der, authority.certificate, "a.b.svc")
     with pytest.raises(ValueError, match="must be ecdsa-p256 or rsa-2048, and is dsa"):
@@ -77,14 +78,6 @@ def test_every_block_of_a_bundle_is_read() -> None:
     assert [cert.pem for cert in read_certificates(text)] == [one.certificate, two.certificate, three.certificate]
     assert read_certificate(broken) is None
     assert read_certificates(b"") == ()
-
-
-@pytest.mark.parametrize(
-    "pem", [b"", b"x", b"-----BEGIN PRIVATE KEY-----\n?\n-----END PRIVATE KEY-----", make_authority(NOW).certificate, ENCRYPTED]
-)
-def test_what_is_no_key_is_none(pem: bytes) -> None:
-    """Nothing raises: a damaged Secret is a fact like others; an encrypted key counts as lost."""
-    assert read_key(pem) is None
 
 
 def test_a_key_never_shows() -> None:

@@ -4,6 +4,7 @@ import ssl
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,14 +17,6 @@ from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError, store
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def put(directory: Path, pair: KeyPair) -> str:
@@ -52,8 +45,8 @@ def handshake(context: ReloadingContext, name: str | None) -> str:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> SimpleNamespace:
+    return SimpleNamespace(now=NOW)
 
 
 @pytest.fixture
@@ -62,9 +55,9 @@ def pairs() -> tuple[KeyPair, KeyPair]:
     return issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
 
 
-def test_nothing_is_served_before_there_is_a_pair(tmp_path: Path, clock: Clock) -> None:
+def test_nothing_is_served_before_there_is_a_pair(tmp_path: Path, clock: SimpleNamespace) -> None:
     """An empty directory is a state with a reason, not an error; handshakes fail cleanly."""
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     assert context.refresh() is Change.REFUSED
     assert context.refresh() is Change.SAME
     assert not context.loaded
@@ -74,9 +67,9 @@ def test_nothing_is_served_before_there_is_a_pair(tmp_path: Path, clock: Clock) 
 
 
 @pytest.mark.parametrize("name", ["a", None])
-def test_new_handshakes_see_the_new_pair(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair], name: str | None) -> None:
+def test_new_handshakes_see_the_new_pair(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair], name: str | None) -> None:
     """With and without a server name."""
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     first = put(tmp_path, pairs[0])
     assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     assert handshake(context, name) == first
@@ -88,12 +81,12 @@ def test_new_handshakes_see_the_new_pair(tmp_path: Path, clock: Clock, pairs: tu
     assert context.leaf.serial == second
 
 
-def test_a_key_of_another_type_takes_over_whole(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
+def test_a_key_of_another_type_takes_over_whole(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
     """RSA first, ECDSA next: no client may still be offered the old one."""
     clock.now = datetime.now(UTC)
     rsa = trustme.CA(key_type=trustme.KeyType.RSA).issue_cert("a", key_type=trustme.KeyType.RSA)
     put(tmp_path, KeyPair(rsa.cert_chain_pems[0].bytes(), rsa.private_key_pem.bytes()))
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     assert context.refresh() is Change.LOADED
     now = clock.now
     second = put(tmp_path, issue_leaf(make_authority(now), ["a"], now))
@@ -101,10 +94,10 @@ def test_a_key_of_another_type_takes_over_whole(tmp_path: Path, clock: Clock, pa
     assert handshake(context, "a") == second
 
 
-def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
+def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
     """Certificate and key are two files: in between their writes they don't belong together."""
     first = put(tmp_path, pairs[0])
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     context.refresh()
     store(tmp_path / KEY, pairs[1].key, 0o600)
     assert [context.refresh() for _ in range(3)] == [Change.REFUSED, Change.SAME, Change.SAME]
@@ -115,10 +108,10 @@ def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: Clock,
     assert (context.reason, handshake(context, "a")) == ("", second)
 
 
-def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
+def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
     """A bad pair that is taken back leaves no complaint behind."""
     first = put(tmp_path, pairs[0])
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     context.refresh()
     (tmp_path / CERTIFICATE).write_bytes(b"nonsense")
     assert context.refresh() is Change.REFUSED
@@ -127,19 +120,19 @@ def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: 
     assert (context.reason, handshake(context, "a")) == ("", first)
 
 
-def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
+def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
     """Refused today by its dates, taken into use when they come, though the files never change again."""
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     put(tmp_path, issue_leaf(make_authority(NOW), ["a"], NOW + timedelta(days=1)))
     assert context.refresh() is Change.REFUSED
     clock.now = NOW + timedelta(days=1)
     assert context.refresh() is Change.LOADED
 
 
-def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
+def test_expiry_is_seen(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
     """An expired certificate makes the server unready."""
     put(tmp_path, pairs[0])
-    context = ReloadingContext(tmp_path, clock)
+    context = ReloadingContext(tmp_path, lambda: clock.now)
     context.refresh()
     assert not context.expired
     clock.now = NOW + timedelta(days=365)
@@ -147,9 +140,9 @@ def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyP
     assert context.loaded
 
 
-def test_only_modern_tls(tmp_path: Path, clock: Clock) -> None:
+def test_only_modern_tls(tmp_path: Path, clock: SimpleNamespace) -> None:
     """TLS 1.2 and up, forward secrecy, HTTP/1.1."""
-    context = ReloadingContext(tmp_path, clock).tls
+    context = ReloadingContext(tmp_path, lambda: clock.now).tls
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
     assert context.options & ssl.OP_NO_RENEGOTIATION
     names = {cipher["name"] for cipher in context.get_ciphers() if cipher["protocol"] == "TLSv1.2"}

@@ -10,6 +10,7 @@ from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificate
 from dynamo_webhooks.certs.delivery import GONE, PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
 from dynamo_webhooks.certs.files import PairError
+from tests.rows import run_each
 
 NOW: Final = datetime(2026, 5, 17, 12, tzinfo=UTC)
 NAME: Final = "dynamo-webhooks.dynamo-system.svc"
@@ -71,8 +72,8 @@ T9: Final = {
 }
 
 
-@pytest.mark.parametrize("source", Source)
-@pytest.mark.parametrize(("offered", "words"), T9.values(), ids=T9.keys())
+@run_each("source", Source)
+@run_each(("offered", "words"), T9.values(), ids=T9.keys())
 def test_what_must_not_be_served_is_refused_and_the_old_pair_stays(offered: Content, words: str, source: Source) -> None:
     server = Server(OPEN)
     assert server.api(GOOD) is GOOD

@@ -25,6 +25,7 @@ from dynamo_webhooks.certs.files import (
     store_self_signed,
 )
 from dynamo_webhooks.certs.perform import _content
+from tests.rows import run_each
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 NAMES = local_names("127.0.0.1")
@@ -51,15 +52,15 @@ def test_a_usable_pair_is_kept(tmp_path: Path) -> None:
     """A restart must not make clients trust a new authority."""
     store_self_signed(tmp_path, NAMES, NOW)
     before = contents(tmp_path)
-    store_self_signed(tmp_path, NAMES, NOW + timedelta(days=300))
+    store_self_signed(tmp_path, NAMES, NOW + LEAF_LIFE - timedelta(days=30, hours=1))
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("days", "host", "file", "content"),
     [
         (366, "127.0.0.1", "", b""),
-        (350, "127.0.0.1", "", b""),  # about to expire
+        (336, "127.0.0.1", "", b""),  # 29 of its 365 days are left
         (1, "10.1.2.3", "", b""),
         (1, "127.0.0.1", KEY, b"-----BEGIN PRIVATE KEY-----\nMIG"),
         (1, "127.0.0.1", KEY, None),
@@ -113,7 +114,7 @@ def test_a_pair_is_judged(tmp_path: Path) -> None:
         load_pair(tmp_path)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("host", "more"),
     [("0.0.0.0", ()), ("", ()), ("::", ()), ("localhost", ()), ("127.0.0.1", ()), ("10.0.0.1", ("10.0.0.1",)), ("box", ("box",))],  # noqa: S104
 )
@@ -174,8 +175,8 @@ def test_a_link_that_leads_out_of_the_directory_is_followed(tmp_path: Path, pair
     assert load_pair(live) == (pairs[0].certificate, pairs[0].key)
 
 
-@pytest.mark.parametrize("name", [KEY, CERTIFICATE, AUTHORITY])
-@pytest.mark.parametrize("target", ["nowhere", "", "pipe", ".", "/dev/zero", "/dev/tty", "huge"])
+@run_each("name", [KEY, CERTIFICATE, AUTHORITY])
+@run_each("target", ["nowhere", "", "pipe", ".", "/dev/zero", "/dev/tty", "huge"])
 def test_what_is_no_small_file_is_refused_at_once(tmp_path: Path, pairs: tuple[KeyPair, KeyPair], target: str, name: str) -> None:
     """A pipe would block the only loop for ever, a device or a loop has no end; the last good pair stays, no descriptor is left open."""
     os.mkfifo(tmp_path / "pipe")

@@ -13,6 +13,7 @@ from dynamo_webhooks.kube.resources import VALIDATING
 from tests.certs.site import OTHERS, configuration, definition, entry
 from tests.certs.states import bundle
 from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
 
 PROFILE = Profile("dynamo-webhooks", "dynamo-system")
 NAME = "dynamo-webhooks-validating"
@@ -62,7 +63,7 @@ def test_a_damaged_stanza_of_ours_is_written_anew_and_keeps_its_port() -> None:
     assert written["value"]["webhook"]["clientConfig"] == {"service": service | {"path": "/convert"}, "caBundle": ENCODED}
 
 
-@pytest.mark.parametrize("stanza", [None, {"strategy": "None"}])
+@run_each("stanza", [None, {"strategy": "None"}])
 def test_a_stanza_that_is_not_set_is_written_whole(stanza: Node | None) -> None:
     obj = definition("DynamoGraphDeployment")
     obj["spec"].pop("conversion", None)

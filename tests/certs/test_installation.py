@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 
-import pytest
-
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.scope import Namespace, Operator
 from dynamo_webhooks.api.operator.server import Certificates, Server, Webhook
+from dynamo_webhooks.certs.authority import ECDSA, RSA
 from dynamo_webhooks.certs.installation import Installation, installation
 from dynamo_webhooks.certs.state import TargetKind, Timings
+from tests.rows import run_each
 
 
 def _installed(webhook: Webhook, certificates: Certificates | None = None, restricted: str = "") -> Installation:
@@ -16,7 +16,7 @@ def _installed(webhook: Webhook, certificates: Certificates | None = None, restr
     return installation(found if certificates is None else OperatorConfiguration(server=found.server, certificates=certificates))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("written", "mode"),
     [
         ("auto", "managed"),
@@ -41,6 +41,11 @@ def test_timings_are_those_of_the_configuration_and_have_its_defaults() -> None:
     assert _installed(Webhook()).timings == Timings()
     found = _installed(Webhook(), Certificates(ca_validity=3e7, leaf_validity=2e7, settle=20.0)).timings
     assert found == Timings(authority_life=timedelta(seconds=3e7), leaf_life=timedelta(seconds=2e7), settle=timedelta(seconds=20))
+
+
+def test_keys_are_of_the_kind_that_the_configuration_names() -> None:
+    assert _installed(Webhook()).profile.key_kind == ECDSA
+    assert _installed(Webhook(), Certificates(key_algorithm="RSA")).profile.key_kind == RSA
 
 
 def test_an_installation_for_one_namespace_has_no_definitions() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.perform import Meters
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
@@ -15,6 +16,12 @@ SERVERS: Node = {
     "metadata": {"name": f"{SERVICE}-server", "namespace": NAMESPACE},
     "spec": {"replicas": 2, "template": {"metadata": {"labels": {"a": "b"}}}},
 }
+
+
+def test_a_process_begins_with_no_conflict() -> None:
+    """The counter is there from the start, so that its first increase is seen."""
+    [line] = [line for line in Meters().text().decode().splitlines() if "secret_conflicts" in line and line[0] != "#"]
+    assert float(line.split()[1]) == 0
 
 
 async def _rotated(site: Site) -> None:

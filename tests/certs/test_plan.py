@@ -4,8 +4,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.plan import next_step, published_bundle, repair
 from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Mode, Phase, Stance, Trust
@@ -24,12 +22,13 @@ from dynamo_webhooks.certs.step import (
     WriteTrust,
 )
 from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
+from tests.rows import run_each
 
 ROLLING: dict[str, Any] = {"slots": "b<a", "by": "b", "shows": ("ba",), "usable": "ab"}
 SECOND = timedelta(seconds=1)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("step", "facts"),
     [
         # ROLL ends after both: each endpoint was probed twice, and the shortest time has passed
@@ -176,7 +175,7 @@ def test_a_bundle_is_published_once_it_is_everywhere_until_another_one_is_on_its
     assert published_bundle(replace(mine, mode=Mode.EXTERNAL_INJECTION), NOW, bundle("a")) == b""
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("changes", "lost"),
     [
         ({}, False),

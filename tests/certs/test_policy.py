@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -26,8 +25,10 @@ from dynamo_webhooks.certs.policy import (
 )
 from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Profile, Serving, Timings
 from tests.certs.states import BORN, NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
+from tests.rows import run_each
 
 DAY = timedelta(days=1)
+FOREIGN = issue_leaf(pair("a"), ["operator-webhook.dynamo-system.svc"], BORN)
 A = authority("a")
 
 
@@ -50,7 +51,7 @@ WRONG: dict[str, tuple[Serving | None, datetime]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@run_each("name", WRONG)
 def test_each_reason_for_a_new_leaf(name: str) -> None:
     """The first violation names the reason."""
     serving, now = WRONG[name]
@@ -73,7 +74,7 @@ def test_a_good_leaf_is_left_alone() -> None:
     assert (leaf("a").not_after - renewal_time(leaf("a"))).days == 121
 
 
-@pytest.mark.parametrize("name", ["name-missing", "profile-changed"])
+@run_each("name", ["name-missing", "profile-changed"])
 def test_one_leaf_in_five_minutes(name: str) -> None:
     """A disagreement about what a leaf must say can't turn into a flood; what can't be served waits for nothing."""
     serving, _ = WRONG[name]
@@ -100,7 +101,7 @@ OLD = read(make_authority(NOW - 3300 * DAY).certificate)
 OTHER_KEY = read(make_authority(NOW - 3 * DAY, key_kind="rsa-2048").certificate)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("reason", "changes", "now"),
     [
         ("", {}, NOW),
@@ -150,13 +151,13 @@ def test_when_an_authority_is_rotated() -> None:
     assert rotation_time(state(), brief) > NOW + 19 * DAY
 
 
-@pytest.mark.parametrize(("minutes", "may"), [(0, True), (60, True), (-60, True), (61, False), (-61, False)])
+@run_each(("minutes", "may"), [(0, True), (60, True), (-60, True), (61, False), (-61, False)])
 def test_a_wrong_clock_signs_nothing(minutes: int, may: bool) -> None:
     """Beyond an hour in either direction."""
     assert may_sign(replace(state(), skew=timedelta(minutes=minutes))) is may
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("out", "facts", "now"),
     [
         (False, {}, NOW),
@@ -168,6 +169,12 @@ def test_a_wrong_clock_signs_nothing(minutes: int, may: bool) -> None:
         (True, {"by": "", "endpoints": (Endpoint("1", ready=False),)}, NOW),
         (True, {"by": "b"}, NOW),
         (True, {"authority": None}, NOW),
+        # a pair that servers refuse: of another operator's Service, or with another key
+        (True, {"serving": serving_of(FOREIGN, bundle("a")), "presents": ""}, NOW),
+        (False, {"serving": serving_of(FOREIGN, bundle("a")), "presents": "a"}, NOW),
+        (False, {"serving": serving_of(FOREIGN, bundle("a")), "endpoints": None}, NOW),
+        (True, {"serving": serving_of(leaf_pair("a"), bundle("a"), key=key(pair("b").key)), "presents": ""}, NOW),
+        (False, {"presents": ""}, NOW),
     ],
 )
 def test_outage(out: bool, facts: dict[str, Any], now: datetime) -> None:
@@ -184,7 +191,7 @@ LONG, SHORT = timedelta(days=2), timedelta(seconds=119)
 ALL = ("ab",)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("phase", "facts"),
     [
         # nothing

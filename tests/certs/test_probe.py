@@ -18,6 +18,7 @@ from tests.certs.site import NAMESPACE, SERVICE, piece
 from tests.certs.states import leaf
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
+from tests.rows import run_each
 
 NAME = f"{SERVICE}.{NAMESPACE}.svc"
 
@@ -35,7 +36,7 @@ async def _listening(context: ssl.SSLContext | None) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-@pytest.mark.parametrize("name", [NAME, f"{'s' * 63}.{'n' * 63}.svc"])
+@run_each("name", [NAME, f"{'s' * 63}.{'n' * 63}.svc"])
 async def test_the_certificate_that_is_presented_is_read_whoever_signed_it(name: str) -> None:
     signer = trustme.CA()
     cert = signer.issue_cert(NAME, key_type=trustme.KeyType.ECDSA)

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, rule
 
 from dynamo_webhooks.certs.authority import KeyPair, encode_key, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
@@ -19,8 +19,9 @@ from dynamo_webhooks.certs.reading import read_serving, read_trust
 from dynamo_webhooks.certs.report import gauges, unready
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
-from tests.certs.states import BORN, NOW, authority, bundle, leaf_pair, pair, serving_of, state
-from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, certificate, leaf_of, secret_of
+from tests.certs.states import BORN, NOW, authority, bundle, leaf_pair, pair, read, serving_of, state
+from tests.certs.test_rotation import Hands
+from tests.certs.world import CALLED, START, TARGETS, World, leaf_of, secret_of
 
 FIRST, SECOND, THIRD = (make_authority(START, generation=number, organisation="somebody else") for number in (1, 2, 3))
 ALLOWED = (WriteBundle, WriteTrust, MarkPhase, Wait, Nothing)
@@ -82,9 +83,7 @@ def test_an_authority_behind_an_intermediate() -> None:
     between = KeyPair(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM), encode_key(key))
     made = leaf_of(between, NOW)
     serving = serving_of(KeyPair(made.certificate + between.certificate, made.key), bundle("a"))
-    chained = replace(
-        state(), mode=Mode.PROVIDED, authority=None, serving=serving, endpoints=(Endpoint("1", certificate(made.certificate), 2),)
-    )
+    chained = replace(state(), mode=Mode.PROVIDED, authority=None, serving=serving, endpoints=(Endpoint("1", read(made.certificate), 2),))
     assert unready(chained, NOW) is None
     assert bundle_of(chained, NOW) == bundle("a")
 
@@ -122,7 +121,6 @@ def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
 
 
 AUTHORITIES = (FIRST, SECOND, THIRD)
-TARGET = st.sampled_from([name for _, name in TARGETS])
 
 
 def run(world: World) -> None:
@@ -144,12 +142,11 @@ def work(world: World, passes: int) -> None:
             world.advance(11)
 
 
-class Provided(RuleBasedStateMachine):
+class Provided(Hands):
     """The foreign writer swaps leaf and authority in one write, whenever it likes."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.world = World(mode=Mode.PROVIDED)
+        super().__init__(Mode.PROVIDED)
 
     @initialize(settled=st.booleans())
     def install(self, settled: bool) -> None:
@@ -165,38 +162,10 @@ class Provided(RuleBasedStateMachine):
     def work(self, passes: int) -> None:
         work(self.world, passes)
 
-    @rule()
-    def crash(self) -> None:
-        self.world.crash()
-
-    @rule(seconds=st.sampled_from([1, 5, 15, 130, 700]))
-    def wait(self, seconds: float) -> None:
-        self.world.advance(seconds)
-
     @rule(minutes=st.integers(1, 5))
     def set_back(self, minutes: int) -> None:
         if self.world.wall - dt.timedelta(minutes=minutes) > START:
             self.world.wall -= dt.timedelta(minutes=minutes)
-
-    @rule(index=st.integers(0, 2))
-    def refresh(self, index: int) -> None:
-        self.world.refresh(index)
-
-    @rule(api=st.integers(0, 1), name=TARGET)
-    def look(self, api: int, name: str) -> None:
-        self.world.look(api, name)
-
-    @rule(name=TARGET, bundle=st.sampled_from([b"", STRANGER.certificate]))
-    def replace_bundle(self, name: str, bundle: bytes) -> None:
-        self.world.set_bundle(name, bundle)
-
-    @rule(name=TARGET)
-    def apply(self, name: str) -> None:
-        self.world.apply(name)
-
-    @invariant()
-    def trusted(self) -> None:
-        self.world.check_trust()
 
     def teardown(self) -> None:
         """When the swaps end, every object shows exactly what the Secret brings, and only that may be used."""

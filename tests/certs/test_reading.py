@@ -30,6 +30,7 @@ from dynamo_webhooks.kube.errors import AlreadyExistsError, ConflictError
 from dynamo_webhooks.kube.resources import SECRETS
 from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf_pair, pair, serving_of, state
 from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
 
 CALLED = Names("dynamo-system")
 SERVICE = {"name": PROFILE.service, "namespace": PROFILE.namespace}
@@ -76,7 +77,7 @@ def test_whatever_stands_there_is_a_fact(data: dict[str, Any], notes: dict[str, 
     assert isinstance(read_trust(obj).usable, frozenset)
 
 
-@pytest.mark.parametrize("since", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+@run_each("since", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_a_time_that_is_out_of_range_is_none(since: str) -> None:
     """Otherwise a handwritten annotation would stop all certificate work."""
     notes = {names.PHASE: "SETTLE", names.SINCE: since}
@@ -97,7 +98,7 @@ def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
     return {"metadata": {"annotations": {note: "x"} if note else {}}, "webhooks": [{"clientConfig": config} for config in configs]}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("stance", "bundles", "kind", "obj"),
     [
         (Stance.ABSENT, (), CRD, None),
@@ -136,7 +137,7 @@ def test_a_stanza_is_taken_over_only_when_told() -> None:
     assert read_target(CRD, "x", other, "s", "n", take_over=True).stance is Stance.UNSET
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("step", "keys", "phase"),
     [
         (CreateAuthority(), {"current.crt", "current.key"}, "BOOTSTRAP"),
@@ -167,6 +168,13 @@ def test_what_is_written_into_the_ca_secret(step: Step, keys: set[str], phase: s
     assert found.current is not None
     assert found.current_key is not None
     assert read_authority(as_object(write, None, "n")).current == found.current
+
+
+def test_a_config_map_that_is_rewritten_holds_nothing_else() -> None:
+    """A bundle that somebody wrote as binary data would stand beside ours, under the same key or another."""
+    write = Write("ConfigMap", "t", "", {"ca.crt": b"PEM"}, {}, "1")
+    obj = as_object(write, {"metadata": {"labels": {"mine": "2"}}, "data": {"x": "y"}, "binaryData": {"ca.crt": "AA=="}}, "n")
+    assert (obj["data"], obj.get("binaryData"), obj["metadata"]["labels"]["mine"]) == ({"ca.crt": "PEM"}, None, "2")
 
 
 def test_promotion_keeps_the_new_key_and_forgets_the_old() -> None:
@@ -218,7 +226,7 @@ async def test_a_secret_that_is_there_already_is_not_overwritten() -> None:
         await store.write(_write(data={"tls.crt": b"2"}))
 
 
-@pytest.mark.parametrize("how", ["changed", "gone", "made anew"])
+@run_each("how", ["changed", "gone", "made anew"])
 async def test_anothers_write_in_between_is_a_conflict(how: str) -> None:
     cluster = MemoryCluster()
     store = Store(cluster, OURS)
@@ -233,9 +241,9 @@ async def test_anothers_write_in_between_is_a_conflict(how: str) -> None:
         await store.write(_write(made["metadata"]["resourceVersion"], {"tls.crt": b"2"}))
 
 
-@pytest.mark.parametrize("hold", [{"immutable": True}, {"type": "kubernetes.io/dockerconfigjson"}])
-@pytest.mark.parametrize("finalizers", [[], ["a.example/b"]])
-@pytest.mark.parametrize("deleted", [False, True])
+@run_each("hold", [{"immutable": True}, {"type": "kubernetes.io/dockerconfigjson"}])
+@run_each("finalizers", [[], ["a.example/b"]])
+@run_each("deleted", [False, True])
 async def test_what_cannot_be_replaced_is_made_anew(hold: dict[str, Any], finalizers: list[str], *, deleted: bool) -> None:
     cluster = MemoryCluster()
     metadata = {"name": "s", "namespace": "n", "finalizers": finalizers, "annotations": {"theirs": "1"}, "labels": {"a": "b"}}

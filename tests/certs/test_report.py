@@ -4,13 +4,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.certs.perform import Gathered
 from dynamo_webhooks.certs.report import gauges, reports, unready
 from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.cli.commands.certs.work import as_text, describe_cluster
 from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
+from tests.rows import run_each
 
 GOOD = targets(bundle("a"))
 
@@ -37,14 +36,14 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@run_each("name", CASES)
 def test_the_first_cause_is_named(name: str) -> None:
     """One sentence, the cause before its consequences."""
     facts, text = CASES[name]
     assert unready(state(**facts), NOW) == (name, text)
 
 
-@pytest.mark.parametrize("name", CASES)
+@run_each("name", CASES)
 def test_what_is_done_next_does_not_contradict_the_cause(name: str) -> None:
     facts, text = CASES[name]
     shown = describe_cluster(Gathered(state(**facts), NOW, None, {}))

@@ -6,7 +6,6 @@ import datetime as dt
 from itertools import groupby
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -14,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.reading import read_authority
-from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.certs.step import (
     MarkPhase,
     Nothing,
@@ -23,7 +22,8 @@ from dynamo_webhooks.certs.step import (
     WriteBundle,
     event_of,
 )
-from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, leaf_of, secret_of
+from tests.certs.world import CALLED, PROFILE, START, STRANGER, TARGETS, World, leaf_of, left_by_another_operator, secret_of
+from tests.rows import run_each
 
 
 def installed() -> World:
@@ -64,8 +64,25 @@ def test_a_wished_rotation() -> None:
     assert events == ["CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted"]
 
 
-@pytest.mark.parametrize("gone", [(CALLED.serving,), (CALLED.authority,), (CALLED.authority, CALLED.serving), (CALLED.trust,)])
-@pytest.mark.parametrize("at", [Phase.STABLE, Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP])
+@run_each("with_key", [True, False])
+def test_a_secret_of_another_operator_delays_the_first_certificate_by_no_wait(with_key: bool) -> None:
+    """No replica serves a trusted certificate, so waiting would prevent no failure: it lasted for the whole settle time."""
+    world = World()
+    world.put_serving(left_by_another_operator(with_key=with_key))
+    began = world.mono
+    for _ in range(30):
+        assert not isinstance(world.step(), Wait | Nothing)
+        for index in range(len(world.servers)):
+            world.refresh(index)
+        world.advance(1)
+        if all(one.leaf and PROFILE.server_name in one.leaf.names for one in world.servers):
+            break
+    assert world.mono - began < 20
+    world.settle_down()
+
+
+@run_each("gone", [(CALLED.serving,), (CALLED.authority,), (CALLED.authority, CALLED.serving), (CALLED.trust,)])
+@run_each("at", [Phase.STABLE, Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP])
 def test_secrets_deleted_in_every_phase(gone: tuple[str, ...], at: Phase) -> None:
     """T5: the served leaf stays trusted, and missing objects are created again."""
     world = installed()
@@ -100,12 +117,47 @@ FOREIGN = st.sampled_from([b"", b"\n", STRANGER.certificate, b"-----BEGIN CERTIF
 OTHER = secret_of(STRANGER, leaf_of(STRANGER, START - dt.timedelta(minutes=5)))
 
 
-class Rotation(RuleBasedStateMachine):
-    """One installation; the world asserts I2, I5, I6 and I7 at each write."""
+class Hands(RuleBasedStateMachine):
+    """What happens to an installation whoever makes its certificates; the world asserts I2, I5, I6 and I7 at each write."""
+
+    def __init__(self, mode: Mode = Mode.MANAGED) -> None:
+        super().__init__()
+        self.world = World(mode=mode)
+
+    @rule()
+    def crash(self) -> None:
+        self.world.crash()
+
+    @rule(seconds=st.sampled_from([0.2, 1, 5, 15, 50, 130, 200, 700]))
+    def wait(self, seconds: float) -> None:
+        self.world.advance(seconds)
+
+    @rule(index=SERVER)
+    def refresh(self, index: int) -> None:
+        self.world.refresh(index)
+
+    @rule(api=st.integers(0, 1), name=TARGET)
+    def look(self, api: int, name: str) -> None:
+        self.world.look(api, name)
+
+    @rule(name=TARGET, bundle=FOREIGN)
+    def replace_bundle(self, name: str, bundle: bytes) -> None:
+        self.world.set_bundle(name, bundle)
+
+    @rule(name=TARGET)
+    def apply(self, name: str) -> None:
+        self.world.apply(name)
+
+    @invariant()
+    def trusted(self) -> None:
+        self.world.check_trust()
+
+
+class Rotation(Hands):
+    """One installation."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World()
         self.wishes = 0
         self.back = 0
         self.snapshots: list[dict[str, Any]] = []
@@ -136,19 +188,11 @@ class Rotation(RuleBasedStateMachine):
                 break
             self.world.check_trust()
 
-    @rule()
-    def crash(self) -> None:
-        self.world.crash()
-
     @rule(minutes=st.sampled_from([-180, -61, -59, 0, 0, 0, 59, 61, 180]))
     def clock(self, minutes: int) -> None:
         self.world.skew = dt.timedelta(minutes=minutes)
 
     # time and readers
-
-    @rule(seconds=st.sampled_from([0.2, 1, 5, 15, 50, 130, 200]))
-    def wait(self, seconds: float) -> None:
-        self.world.advance(seconds)
 
     @rule(days=st.sampled_from([0.1, 2, 100, 250, 400]))
     def months(self, days: float) -> None:
@@ -162,10 +206,6 @@ class Rotation(RuleBasedStateMachine):
         self.back += minutes
         self.world.wall -= dt.timedelta(minutes=minutes)
 
-    @rule(index=SERVER)
-    def refresh(self, index: int) -> None:
-        self.world.refresh(index)
-
     @rule(index=SERVER, late=st.booleans())
     def restart(self, index: int, late: bool) -> None:
         self.world.restart(index, late=late)
@@ -175,10 +215,6 @@ class Rotation(RuleBasedStateMachine):
         """A network policy hides one server; the others can be asked."""
         if not any(server.silent for server in self.world.servers[1:]):
             self.world.servers[0].silent = not self.world.servers[0].silent
-
-    @rule(api=st.integers(0, 1), name=TARGET)
-    def look(self, api: int, name: str) -> None:
-        self.world.look(api, name)
 
     # foreign hands
 
@@ -214,10 +250,6 @@ class Rotation(RuleBasedStateMachine):
         """The hints are only hints."""
         self.world.annotate(**{note: value})
 
-    @rule(name=TARGET, bundle=FOREIGN)
-    def replace_bundle(self, name: str, bundle: bytes) -> None:
-        self.world.set_bundle(name, bundle)
-
     @rule(name=st.sampled_from(["graphs", "requests"]))
     def reset_stanza(self, name: str) -> None:
         self.world.reset_stanza(name)
@@ -225,10 +257,6 @@ class Rotation(RuleBasedStateMachine):
     @rule(name=TARGET)
     def remove_target(self, name: str) -> None:
         self.world.remove_target(name)
-
-    @rule(name=TARGET)
-    def apply(self, name: str) -> None:
-        self.world.apply(name)
 
     @rule()
     def keep_copy(self) -> None:
@@ -255,10 +283,6 @@ class Rotation(RuleBasedStateMachine):
     def _foreign_pair(self) -> bool:
         node = self.world.objects.get(CALLED.serving)
         return bool(node) and node is not None and node["metadata"]["resourceVersion"] in self.world.foreign
-
-    @invariant()
-    def trusted(self) -> None:
-        self.world.check_trust()
 
     def teardown(self) -> None:
         """Every state recovers."""

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +11,8 @@ from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.certs.trust import LARGEST, choose_bundle, compose_bundle, is_trusted_everywhere, list_unsynced, survivors
-from tests.certs.states import NOW, authority, bundle, leaf_pair, serving_of, state
-from tests.certs.world import certificate
+from tests.certs.states import NOW, authority, bundle, leaf_pair, read, serving_of, state
+from tests.rows import run_each
 
 VALIDATING = TargetKind.VALIDATING
 
@@ -23,7 +22,7 @@ def letters(pem: bytes) -> str:
     return "".join(known[one] for one in read_certificates(pem))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("expected", "phase", "facts"),
     [
         ("a", Phase.STABLE, {}),
@@ -50,7 +49,7 @@ def test_wanted(expected: str, phase: Phase, facts: dict[str, Any]) -> None:
     assert letters(choose_bundle(state(**facts), phase, NOW)) == expected
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("expected", "facts"),
     [
         ("a", {"by": "a"}),
@@ -75,7 +74,7 @@ def test_order_of_writing() -> None:
     assert [one.kind for one in found] == [TargetKind.CRD, TargetKind.MUTATING, TargetKind.VALIDATING]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("shown", "target"),
     [
         (True, Target(VALIDATING, "x", bundles=(bundle("ab"), bundle("ab")))),
@@ -104,10 +103,10 @@ def test_cert_manager_never_overlaps() -> None:
 
 
 PAIRS = [make_authority(NOW, generation=number) for number in range(6)]
-LIVE = [certificate(pair.certificate) for pair in PAIRS]
+LIVE = [read(pair.certificate) for pair in PAIRS]
 OLD = make_authority(NOW - timedelta(days=100), life=timedelta(days=50), generation=9)
-EXPIRED = certificate(OLD.certificate)
-OLD_LEAF = certificate(issue_leaf(OLD, ["a"], NOW - timedelta(days=100)).certificate)
+EXPIRED = read(OLD.certificate)
+OLD_LEAF = read(issue_leaf(OLD, ["a"], NOW - timedelta(days=100)).certificate)
 
 
 @given(st.lists(st.sampled_from(LIVE), max_size=8))
@@ -131,6 +130,6 @@ def test_expired_ones_stay_only_while_they_are_served() -> None:
 
 def test_too_many_authorities() -> None:
     """The first two are those of the rotation; of the others, the issuers of served leaves stay."""
-    served = [certificate(issue_leaf(PAIRS[number], ["a"], NOW).certificate) for number in (3, 5)]
+    served = [read(issue_leaf(PAIRS[number], ["a"], NOW).certificate) for number in (3, 5)]
     assert list(read_certificates(compose_bundle(LIVE, served, NOW))) == [LIVE[0], LIVE[1], LIVE[3], LIVE[5]]
     assert list(read_certificates(compose_bundle(LIVE, (), NOW))) == LIVE[:4]

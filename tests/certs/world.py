@@ -12,7 +12,7 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
-from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.certificate import Certificate, read_certificates
 from dynamo_webhooks.certs.delivery import Content, Delivery, Gate, Source
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.policy import derive, is_outage
@@ -390,11 +390,14 @@ def secret_of(authority: KeyPair, leaf: KeyPair) -> Node:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CALLED.serving}, "type": "kubernetes.io/tls", "data": encoded}
 
 
+def left_by_another_operator(*, with_key: bool) -> Node:
+    """A serving Secret for another Service, which the Go operator keeps under the same name, with or without its authority's key."""
+    authority = make_authority(START)
+    node = secret_of(authority, issue_leaf(authority, ["operator-webhook.dynamo-system.svc"], START))
+    if with_key:
+        node["data"]["ca.key"] = base64.b64encode(authority.key).decode()
+    return node
+
+
 def leaf_of(authority: KeyPair, now: datetime = START) -> KeyPair:
     return issue_leaf(authority, PROFILE.names, now)
-
-
-def certificate(pem: bytes) -> Certificate:
-    found = read_certificate(pem)
-    assert found is not None
-    return found

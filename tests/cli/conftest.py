@@ -1,6 +1,7 @@
 """A folder to write inputs into, and the command run in this process."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,8 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from dynamo_webhooks.cli.commands.lsp.answers import Asked
+from dynamo_webhooks.cli.console.program import PROGRAM
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.protocol import Cluster
+from dynamo_webhooks.policies.catalogue import set_user_rules
 
 
 class Ran(NamedTuple):
@@ -30,12 +33,14 @@ Files = Callable[..., Path]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs the command with the given words."""
 
     def run(*words: str | Path) -> Ran:
         capsys.readouterr()
-        code = main([str(word) for word in words])
+        set_user_rules(())  # as a process begins
+        monkeypatch.setattr(sys, "argv", [PROGRAM, *map(str, words)])
+        code = main()
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err, captured.err
         return Ran(code, captured.out, captured.err)
@@ -105,6 +110,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, 
             return made
 
         monkeypatch.setattr(dynamo_webhooks.kube.client, "connect", connect)
+        monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.context_namespace", lambda *_: "default")
         return asked
 
     return use

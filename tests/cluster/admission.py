@@ -7,17 +7,19 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
+from dynamo_webhooks.api.kinds import ALPHA, GROUP
 from tests.cluster.harness import ControlPlane
-from tests.cluster.objects import ORIGIN, graph, make, path_of
+from tests.cluster.objects import ORIGIN, graph, path_of
 from tests.cluster.processes import Process, running, wait_until
+from tests.cluster.rendering import MANIFESTS
 
 Node: TypeAlias = dict[str, Any]
 COMMAND: Final = Path(sys.executable).with_name("dynamo-webhooks")
+ANYWHERE: Final = "127.0.0.1:0"
 # A cluster-wide operator with Grove, DRA and the InferencePool API.
 FACTS: Final[Node] = {
     "operatorScope": "cluster",
@@ -36,32 +38,6 @@ FACTS: Final[Node] = {
 }
 
 
-class Hook(NamedTuple):
-    """One entry of a webhook configuration: what it is called, what it is asked for, and at which of our paths."""
-
-    name: str
-    alias: str
-    version: str
-    operations: tuple[str, ...]
-    policy: str = "Equivalent"
-
-
-_WRITES: Final = ("CREATE", "UPDATE")
-# Registered as the chart does, with one difference: graphs are mutated on UPDATE too, so that replicas which an update drops come back.
-HOOKS: Final[dict[str, tuple[Hook, ...]]] = {
-    "Validating": (
-        Hook("vdynamocomponentdeployment.kb.io", "DCD", ALPHA, _WRITES),
-        Hook("vdynamographdeployment.kb.io", "DGD", ALPHA, _WRITES),
-        Hook("vdynamocheckpoint.kb.io", "CKPT", ALPHA, _WRITES),
-        Hook("vdynamomodel.kb.io", "MODEL", ALPHA, _WRITES),
-        Hook("vdynamographdeploymentrequest.kb.io", "DGDR", BETA, _WRITES),
-    ),
-    "Mutating": (
-        Hook("mdynamographdeployment.kb.io", "DGD", ALPHA, _WRITES),
-        Hook("mdynamocomponentdeploymentv1beta1.kb.io", "DCD", BETA, ("CREATE",), "Exact"),
-        Hook("mdynamographdeploymentrequestv1beta1.kb.io", "DGDR", BETA, ("CREATE",)),
-    ),
-}
 # Namespaces with this label are judged; the others are as before our webhooks were registered.
 SELECTED: Final = {"dynamo-webhooks.test/admission": "on"}
 
@@ -74,36 +50,31 @@ class Admission:
     url: str
     ca: bytes  # PEM
 
-    def configurations(
-        self, name: str, namespaces: Mapping[str, str] | None = None, registered: Mapping[str, tuple[Hook, ...]] = HOOKS
-    ) -> list[Node]:
-        """Writes the validating and the mutating configuration; `namespaces` are labels that a namespace must have."""
+    def configurations(self, name: str, namespaces: Mapping[str, str] | None = None) -> list[Node]:
+        """The validating and the mutating one of the manifests, leading here; `namespaces` are labels that a namespace must have."""
         selector: Node = {} if namespaces is None else {"namespaceSelector": {"matchLabels": dict(namespaces)}}
-        return [
-            {
-                "apiVersion": "admissionregistration.k8s.io/v1",
-                "kind": f"{purpose}WebhookConfiguration",
-                "metadata": {"name": name},
-                "webhooks": [self._entry(purpose, hook) | selector for hook in hooks],
-            }
-            for purpose, hooks in registered.items()
-        ]
+        found = [yaml.safe_load((MANIFESTS / "base" / f"{file}.yaml").read_text()) for file in ("validating", "mutating")]
+        for each in found:
+            each["metadata"] = {"name": name}
+            for entry in each["webhooks"]:
+                entry |= {**selector, "clientConfig": self._client(entry["clientConfig"]["service"]["path"])}
+        return found
 
-    def _entry(self, purpose: str, hook: Hook) -> Node:
-        kind = BY_ALIAS[hook.alias]
-        verb = {"Validating": "validate", "Mutating": "mutate"}[purpose]
-        rule = {"apiGroups": [GROUP], "apiVersions": [hook.version], "resources": [kind.plural], "operations": list(hook.operations)}
-        url = f"{self.url}/{verb}-nvidia-com-{hook.version}-{kind.name.lower()}"
-        return {
-            "name": hook.name,
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "failurePolicy": "Fail",
-            "timeoutSeconds": 10,
-            "matchPolicy": hook.policy,
-            "clientConfig": {"url": url, "caBundle": base64.b64encode(self.ca).decode()},
-            "rules": [rule],
-        }
+    def stanza(self) -> Node:
+        """What `spec.conversion` of a definition says when this server converts."""
+        return {"strategy": "Webhook", "webhook": {"clientConfig": self._client("/convert"), "conversionReviewVersions": ["v1"]}}
+
+    def _client(self, path: str) -> Node:
+        return {"url": self.url + path, "caBundle": base64.b64encode(self.ca).decode()}
+
+
+def start(name: str, home: Path, *command: str | Path, account: str | Path = "", **flags: str | Path) -> Process:
+    """Starts a program of ours as the pod of an account, `NAMESPACE/NAME`, if there is one; probes and metrics are on free ports."""
+    told = {"probe_listen": ANYWHERE, "metrics_listen": ANYWHERE, **flags}
+    words = [*command, *(part for flag, value in told.items() for part in (f"--{flag.replace('_', '-')}", value))]
+    namespace, _, who = str(account).partition("/")
+    pod = {"POD_NAMESPACE": namespace, "POD_NAME": name, "POD_SERVICE_ACCOUNT": who} if account else {}
+    return Process(name, words, home / f"{name}.log", {**pod, "PYTHONPATH": str(Path(__file__).parents[2])})
 
 
 @contextlib.contextmanager
@@ -111,10 +82,8 @@ def serving(home: Path, facts: Mapping[str, Any] = FACTS) -> Iterator[Admission]
     """Runs `dynamo-webhooks serve` on a free port until the end of the block; `home` receives facts, certificates and log."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "facts.yaml").write_text(yaml.safe_dump(dict(facts)))
-    flags: dict[str, str | Path] = {f"--{name}": "127.0.0.1:0" for name in ("listen", "probe-listen", "metrics-listen")}
-    flags |= {"--cert-dir": home / "certs", "--facts": home / "facts.yaml"}
-    command = [COMMAND, "serve", "--self-signed", "--no-cluster", *(part for flag in flags.items() for part in flag)]
-    with running(Process("dynamo-webhooks", command, home / "dynamo-webhooks.log")) as process:
+    flags: dict[str, str | Path] = {"listen": ANYWHERE, "cert_dir": home / "certs", "facts": home / "facts.yaml"}
+    with running(start("dynamo-webhooks", home, COMMAND, "serve", "--self-signed", "--no-cluster", **flags)) as process:
         ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "dynamo-webhooks being ready", process)
         yield Admission(process, ready[1], (home / "certs" / "ca.crt").read_bytes())
 
@@ -132,12 +101,10 @@ def wait_until_all_are_asked(plane: ControlPlane, admission: Admission, namespac
 
 
 def _defaulted(plane: ControlPlane, namespace: str) -> bool:
-    """Whether a dry-run create comes back with our defaults: of a graph, or of a component where graphs of that version aren't served."""
-    reply = plane.request("POST", path_of(obj := graph(namespace)) + "?dryRun=All", obj)
-    if reply.status != 404:
-        return reply.status == 201 and ORIGIN in reply.body["metadata"].get("annotations", {})
-    reply = plane.request("POST", path_of(obj := make("DCD", BETA, namespace, {})) + "?dryRun=All", obj)
-    return reply.status == 201 and "name" in reply.body["spec"]
+    """Whether a dry-run create of a graph, which every line accepts, comes back with our defaults."""
+    obj = graph(namespace, {"w": {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}})
+    reply = plane.request("POST", path_of(obj) + "?dryRun=All", obj)
+    return reply.status == 201 and ORIGIN in reply.body["metadata"].get("annotations", {})
 
 
 def wait_until_asked(plane: ControlPlane, admission: Admission, namespace: str) -> None:

@@ -1,7 +1,7 @@
-"""Session fixtures of the cluster tests: programs, two control planes with our kinds, our server registered at both.
+"""Fixtures of the cluster tests: programs, control planes with our kinds, our server registered at them.
 
 `alpha` serves the versions that the Go operator's webhooks read and that are stored; `beta` serves the v1beta1 form of the kinds that
-`alpha` has as v1alpha1. No version needs converting on either, so the conversion strategy stays None.
+`alpha` has as v1alpha1. No version needs converting on either, so the conversion strategy stays None. Each module finds them new.
 """
 
 from collections.abc import Generator, Iterator
@@ -12,29 +12,30 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line
 from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import CONTROL_PLANE
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.conversion import converting_plane
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane
+from tests.cluster.planes import Planes
 from tests.cluster.processes import RUNNING
 from tests.cluster.reconciling import Reconciled, reconciled
-from tests.cluster.sharing import listed, shared
 
 HERE: Final = Path(__file__).parent
+# modules that take minutes begin first: one of them that began last would run alone, beside idle processes
+LONG: Final = {f"test_{name}.py" for name in ("deep", "definition_guard", "faults", "lines", "moving", "provision", "repairs", "up")}
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks everything below this folder, and modules by their name, so that no test can forget it; gives it a second try in CI."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks everything below this folder, and modules by their name, so that no test forgets it; orders modules by how long they take."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            if config.pluginmanager.hasplugin("rerunfailures"):  # in CI
-                item.add_marker(pytest.mark.flaky(reruns=1))
             if item.path.name.startswith("test_neighbours"):
                 item.add_marker(pytest.mark.neighbours)
-            if isinstance(item, pytest.Function) and not listed(item):
-                raise pytest.UsageError(f"{item.nodeid} stands on {sorted(shared(item))}: name its module in tests/cluster/sharing.py")
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,51 +54,49 @@ def assets() -> Path:
 
 
 @pytest.fixture(scope="session")
+def planes(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planes]:
+    """The control planes of this process: each module gets an empty one."""
+    with Planes(assets, tmp_path_factory.mktemp("planes")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def admission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admission]:
     """Our server."""
     with serving(tmp_path_factory.mktemp("serve")) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
-def alpha(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module")
+def alpha(planes: Planes) -> Iterator[ControlPlane]:
     """A control plane with the kinds in the versions that are stored; nothing is registered."""
-    yield from _plane(assets, tmp_path_factory.mktemp("alpha"), {kind.name: kind.storage_version for kind in KINDS})
+    yield from _plane(planes, {kind.name: kind.storage_version for kind in KINDS})
 
 
-@pytest.fixture(scope="session")
-def beta(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module")
+def beta(planes: Planes) -> Iterator[ControlPlane]:
     """A control plane with the kinds in their other version; nothing is registered."""
-    yield from _plane(
-        assets, tmp_path_factory.mktemp("beta"), {kind.name: kind.other(kind.storage_version) or kind.storage_version for kind in KINDS}
-    )
+    yield from _plane(planes, {kind.name: kind.other(kind.storage_version) or kind.storage_version for kind in KINDS})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def guarded_alpha(alpha: ControlPlane, admission: Admission) -> ControlPlane:
     """`alpha` with our webhooks registered for the namespaces that are labelled so; other namespaces stay as without us."""
     register(alpha, admission, "dynamo", SELECTED)
     return alpha
 
 
-@pytest.fixture(scope="session")
-def guarded_beta(beta: ControlPlane, admission: Admission) -> ControlPlane:
-    """`beta` with our webhooks registered for the namespaces that are labelled so."""
-    register(beta, admission, "dynamo", SELECTED)
-    return beta
-
-
-@pytest.fixture(scope="session")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Both versions of all kinds, converted by our server; no admission. Modules that restart it, or kill our server, have their own."""
-    with converting_plane(assets, tmp_path_factory.mktemp("plane")) as (found, _):
+@pytest.fixture(scope="module")
+def plane(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Both versions of all kinds, converted by our server; no admission."""
+    with converting_plane(planes, tmp_path_factory.mktemp("plane")) as (found, _):
         yield found
 
 
 @pytest.fixture(scope="module")
-def reconciled_site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
+def reconciled_site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
     """A control plane with a reconciler, of the module's own."""
-    with reconciled(assets, tmp_path_factory.mktemp("reconciled")) as found:
+    with reconciled(planes, tmp_path_factory.mktemp("reconciled")) as found:
         yield found
 
 
@@ -114,7 +113,7 @@ def guarded(guarded_alpha: ControlPlane) -> str:
     return guarded_alpha.namespace(SELECTED)
 
 
-def _plane(assets: Path, home: Path, versions: dict[str, str]) -> Iterator[ControlPlane]:
-    with control_plane(assets, home) as plane:
-        plane.install(*(crd(kind, versions=[version]) for kind, version in versions.items()))
+def _plane(planes: Planes, versions: dict[str, str]) -> Iterator[ControlPlane]:
+    with planes.lend() as plane:
+        install(plane, *(crd(kind, versions=[version], line=Line.V1_2) for kind, version in versions.items()))
         yield plane

@@ -1,16 +1,19 @@
-"""What etcd holds, byte for byte, read past the API server through etcd's own range API."""
+"""What etcd holds, byte for byte, read and written past the API server through etcd's own API."""
 
 import base64
 import contextlib
 import http.client
 import json
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import GROUP
 from tests.cluster.harness import ControlPlane
 
 _PAGE: Final = 1000
+_OPERATIONS: Final = 10  # of one transaction: etcd takes 128 of them, and 1.5 MB
+_RENEWED: Final = "/registry/leases/"  # by the API server itself, all the time
+_FOLLOWING: Final = "/registry/apiregistration.k8s.io/"  # the API server makes and removes these as definitions come and go
 
 
 def stored(plane: ControlPlane, plural: str = "") -> dict[str, bytes]:
@@ -28,13 +31,48 @@ def versions(plane: ControlPlane, plural: str = "") -> dict[str, int]:
     return found
 
 
+def contents(plane: ControlPlane, begin: str = "/registry/") -> Iterator[tuple[str, bytes]]:
+    """All that the API server keeps below a key."""
+    return _ranges(_port(plane), begin.encode())
+
+
+def replace(plane: ControlPlane, now: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> None:
+    """Removes what isn't wanted and puts back what is, but for what the API server itself sees to."""
+    surplus = [key for key in now if key not in wanted and not key.startswith(_FOLLOWING)]
+    _done(plane, [{"requestDeleteRange": {"key": _encoded(key)}} for key in surplus])
+    changed = {key: value for key, value in wanted.items() if now.get(key) != value}
+    write(plane, {key: value for key, value in changed.items() if not key.startswith((_RENEWED, _FOLLOWING))})
+
+
+def write(plane: ControlPlane, wanted: Mapping[str, bytes]) -> None:
+    """Writes values as the API server would have stored them."""
+    _done(plane, [{"requestPut": {"key": _encoded(key), "value": base64.b64encode(value).decode()}} for key, value in wanted.items()])
+
+
+def _done(plane: ControlPlane, operations: list[dict[str, Any]]) -> None:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", _port(plane), timeout=60)) as connection:
+        for at in range(0, len(operations), _OPERATIONS):
+            _asked(connection, "/v3/kv/txn", {"success": operations[at : at + _OPERATIONS]})
+
+
+def _encoded(key: str) -> str:
+    return base64.b64encode(key.encode()).decode()
+
+
+def _asked(connection: http.client.HTTPConnection, path: str, question: dict[str, Any]) -> dict[str, Any]:
+    connection.request("POST", path, json.dumps(question), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    found: dict[str, Any] = json.loads(answer.read())
+    assert answer.status == 200, found
+    return found
+
+
 def _ranges(port: int, begin: bytes) -> Iterator[tuple[str, bytes]]:
     end, more = begin[:-1] + bytes([begin[-1] + 1]), True
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         while more:
             question = {"key": base64.b64encode(begin).decode(), "range_end": base64.b64encode(end).decode(), "limit": _PAGE}
-            connection.request("POST", "/v3/kv/range", json.dumps(question), {"Content-Type": "application/json"})
-            answer = json.loads(connection.getresponse().read())
+            answer = _asked(connection, "/v3/kv/range", question)
             pairs = [(base64.b64decode(each["key"]), base64.b64decode(each["value"])) for each in answer.get("kvs", ())]
             yield from ((key.decode(), value) for key, value in pairs)
             more = bool(answer.get("more"))

@@ -23,11 +23,12 @@ from tests.cluster.processes import Process, fetched, free_ports, running, wait_
 
 Node: TypeAlias = dict[str, Any]
 ADMIN: Final = "admin"
-_ATTEMPTS: Final = 40  # at a request, half a second apart
+_ATTEMPTS: Final = 200  # at a request, a tenth of a second apart
+_APPLY: Final = "application/apply-patch+yaml"
 USER: Final = "author"
 TOKENS: Final = {ADMIN: ("token-of-the-admin", "system:masters"), USER: ("token-of-an-author", "authors")}
-# Go programs that collect garbage less often need less CPU
-_FRUGAL: Final = {"GOGC": "200"}
+# Go programs that collect garbage less often need less CPU, as long as there is memory
+_FRUGAL: Final = {"GOGC": "1000", "GOMEMLIMIT": "2GiB"}
 # The ordinary user may write our kinds and read namespaces, through the group.
 _ROLE: Final[list[Node]] = [
     {
@@ -88,6 +89,7 @@ class ControlPlane:
     minor: int = 0  # of its version, 34 of 1.34
     _names: Iterator[int] = field(default_factory=lambda: count(1))
     _idle: list[http.client.HTTPSConnection] = field(default_factory=list)
+    _collections: dict[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)  # by (apiVersion, kind); whether in namespaces
 
     @property
     def ca(self) -> Path:
@@ -135,21 +137,24 @@ class ControlPlane:
         kind: str = "application/json",
         user: str = ADMIN,
         acting: str = "",
+        accept: str = "application/json",
     ) -> Reply:
         """Sends one raw request; `kind` is the content type of the body. As every client, asks again where a kind has just been changed.
 
         `acting` is another name that an admin sends it under.
         """
-        other = {"Impersonate-User": acting, "Impersonate-Group": "system:masters"} if acting else {}
+        other = {"Accept": accept}
+        if acting:
+            other |= {"Impersonate-User": acting, "Impersonate-Group": "system:masters"}
         for _ in range(_ATTEMPTS):
             reply = self._request(method, path, body, kind, user, other)
             if reply.status != 429 or "storage is (re)initializing" not in str(reply.body.get("message")):
                 break
-            time.sleep(0.5)
+            time.sleep(0.1)
         return reply
 
     def _request(self, method: str, path: str, body: Node | list[Node] | str | None, kind: str, user: str, other: Node) -> Reply:
-        headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json", **other}
+        headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, **other}
         with self._connection() as connection:
             connection.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body), headers)
             answer = connection.getresponse()
@@ -198,34 +203,40 @@ class ControlPlane:
         return name
 
     def apply(self, *objects: Node) -> None:
-        """Applies objects as the admin."""
-        done = self.kubectl("apply", "--server-side", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": list(objects)})
-        assert done.code == 0, done.stderr
+        """Applies objects as `kubectl apply --server-side` does, as the admin, but without its process."""
+        for obj in objects:
+            path = f"{self._path_of(obj)}?fieldManager=kubectl&fieldValidation=Strict"
+            reply = self.request("PATCH", path, obj, kind=_APPLY)
+            assert reply.status in (200, 201), (path, reply.body)
 
-    def install(self, *crds: Node) -> None:
-        """Installs CustomResourceDefinitions and waits until each is served in every version, and discovery says so."""
-        self.apply(*crds)
-        wanted = {
-            (crd["spec"]["names"]["kind"], f"{crd['spec']['group']}/{each['name']}") for crd in crds for each in crd["spec"]["versions"]
-        }
-        wait_until(lambda: wanted <= self.versions(), "the kinds being discoverable", self.server)
-        for crd in crds:
-            for each in crd["spec"]["versions"]:
-                path = f"/apis/{crd['spec']['group']}/{each['name']}/{crd['spec']['names']['plural']}?limit=1"
-                wait_until(partial(self._serves, path), f"{path} being served", self.server)
+    def _path_of(self, obj: Node) -> str:
+        """Where an object is, once its kind is served."""
+        version, kind, metadata = obj["apiVersion"], obj["kind"], obj["metadata"]
+        what = f"{kind} of {version} being served"
+        plural, is_namespaced = wait_until(partial(self._found, version, kind), what, self.server, patience=60)
+        namespace = f"/namespaces/{metadata.get('namespace', 'default')}" if is_namespaced else ""
+        return f"{_root(version)}{namespace}/{plural}/{metadata['name']}"
+
+    def _found(self, version: str, kind: str) -> tuple[str, bool] | None:
+        if (version, kind) not in self._collections:
+            for each in self.request("GET", _root(version)).body.get("resources", []):
+                if "/" not in each["name"]:
+                    self._collections[version, each["kind"]] = each["name"], each["namespaced"]
+        return self._collections.get((version, kind))
 
     def versions(self) -> set[tuple[str, str]]:
         """The (kind, apiVersion) pairs of our group that are served."""
         listed = [version["groupVersion"] for version in self.request("GET", "/apis/nvidia.com").body.get("versions", [])]
         return {(found["kind"], name) for name in listed for found in self.request("GET", f"/apis/{name}").body.get("resources", [])}
 
-    def _serves(self, path: str) -> bool:
+    def serves(self, path: str) -> bool:
+        """Whether a path is there."""
         return self.request("GET", path).status == 200
 
 
 @contextlib.contextmanager
-def control_plane(assets: Path, home: Path, *more: str, controllers: bool = False) -> Iterator[ControlPlane]:
-    """Runs etcd and kube-apiserver, and kube-controller-manager with `controllers`, until the end of the block.
+def control_plane(assets: Path, home: Path, *more: str) -> Iterator[ControlPlane]:
+    """Runs etcd and kube-apiserver until the end of the block, whichever process the latter is by then.
 
     `more` are further flags of kube-apiserver.
 
@@ -233,21 +244,32 @@ def control_plane(assets: Path, home: Path, *more: str, controllers: bool = Fals
     """
     home.mkdir(parents=True, exist_ok=True)
     programs.write_keys(home, TOKENS)
-    client, peer, port, controller_port = free_ports(4)
+    client, peer, port = free_ports(3)
     with contextlib.ExitStack() as stack:
         etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log", _FRUGAL)))
         wait_until(lambda: fetched(f"127.0.0.1:{client}", "/health", 5)[0] == 200, "etcd being healthy", etcd)
         server = Process("kube-apiserver", programs.api_server(assets, home, client, port, *more), home / "kube-apiserver.log", _FRUGAL)
-        stack.enter_context(running(server))
         plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server)))
+        stack.callback(_kill_server, plane)
         wait_until(lambda: is_ready(plane), "kube-apiserver being ready", etcd, server)
         plane.minor = int(plane.request("GET", "/version").body["minor"].rstrip("+"))
         _write_kubeconfig(plane, plane.kubeconfig, {name: token for name, (token, _) in TOKENS.items()})
         plane.apply(*_ROLE)
-        if controllers:
-            command = programs.controllers(assets, home, controller_port)
-            stack.enter_context(running(Process("kube-controller-manager", command, home / "kube-controller-manager.log")))
         yield plane
+
+
+def _kill_server(plane: ControlPlane) -> None:
+    """Ends the API server that runs by now: what it would do before is done for nobody."""
+    plane.server.kill()
+
+
+@contextlib.contextmanager
+def controllers(plane: ControlPlane) -> Iterator[Process]:
+    """Runs Kubernetes' own controllers; after the kinds are there, or collecting them would begin half a minute later."""
+    [port] = free_ports(1)
+    command = programs.controllers(plane.assets, plane.home, port)
+    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log", _FRUGAL)) as process:
+        yield process
 
 
 @contextlib.contextmanager
@@ -259,6 +281,11 @@ def beside(plane: ControlPlane) -> Iterator[ControlPlane]:
     with running(server), contextlib.closing(ControlPlane(plane.assets, plane.home, port, server, plane.minor)) as other:
         wait_until(lambda: is_ready(other), "the second kube-apiserver being ready", server)
         yield other
+
+
+def _root(version: str) -> str:
+    """The path of an API group's version."""
+    return f"/apis/{version}" if "/" in version else f"/api/{version}"
 
 
 def is_ready(plane: ControlPlane) -> bool:

@@ -16,10 +16,13 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.storage_versions import storage_hash
-from tests.cluster.admission import COMMAND, FACTS
-from tests.cluster.conversion import KINDS, Converter
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cli.migrate.test_offline import SHADOWS
+from tests.cluster.admission import COMMAND, FACTS, serving
+from tests.cluster.conversion import KINDS
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import graph, make, path_of, request
+from tests.cluster.planes import Planes
 from tests.cluster.processes import Process, wait_until
 from tests.cluster.provisioning import JSON_PATCH, MERGE_PATCH
 
@@ -29,10 +32,10 @@ PLURALS: Final = tuple(BY_NAME[kind].plural for kind in KINDS)
 
 
 class Site:
-    """A plane with its converter, and `migrate` that runs against it."""
+    """A plane, and `migrate` that runs against it."""
 
-    def __init__(self, plane: ControlPlane, converter: Converter, home: Path) -> None:
-        self.plane, self.converter, self._home = plane, converter, home
+    def __init__(self, plane: ControlPlane, home: Path) -> None:
+        self.plane, self._home = plane, home
         self._runs = count()
 
     def start(self, *words: str) -> Process:
@@ -103,28 +106,21 @@ def report_of(process: Process) -> Node:
 
 
 @contextlib.contextmanager
-def site(assets: Path, home: Path) -> Iterator[Site]:
-    """Runs all of it; what tests restarted meanwhile is stopped too."""
-    converter = Converter(home / "serve", {**FACTS, "operatorVersion": "1.5.0", "checkpoint": True})
-    try:
-        with control_plane(assets, home / "plane") as plane:
-            crds = [build(kind, conversion=converter.stanza(), line=Line.V1_5) for kind in KINDS]
-            for crd in crds:
-                for version in crd["spec"]["versions"]:
-                    version["storage"] = version["name"] == ALPHA
-            plane.install(*crds)
-            yield Site(plane, converter, home)
-    finally:
-        converter.process.stop()
+def site(planes: Planes, home: Path) -> Iterator[Site]:
+    """Runs all of it."""
+    facts = {**FACTS, "operatorVersion": "1.5.0", "checkpoint": True}
+    with serving(home / "serve", facts) as server, planes.lend() as plane:
+        crds = [build(kind, conversion=server.stanza(), line=Line.V1_5) for kind in KINDS]
+        for crd in crds:
+            for version in crd["spec"]["versions"]:
+                version["storage"] = version["name"] == ALPHA
+        install(plane, *crds)
+        yield Site(plane, home)
 
 
 def objects(namespace: str, many: int) -> Iterator[Node]:
     """Objects of the four kinds in turn, in both versions, some with what only one version can say."""
     image = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
-    shadows = {
-        "failover": {"enabled": True, "mode": "interPod", "numShadows": 2},
-        "gpuMemoryService": {"enabled": True, "mode": "interPod"},
-    }
     adapter = {"replicas": 1, "dgdRef": {"name": "g", "serviceName": "w"}}
     component = {"type": "worker", "podTemplate": {"spec": {"containers": [{"name": "main", "image": "x/vllm:1.5.0"}]}}}
     makers: list[Callable[[str], Node]] = [
@@ -133,7 +129,7 @@ def objects(namespace: str, many: int) -> Iterator[Node]:
         lambda name: {**request(namespace), "metadata": {"name": name, "namespace": namespace}},
         lambda name: make("DGDSA", ALPHA, namespace, adapter, name=name),
         lambda name: make("DGD", BETA, namespace, {"components": [{"name": "w", "minAvailable": 1, **component}]}, name=name),
-        lambda name: graph(namespace, {"w": {"replicas": 1, **shadows, **image}}, name=name),
+        lambda name: graph(namespace, {"w": {"replicas": 1, **SHADOWS, **image}}, name=name),
     ]
     yield from (maker(f"o-{index}") for index, maker in enumerate(islice(cycle(makers), many)))
 

@@ -22,7 +22,8 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the chi
 PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
 _WORKER: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PORTS: Final = range(20_000, 32_000)[_WORKER % 8 :: 8]  # a share for each process that runs tests beside others
-_PAUSE: Final = 0.1  # seconds between two questions to a process that is starting
+# seconds between two questions, at least and at most: as long as the last one took, for who asks takes a CPU from others
+_PAUSE: Final = (0.1, 1.0)
 RUNNING: Final[list[Process]] = []  # in the order of their start; what a failing test shows the logs of
 
 
@@ -39,6 +40,7 @@ class Process:
     def __init__(self, name: str, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
         self.name = name
         self.log = log
+        self._environment = environment
         with log.open("ab") as output:
             self._child = subprocess.Popen(
                 [str(part) for part in command],
@@ -59,6 +61,10 @@ class Process:
     def command(self) -> list[str]:
         """Its command line."""
         return [str(part) for part in cast("Sequence[str]", self._child.args)]
+
+    def again(self) -> Process:
+        """Starts the same program once more."""
+        return Process(self.name, self.command(), self.log, self._environment)
 
     def ended(self) -> int | None:
         """Its exit status, None while it runs."""
@@ -84,6 +90,11 @@ class Process:
                 self._child.kill()
         return self._child.wait()
 
+    def kill(self) -> None:
+        """Ends it without asking, where nobody needs what it would do before."""
+        self._child.kill()
+        self.stop()
+
 
 def _die_with_parent() -> None:
     if sys.platform == "linux":
@@ -106,15 +117,17 @@ def wait_until(question: Callable[[], Answer | None], what: str, *processes: Pro
     """
     deadline = time.monotonic() + patience
     while True:
+        asked = time.monotonic()
         answer = question()
         if answer is not None and answer is not False:
             return answer
         for process in processes:
             if (status := process.ended()) is not None:
                 raise StartError(f"{process.name} ended with {status} before {what}:\n{process.tail()}")
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise StartError(f"{what} did not happen in {patience:.0f} s:\n" + "\n".join(process.tail() for process in processes))
-        time.sleep(_PAUSE)
+        time.sleep(min(max(_PAUSE[0], now - asked), _PAUSE[1]))
 
 
 def fetched(address: str, path: str, seconds: float = 60) -> tuple[int, str]:

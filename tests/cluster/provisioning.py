@@ -10,23 +10,30 @@ import json
 import os
 import signal
 import socket
+import ssl
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate
 from dynamo_webhooks.certs.reading import read_authority, read_serving
 from dynamo_webhooks.certs.state import AuthoritySecret, Phase, Serving
-from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.admission import COMMAND, FACTS, start
+from tests.cluster.auditing import audit_flags
+from tests.cluster.definitions import install, read_files
 from tests.cluster.endpoints import publish
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.harness import ControlPlane
+from tests.cluster.planes import Planes
 from tests.cluster.processes import Process, free_ports, wait_until
-from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
+from tests.cluster.rendering import MANIFESTS, kustomized, of_kind, restricted
+from tools.crd_files import FOLDERS
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"
@@ -51,6 +58,7 @@ ACCOUNTS: Final = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "Clus
 HOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 # seconds; a rotation is over in about twenty
 TIMINGS: Final = {"resync": 60, "settle": 2, "min_roll": 2, "roll_warn": 60, "drain": 2}
+HURRIED: Final = (sys.executable, "-m", "tests.cluster.hurried", "--timings", json.dumps(TIMINGS))  # a provisioner
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 
@@ -84,15 +92,13 @@ class Installed:
     def serve(self, name: str) -> None:
         """Starts a server and puts it behind the Service, as ready as a kubelet would find it once it is."""
         [port] = free_ports(1, self.address)
-        flags = {"--listen": f"{self.address}:{port}", "--facts": str(self.home / "facts.yaml")}
-        self.servers[name] = self._process(name, [str(COMMAND), "serve"], flags, "server")
+        flags: dict[str, str | Path] = {"listen": f"{self.address}:{port}", "facts": self.home / "facts.yaml"}
+        self.servers[name] = self._process(name, "server", COMMAND, "serve", **flags)
         self._put_behind_the_service(name, port)
 
     def provision(self, name: str = "provisioner") -> Process:
         """Starts a provisioner."""
-        command = [sys.executable, "-m", "tests.cluster.hurried"]
-        flags = {"--timings": json.dumps(TIMINGS)}
-        self.provisioners[name] = self._process(name, command, flags, "provisioner")
+        self.provisioners[name] = self._process(name, "provisioner", *HURRIED)
         return self.provisioners[name]
 
     def kill(self, name: str = "provisioner") -> None:
@@ -110,12 +116,9 @@ class Installed:
         """All that our processes have written."""
         return "\n".join(file.read_text(errors="replace") for file in sorted(self.home.glob("*.log")))
 
-    def _process(self, name: str, command: list[str], flags: dict[str, str], account: str) -> Process:
-        flags = {"--config": str(self.home / "config.yaml"), "--kubeconfig": str(self.kubeconfig(account)), **flags}
-        flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
-        environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": name, "POD_SERVICE_ACCOUNT": f"dynamo-webhooks-{account}"}
-        words = [*command, *(part for flag in flags.items() for part in flag)]
-        return Process(name, words, self.home / f"{name}.log", {**environment, "PYTHONPATH": str(Path(__file__).parents[2])})
+    def _process(self, name: str, part: str, *command: str | Path, **flags: str | Path) -> Process:
+        told = {"config": self.home / "config.yaml", "kubeconfig": self.kubeconfig(part), **flags}
+        return start(name, self.home, *command, account=f"{NAMESPACE}/{SERVICE}-{part}", **told)
 
     def kubeconfig(self, account: str) -> Path:
         """A kubeconfig that holds nothing but a token of the service account."""
@@ -184,7 +187,7 @@ class Installed:
         return all(self.bundle(name) == {current.pem} for name in (*CONFIGURATIONS, *CRDS))
 
     def presented(self) -> dict[str, Certificate | None]:
-        """Server -> the certificate that it presents to whoever calls it by the Service's name."""
+        """Server -> the certificate that it presents."""
         found = {}
         for name in self.servers:
             piece = self.get(f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/{SERVICE}-{name}")
@@ -222,34 +225,27 @@ class Installed:
 
 def look(host: str, port: int) -> Certificate | None:
     """What a server presents; None when it doesn't listen."""
-    import ssl
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    name = f"{SERVICE}.{NAMESPACE}.svc"
-    with (
-        contextlib.suppress(OSError),
-        socket.create_connection((host, port), timeout=30) as raw,
-        context.wrap_socket(raw, server_hostname=name) as tls,
-    ):
-        der = tls.getpeercert(binary_form=True)
-        return read_certificate(ssl.DER_cert_to_PEM_cert(der).encode()) if der else None
+    with contextlib.suppress(OSError):
+        return read_certificate(ssl.get_server_certificate((host, port), timeout=30).encode())
     return None
 
 
 @contextlib.contextmanager
-def installed(assets: Path, home: Path, overlay: str = "self-signed") -> Iterator[Installed]:
-    """Applies an installation, the default one if none is named; no process of ours runs yet."""
-    with control_plane(assets, home / "plane") as plane:
-        done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
-        assert done.code == 0, done.stderr
+def installed(planes: Planes, home: Path, overlay: str = "self-signed", *, audited: bool = False) -> Iterator[Installed]:
+    """Applies an installation, the default one if none is named; no process of ours runs yet. `audited`: what ours ask for is logged."""
+    users = (f"system:serviceaccount:{NAMESPACE}:{SERVICE}-{name}" for name in ("server", "provisioner"))
+    with planes.lend(*(audit_flags(home, *users) if audited else ())) as plane:
+        install(plane, *read_files(FOLDERS[Line.V1_2]))
         objects = kustomized(MANIFESTS / "overlays" / overlay)
-        plane.apply(*of_kind(objects, "Namespace"))
-        # there are no controllers: the Deployment is there to be told of, and makes no pod
+        plane.apply(restricted("dynamo-restricted" if overlay == "namespaced" else NAMESPACE))
+        # there are no controllers: Deployments make no pod, and are said to be available
         plane.apply(*of_kind(objects, *ACCOUNTS, *HOOKS, "Service", "Deployment"))
+        for each in of_kind(objects, "Deployment"):
+            _pretend_to_run(plane, each)
         [config] = [each for each in of_kind(objects, "ConfigMap") if "config.yaml" in each["data"]]
+        written = {**yaml.safe_load(config["data"]["config.yaml"]), "operator": {"version": f"{Line.V1_2}.0"}}
+        config["data"]["config.yaml"] = yaml.safe_dump(written)
         plane.apply(config)
-        written = yaml.safe_load(config["data"]["config.yaml"])
         written["serving"] |= {"drainLag": "0s"}
         (home / "config.yaml").write_text(yaml.safe_dump(written))
         (home / "facts.yaml").write_text(yaml.safe_dump(FACTS))
@@ -258,6 +254,17 @@ def installed(assets: Path, home: Path, overlay: str = "self-signed") -> Iterato
             yield found
         finally:
             found.stop()
+
+
+def _pretend_to_run(plane: ControlPlane, deployment: Node) -> None:
+    """Gives a Deployment the status of one that runs, and a reconciler its Lease."""
+    metadata = deployment["metadata"]
+    path = f"/apis/apps/v1/namespaces/{metadata['namespace']}/deployments/{metadata['name']}/status"
+    status = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}
+    assert plane.request("PATCH", path, {"status": status}, kind=MERGE_PATCH).status == 200
+    if metadata["name"].endswith("-reconciler"):
+        spec = {"holderIdentity": "nobody", "leaseDurationSeconds": 3600, "renewTime": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"}
+        plane.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
 
 
 def _decoded(config: Node) -> bytes:

@@ -12,18 +12,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import yaml
+
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.reconciler.common.resources import MANAGER
 from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
-from tests.cluster import programs
-from tests.cluster.admission import COMMAND
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.admission import COMMAND, start
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane, controllers
+from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE, Player
-from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.processes import Process, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
 
 Node: TypeAlias = dict[str, Any]
@@ -65,13 +69,6 @@ class Pods(Player):
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
         self.plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
 
-    def end(self, namespace: str, name: str, reason: str) -> None:
-        """Ends a pod as its kubelet reports it, which never runs it again."""
-        unready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-        status = {"phase": "Failed", "reason": reason, "conditions": [unready]}
-        reply = self.plane.request("PATCH", f"{PODS.format(namespace)}/{name}/status", {"status": status}, kind=MERGE)
-        assert reply.status == 200, reply.body
-
 
 @dataclass
 class Reconciled:
@@ -82,14 +79,11 @@ class Reconciled:
     pods: Pods
     processes: list[Process] = field(default_factory=list)
 
-    def reconcile(self, *more: str, **environment: str) -> Process:
-        """Starts a reconciler with nothing but its account's rights; `more` are further flags, of which the last counts."""
+    def reconcile(self, **more: str | Path) -> Process:
+        """Starts a reconciler with nothing but its account's rights; `more` are further flags."""
         number = len(list(self.home.glob("reconciler-*.log")))
-        flags = {"--config": str(self.home / "config.yaml"), "--kubeconfig": str(self.home / "reconciler.kubeconfig")}
-        flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
-        words = [str(COMMAND), "reconcile", *(part for flag in flags.items() for part in flag), *more]
-        environment |= {"POD_NAMESPACE": NAMESPACE, "POD_NAME": f"reconciler-{number}", "POD_SERVICE_ACCOUNT": ACCOUNT}
-        process = Process(f"reconciler-{number}", words, self.home / f"reconciler-{number}.log", environment)
+        flags = {"config": self.home / "config.yaml", "kubeconfig": self.home / "reconciler.kubeconfig", **more}
+        process = start(f"reconciler-{number}", self.home, COMMAND, "reconcile", account=f"{NAMESPACE}/{ACCOUNT}", **flags)
         self.processes.append(process)
         return process
 
@@ -152,7 +146,7 @@ class Reconciled:
 
 @contextlib.contextmanager
 def reconciled(
-    assets: Path,
+    planes: Planes,
     home: Path,
     *,
     objects: list[Node] | None = None,
@@ -164,7 +158,7 @@ def reconciled(
     `objects` are another installation than the default one; `namespaces` are there before it, as are others' kinds by `definitions`.
     """
     with (
-        installed(assets, home, objects=objects, namespaces=namespaces, definitions=definitions) as site,
+        installed(planes, home, objects=objects, namespaces=namespaces, definitions=definitions) as site,
         controllers(site.plane),
         site.pods,
     ):
@@ -174,7 +168,7 @@ def reconciled(
 
 @contextlib.contextmanager
 def installed(
-    assets: Path,
+    planes: Planes,
     home: Path,
     *,
     objects: list[Node] | None = None,
@@ -183,8 +177,12 @@ def installed(
     flags: tuple[str, ...] = (),
 ) -> Iterator[Reconciled]:
     """The same before anything acts in it; our kinds are stored as v1beta1. `flags` are the API server's."""
-    with control_plane(assets, home, *flags) as plane:
-        plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
+    with planes.lend(*flags) as plane:
+        install(
+            plane,
+            *(crd(kind, versions=["v1beta1"], line=Line.V1_2) for kind in KINDS),
+            crd("DynamoWorkerMetadata", versions=["v1alpha1"], line=Line.V1_2),
+        )
         if definitions:
             plane.apply(*definitions)
         install_accounts(plane, home, objects or kustomized(MANIFESTS / "overlays" / "self-signed"), *namespaces)
@@ -201,17 +199,9 @@ def install_accounts(plane: ControlPlane, home: Path, objects: list[Node], *name
     plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (NAMESPACE, *namespaces)))
     plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
     [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
-    (home / "config.yaml").write_text(config["data"]["config.yaml"])
+    written = {**yaml.safe_load(config["data"]["config.yaml"]), "operator": {"version": f"{Line.V1_2}.0"}}
+    (home / "config.yaml").write_text(yaml.safe_dump(written))
     plane.kubeconfig_of(ACCOUNT, NAMESPACE, home / "reconciler.kubeconfig")
-
-
-@contextlib.contextmanager
-def controllers(plane: ControlPlane) -> Iterator[Process]:
-    """Runs Kubernetes' own controllers; after the kinds are there, or collecting them would begin half a minute later."""
-    [port] = free_ports(1)
-    command = programs.controllers(plane.assets, plane.home, port)
-    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log")) as process:
-        yield process
 
 
 @contextlib.asynccontextmanager

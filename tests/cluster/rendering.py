@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -58,14 +59,25 @@ def _kustomized(folder: Path) -> list[Node]:
 
 
 def composed(home: Path, overlay: str, *components: str) -> list[Node]:
-    """The objects of an admin's own overlay below `home`: one of ours, with components, whose paths begin where that overlay lies."""
+    """The objects of an admin's own overlay below `home`: one of ours, with components, whose paths begin at manifests/."""
     manifests = home / overlay / "manifests"
     shutil.copytree(MANIFESTS, manifests, ignore=shutil.ignore_patterns("crds", "templates"))
     own = manifests / "overlays" / "own"
     own.mkdir()
-    lines = {"resources": [f"../{overlay}"], "components": [*components]}
+    lines = {"resources": [f"../{overlay}"], "components": [f"../../{each}" for each in components]}
     (own / "kustomization.yaml").write_text(json.dumps({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **lines}))
     return kustomized(own)
+
+
+def as_written(home: Path, page: str) -> tuple[str, list[Node]]:
+    """A page of docs/, and what the folder that it tells a user to write comes to."""
+    text = (MANIFESTS.parent / "docs" / page).read_text(encoding="utf-8")
+    [written] = re.findall(r"^```yaml\n(resources: .*?)^```$", text, re.MULTILINE | re.DOTALL)
+    shutil.copytree(MANIFESTS, home / "dynamo-webhooks" / "manifests")
+    own = home / "own"
+    own.mkdir()
+    (own / "kustomization.yaml").write_text(written)
+    return text, kustomized(own)
 
 
 def helm(*arguments: str, kubeconfig: Path | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -102,6 +114,15 @@ def refused(*values: str) -> str:
 def of_kind(objects: list[Node], *kinds: str) -> list[Node]:
     """Those of some kinds."""
     return [each for each in objects if each["kind"] in kinds]
+
+
+def restricted(name: str) -> Node:
+    """A namespace in which the API server enforces restricted pod security; installations bring none."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+    }
 
 
 def key(obj: Node) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.webhooks import child_process
 from tests.cluster.assets.build import build
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.harness import ControlPlane, control_plane, controllers
 from tests.cluster.processes import Process, running, wait_until
 from tests.cluster.reconciling import Pods
 from tests.reconciler.rendering import component, graph
@@ -51,7 +51,7 @@ def made(**more: Any) -> Node:
 
 def main() -> int:
     """Runs a control plane whose pods become ready at once, and `up` beside it until Ctrl-C; returns its exit code."""
-    with tempfile.TemporaryDirectory() as folder, control_plane(build(), Path(folder), controllers=True) as plane, Pods(plane):
+    with tempfile.TemporaryDirectory() as folder, control_plane(build(), Path(folder)) as plane, controllers(plane), Pods(plane):
         print(f"kubectl: {plane.assets / 'kubectl'} --kubeconfig {plane.kubeconfig}", file=sys.stderr, flush=True)
         with subprocess.Popen([*COMMAND, str(plane.kubeconfig)], env=child_process.environment()) as process:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; here the end of the other one is waited for

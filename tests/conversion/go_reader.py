@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.quantity import is_quantity
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
@@ -41,7 +42,7 @@ def read_spec(text: str, kind: str, version: str) -> Seen:
             _refuse("neither object nor null")
         envelope = value if "spec" in value else {"spec": value}
         known = _envelope(envelope)
-        payload = _typed(load_schema(kind, version)["properties"]["spec"], known.get("spec"), "spec") or {}
+        payload = _typed(load_schema(kind, version, Line.V1_2)["properties"]["spec"], known.get("spec"), "spec") or {}
     except UnusableError:
         return Seen()
     records = [record for record in known.get("rawJSON") or [] if record]
@@ -52,7 +53,7 @@ def read_status(text: str, kind: str, version: str) -> Fields:
     """Reads a status annotation. Raises: UnusableError, which fails the conversion of graphs and components there."""
     if not text:
         return {}
-    return _typed(load_schema(kind, version)["properties"]["status"], _json(text), "status") or {}
+    return _typed(load_schema(kind, version, Line.V1_2)["properties"]["status"], _json(text), "status") or {}
 
 
 def _json(text: str) -> Any:

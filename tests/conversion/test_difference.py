@@ -4,7 +4,6 @@ import copy
 from typing import Any
 
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from dynamo_webhooks.conversion.difference import DEPTH, apply_differences, are_identical, find_differences, is_well_formed
@@ -13,26 +12,6 @@ KEYS = st.sampled_from(["a", "b", "0", ""])
 SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, "", "1", 9007199254740993])
 VALUES = st.recursive(SCALARS, lambda below: st.lists(below, max_size=4) | st.dictionaries(KEYS, below, max_size=4), max_leaves=12)
 OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
-
-
-@pytest.mark.parametrize(
-    ("have", "want", "entries"),
-    [
-        ({"a": 1}, {"a": 2}, [[["a"], 2]]),
-        ({"a": 1}, {}, [[["a"]]]),
-        ({}, {"a": None}, [[["a"], None]]),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}}, [[["a", "b"]], [["a", "c"], 3]]),
-        ({"a": [1, 2]}, {"a": [1, 3]}, [[["a", 1], 3]]),
-        ({"a": [1, 2]}, {"a": [1]}, [[["a"], [1]]]),
-        ({"a": 1}, {"a": True}, [[["a"], True]]),
-        ({"a": 1}, {"a": 1.0}, [[["a"], 1.0]]),
-        ({"a": [{"b": 1}]}, {"a": [{"b": True}]}, [[["a", 0, "b"], True]]),
-        ({"a": {}}, {"a": []}, [[["a"], []]]),
-    ],
-)
-def test_differences_are_small(have: Any, want: Any, entries: Any) -> None:
-    assert are_identical(find_differences(have, want), entries)
-    assert are_identical(apply_differences(have, entries), want)
 
 
 @hypothesis.given(OBJECTS, OBJECTS)
@@ -82,9 +61,8 @@ def test_deep_values_are_told_apart() -> None:
     assert are_identical(apply_differences(deep(1), entries), deep(2))
 
 
-@pytest.mark.parametrize(
-    "entries",
-    [
+def test_other_shapes_are_refused() -> None:
+    rows: list[Any] = [
         None,
         {},
         "x",
@@ -97,7 +75,5 @@ def test_deep_values_are_told_apart() -> None:
         [[[None], 1]],
         [[[1.0], 1]],
         [[["a"] * (DEPTH + 1), 1]],
-    ],
-)
-def test_other_shapes_are_refused(entries: Any) -> None:
-    assert not is_well_formed(entries)
+    ]
+    assert [entries for entries in rows if is_well_formed(entries)] == []

@@ -29,22 +29,27 @@ def test_whatever_is_kept_of_a_component_holds_its_name() -> None:
     assert saved(there) == {"name": "dep"}
 
 
-@pytest.mark.parametrize("version", [LEFT, RIGHT])
-@pytest.mark.parametrize("detector", [{}, {"queueDepthThreshold": 5}, {"metricsStalenessThreshold": None}])
-def test_a_saturation_detector_always_has_a_staleness_threshold(detector: Fields, version: str) -> None:
+def test_a_saturation_detector_always_has_a_staleness_threshold(subtests: pytest.Subtests) -> None:
     """As for the Go operator; what its author left out is gone again at home, and an edit of the other version wins."""
-    picker = {"config": {"plugins": [{"type": "t"}], "saturationDetector": detector}}
-    spec: Fields = {"services": {"w": {"eppConfig": picker}}} if version == LEFT else {"components": [{"name": "w", "eppConfig": picker}]}
-    graph = made(GRAPH, version, spec)
-    there = away(graph)
-    parts = there["spec"]["components"][0] if version == LEFT else there["spec"]["services"]["w"]
-    found = parts["eppConfig"]["config"]["saturationDetector"]
-    assert found == {**detector, "metricsStalenessThreshold": "0s"}
-    assert away(there) == graph
-    found["metricsStalenessThreshold"] = "2s"
-    home = away(there)["spec"]
-    part = home["services"]["w"] if version == LEFT else home["components"][0]
-    assert part["eppConfig"]["config"]["saturationDetector"] == found
+    rows: list[str] = [LEFT, RIGHT]
+    rows1: list[Fields] = [{}, {"queueDepthThreshold": 5}, {"metricsStalenessThreshold": None}]
+    for version in rows:
+        for detector in rows1:
+            with subtests.test(f"{version} {detector}"):
+                picker = {"config": {"plugins": [{"type": "t"}], "saturationDetector": detector}}
+                spec: Fields = (
+                    {"services": {"w": {"eppConfig": picker}}} if version == LEFT else {"components": [{"name": "w", "eppConfig": picker}]}
+                )
+                graph = made(GRAPH, version, spec)
+                there = away(graph)
+                parts = there["spec"]["components"][0] if version == LEFT else there["spec"]["services"]["w"]
+                found = parts["eppConfig"]["config"]["saturationDetector"]
+                assert found == {**detector, "metricsStalenessThreshold": "0s"}
+                assert away(there) == graph
+                found["metricsStalenessThreshold"] = "2s"
+                home = away(there)["spec"]
+                part = home["services"]["w"] if version == LEFT else home["components"][0]
+                assert part["eppConfig"]["config"]["saturationDetector"] == found
 
 
 def test_a_member_that_no_lens_claims_is_refused() -> None:
@@ -87,15 +92,20 @@ PATHS: list[tuple[Path, Path]] = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), PATHS, ids=format_path)
-def test_paths_go_right(left: Path, right: Path) -> None:
-    assert GRAPH_KIND.spec.to_right(left, SPEC) == right
+def test_paths_go_right() -> None:
+    assert [(format_path(left), found) for left, right in PATHS if (found := GRAPH_KIND.spec.to_right(left, SPEC)) != right] == []
 
 
-@pytest.mark.parametrize(("left", "right"), [pair for pair in PATHS if pair[0][-1] not in ("size", "enabled")], ids=format_path)
-def test_paths_go_left(left: Path, right: Path) -> None:
-    converted = away(made(GRAPH, LEFT, SPEC))["spec"]
-    assert GRAPH_KIND.spec.to_left(right, converted) == left
+def test_paths_go_left(subtests: pytest.Subtests) -> None:
+    for left, right in [pair for pair in PATHS if pair[0][-1] not in ("size", "enabled")]:
+        with subtests.test(format_path(left)):
+            converted = away(made(GRAPH, LEFT, SPEC))["spec"]
+            assert GRAPH_KIND.spec.to_left(right, converted) == left
+
+
+def test_a_place_that_is_in_no_list_is_the_lists() -> None:
+    for place in (-1, 2, "x"):
+        assert GRAPH_KIND.spec.to_right((*W, "volumeMounts", place, "name"), SPEC) == (*MAIN, "volumeMounts")
 
 
 def test_a_path_by_index_is_one_by_name() -> None:

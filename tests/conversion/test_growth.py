@@ -62,9 +62,9 @@ def _calls(obj: Object) -> int:
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize("shape", SHAPES)
-def test_twice_the_length_costs_twice_as_much(shape: str) -> None:
-    make = SHAPES[shape]
-    away(make(1))  # what is loaded once is loaded now
-    one, two = _calls(make(LENGTH)), _calls(make(2 * LENGTH))
-    assert two <= MOST * one, f"{one} calls, then {two}"
+def test_twice_the_length_costs_twice_as_much(subtests: pytest.Subtests) -> None:
+    for shape, make in SHAPES.items():
+        with subtests.test(shape=shape):
+            away(make(1))  # what is loaded once is loaded now
+            one, two = _calls(make(LENGTH)), _calls(make(2 * LENGTH))
+            assert two <= MOST * one, f"{one} calls, then {two}"

@@ -42,14 +42,15 @@ def _checkpoint(line: Line, version: str, block: dict[str, Any], **metadata: str
     return lookup(spec, ("components", 0, "experimental", "checkpoint") if old else ("services", "a", "checkpoint")), notes
 
 
-@pytest.mark.parametrize("line", Line)
-def test_a_block_of_v1beta1_is_on_unless_it_says_otherwise(line: Line) -> None:
-    assert _checkpoint(line, "v1beta1", {"checkpointRef": "c"})[0] == {"enabled": True, "checkpointRef": "c"}
-    assert _checkpoint(line, "v1beta1", {"enabled": True})[0] == {"enabled": True}
-    off = {"enabled": False, "startupPolicy": "Immediate"}
-    assert _checkpoint(line, "v1beta1", off, uid="u")[0] == off
-    # what no API server has stored is written as the Go operator does, which leaves v1alpha1's default out
-    assert _checkpoint(line, "v1beta1", off)[0] == (off if line is Line.V1_2 else {"startupPolicy": "Immediate"})
+def test_a_block_of_v1beta1_is_on_unless_it_says_otherwise(subtests: pytest.Subtests) -> None:
+    for line in Line:
+        with subtests.test(line=line):
+            assert _checkpoint(line, "v1beta1", {"checkpointRef": "c"})[0] == {"enabled": True, "checkpointRef": "c"}
+            assert _checkpoint(line, "v1beta1", {"enabled": True})[0] == {"enabled": True}
+            off = {"enabled": False, "startupPolicy": "Immediate"}
+            assert _checkpoint(line, "v1beta1", off, uid="u")[0] == off
+            # what no API server has stored is written as the Go operator does, which leaves v1alpha1's default out
+            assert _checkpoint(line, "v1beta1", off)[0] == (off if line is Line.V1_2 else {"startupPolicy": "Immediate"})
 
 
 def test_line_1_5_writes_the_switch_and_line_1_2_leaves_a_disabled_block_out() -> None:
@@ -104,56 +105,6 @@ def test_line_1_5_reads_the_mounts_of_both_lines() -> None:
         assert _to_alpha(Line.V1_5, _as_go_wrote(_to_beta(line, SPLIT))) == SPLIT
 
 
-def test_edits_of_mounts_on_line_1_5_stay_with_the_half_that_they_concern() -> None:
-    more = {"name": "c", "mountPath": "/c"}
-    for edit, flat, over in (
-        ([B], None, [B]),
-        ([NATIVE], SPLIT["volumeMounts"], None),
-        ([B, more, NATIVE], SPLIT["volumeMounts"], [B, more]),
-        ([NATIVE, B], None, [NATIVE, B]),
-        ([{**B, "readOnly": True}, {**NATIVE, "readOnly": True}], SPLIT["volumeMounts"], [{**B, "readOnly": True}]),
-    ):
-        beta = _to_beta(Line.V1_5, SPLIT)
-        _main(beta)["volumeMounts"] = edit
-        alpha = convert(kind_of(GRAPH, Line.V1_5), beta, "v1alpha1").object
-        service = alpha["spec"]["services"]["w"]
-        main = service.get("extraPodSpec", {}).get("mainContainer", {})
-        assert (service.get("volumeMounts"), main.get("volumeMounts")) == (flat, over)
-        assert _main(convert(kind_of(GRAPH, Line.V1_5), alpha, "v1beta1").object)["volumeMounts"] == edit
-
-
-def test_a_plain_secret_of_v1beta1_stays_in_the_main_container_since_line_1_5() -> None:
-    sources = [{"secretRef": {"name": "s"}}]
-    beta = _object(
-        "v1beta1", {"components": [{"name": "w", "podTemplate": {"spec": {"containers": [{"name": "main", "envFrom": sources}]}}}]}
-    )
-    assert _to_alpha(Line.V1_2, beta) == {"envFromSecret": "s"}
-    assert _to_alpha(Line.V1_5, beta) == {"extraPodSpec": {"mainContainer": {"envFrom": sources}}}
-    written = _to_beta(Line.V1_5, {"envFromSecret": "s"})
-    assert _to_alpha(Line.V1_5, written) == {"envFromSecret": "s"}
-    _main(written)["envFrom"] = [{"secretRef": {"name": "t"}}]
-    assert _to_alpha(Line.V1_5, written) == {"envFromSecret": "t"}, "v1alpha1's manager sees his field changed, and none that hides it"
-
-
-def test_a_sidecar_of_v1beta1_stays_a_container_since_line_1_5() -> None:
-    side = {"name": "sidecar-frontend", "image": "i"}
-    template = {"spec": {"containers": [{"name": "main", "image": "m"}, side]}}
-    beta = _object("v1beta1", {"components": [{"name": "w", "frontendSidecar": "sidecar-frontend", "podTemplate": template}]})
-    assert _to_alpha(Line.V1_2, beta)["frontendSidecar"] == {"image": "i"}
-    alpha = convert(kind_of(GRAPH, Line.V1_5), beta, "v1alpha1").object
-    assert alpha["spec"]["services"]["w"] == {"extraPodSpec": {"containers": [side], "mainContainer": {"image": "m"}}}
-    assert convert(kind_of(GRAPH, Line.V1_5), alpha, "v1beta1").object == beta
-    assert _to_alpha(Line.V1_5, _to_beta(Line.V1_5, {"frontendSidecar": {"image": "i"}})) == {"frontendSidecar": {"image": "i"}}
-
-
-def test_any_component_type_is_copied_since_line_1_5() -> None:
-    service = {"componentType": "Worker", "subComponentType": "other"}
-    for line, said in ((Line.V1_2, None), (Line.V1_5, "Worker")):
-        beta = _to_beta(line, service)
-        assert beta["spec"]["components"][0].get("type") == said
-        assert _to_alpha(line, beta) == service
-
-
 def test_line_1_5_reads_the_component_type_that_line_1_2_left_out() -> None:
     """Objects in v1beta1 may have been written by a server of line 1.2 beside definitions of line 1.5."""
     service = {"componentType": "default"}
@@ -167,45 +118,29 @@ def test_line_1_5_reads_the_component_type_that_line_1_2_left_out() -> None:
     assert "componentType" not in _to_alpha(Line.V1_5, beta), "v1beta1 took the type away"
 
 
-def test_resources_of_a_request_are_those_of_the_profiler_since_line_1_5() -> None:
-    few, many = {"limits": {"cpu": "1"}}, {"limits": {"cpu": "8"}}
-    for containers, old, new in (
-        ([{"name": "side", "resources": few}, {"name": "profiler", "resources": many}], few, many),
-        ([{"name": "", "resources": many}], many, many),
-        ([{"name": "side", "resources": few}], few, None),
-    ):
-        job = {"template": {"spec": {"containers": containers}}}
-        beta = {**_object("v1beta1", {"model": "m", "overrides": {"profilingJob": job}}), "kind": "DynamoGraphDeploymentRequest"}
-        for line, resources in ((Line.V1_2, old), (Line.V1_5, new)):
-            kind = kind_of("DynamoGraphDeploymentRequest", line)
-            alpha = convert(kind, beta, "v1alpha1").object
-            assert alpha["spec"].get("profilingConfig", {}).get("resources") == resources
-            back = convert(kind, alpha, "v1beta1").object
-            assert back["spec"]["overrides"]["profilingJob"] == job
-
-
-@pytest.mark.parametrize("there", Line)
-@pytest.mark.parametrize("here", Line)
-def test_each_container_of_a_request_keeps_its_resources_whichever_line_reads_them(here: Line, there: Line) -> None:
+def test_each_container_of_a_request_keeps_its_resources_whichever_line_reads_them(subtests: pytest.Subtests) -> None:
     """`there` writes v1alpha1, and `here` reads it."""
-    few, many, name = {"limits": {"cpu": "1"}}, {"limits": {"cpu": "8"}}, "DynamoGraphDeploymentRequest"
-    for containers, edited in (
-        ([{"name": "side", "resources": few}], None),
-        ([{"name": "side", "resources": few}, {"name": "profiler", "resources": many}], None),
-        ([{"name": "side"}, {"name": "profiler", "resources": many}], 1),
-        ([{"name": "side"}, {"name": "profiler"}], None),
-        ([{"name": "side"}], None),
-    ):
-        spec = {"model": "m", "overrides": {"profilingJob": {"template": {"spec": {"containers": containers}}}}}
-        beta = {**_object("v1beta1", spec), "kind": name}
-        alpha = convert(kind_of(name, there), beta, "v1alpha1").object
-        back = convert(kind_of(name, here), alpha, "v1beta1").object
-        assert back["spec"]["overrides"] == spec["overrides"]
-        if edited is None or there is Line.V1_2:
-            continue
-        alpha["spec"]["profilingConfig"]["resources"] = few
-        back = convert(kind_of(name, here), alpha, "v1beta1").object
-        assert back["spec"]["overrides"]["profilingJob"]["template"]["spec"]["containers"][edited]["resources"] == few
+    for there in Line:
+        for here in Line:
+            with subtests.test(there=there, here=here):
+                few, many, name = {"limits": {"cpu": "1"}}, {"limits": {"cpu": "8"}}, "DynamoGraphDeploymentRequest"
+                for containers, edited in (
+                    ([{"name": "side", "resources": few}], None),
+                    ([{"name": "side", "resources": few}, {"name": "profiler", "resources": many}], None),
+                    ([{"name": "side"}, {"name": "profiler", "resources": many}], 1),
+                    ([{"name": "side"}, {"name": "profiler"}], None),
+                    ([{"name": "side"}], None),
+                ):
+                    spec = {"model": "m", "overrides": {"profilingJob": {"template": {"spec": {"containers": containers}}}}}
+                    beta = {**_object("v1beta1", spec), "kind": name}
+                    alpha = convert(kind_of(name, there), beta, "v1alpha1").object
+                    back = convert(kind_of(name, here), alpha, "v1beta1").object
+                    assert back["spec"]["overrides"] == spec["overrides"]
+                    if edited is None or there is Line.V1_2:
+                        continue
+                    alpha["spec"]["profilingConfig"]["resources"] = few
+                    back = convert(kind_of(name, here), alpha, "v1beta1").object
+                    assert back["spec"]["overrides"]["profilingJob"]["template"]["spec"]["containers"][edited]["resources"] == few
 
 
 Object = dict[str, Any]
@@ -369,26 +304,28 @@ def _losses(name: str, version: str) -> dict[tuple[str, str], str]:
     return LOSSES[name]
 
 
-@pytest.mark.parametrize("name", FIELDS)
-@pytest.mark.parametrize("line", Line)
-def test_every_added_field_has_its_place_in_the_other_version(line: Line, name: str) -> None:
-    for field in FIELDS[name]:
-        obj = {**field.object, "metadata": {"name": "g", "uid": "u"}}
-        notes = convert(kind_of(obj["kind"], line), obj, other(field.version)).object["metadata"].get("annotations") or {}
-        assert [entry for text in notes.values() for entry in json.loads(text).get("kept", [])] == []
+def test_every_added_field_has_its_place_in_the_other_version(subtests: pytest.Subtests) -> None:
+    for name in FIELDS:
+        for line in Line:
+            with subtests.test(name=name, line=line):
+                for field in FIELDS[name]:
+                    obj = {**field.object, "metadata": {"name": "g", "uid": "u"}}
+                    notes = convert(kind_of(obj["kind"], line), obj, other(field.version)).object["metadata"].get("annotations") or {}
+                    assert [entry for text in notes.values() for entry in json.loads(text).get("kept", [])] == []
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_who_reads_whom(name: str) -> None:
-    for field in FIELDS[name]:
-        lost = set()
-        for writer, there in CONVERTERS.items():
-            for reader, back in CONVERTERS.items():
-                over = there(field.object, other(field.version))
-                found = lookup(back(over, field.version), field.path)
-                if found is MISSING or json.dumps(found, sort_keys=True) != json.dumps(field.value, sort_keys=True):
-                    lost.add((writer, reader))
-        assert lost == set(_losses(name, field.version)), field
+def test_who_reads_whom(subtests: pytest.Subtests) -> None:
+    for name in FIELDS:
+        with subtests.test(name=name):
+            for field in FIELDS[name]:
+                lost = set()
+                for writer, there in CONVERTERS.items():
+                    for reader, back in CONVERTERS.items():
+                        over = there(field.object, other(field.version))
+                        found = lookup(back(over, field.version), field.path)
+                        if found is MISSING or json.dumps(found, sort_keys=True) != json.dumps(field.value, sort_keys=True):
+                            lost.add((writer, reader))
+                assert lost == set(_losses(name, field.version)), field
 
 
 def test_fields_of_kinds_with_one_version_are_not_converted() -> None:

@@ -35,9 +35,9 @@ def test_nothing_there_is_nothing_remembered_or_written(annotations: dict[str, s
     assert write(KIND, Remainder()) == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "payload"),
-    [
+def test_usable_text(subtests: pytest.Subtests) -> None:
+    """An envelope, or a bare payload as older operators wrote it; members of the other direction do no harm. The Go operator agrees."""
+    rows: list[tuple[str, Any]] = [
         ('{"version":1,"spec":{"dynamoNamespace":"d"}}', {"dynamoNamespace": "d"}),
         ('{"spec":{"dynamoNamespace":"d"}}', {"dynamoNamespace": "d"}),
         ('{"version":7,"spec":{"dynamoNamespace":"d"}}', {"dynamoNamespace": "d"}),
@@ -53,18 +53,16 @@ def test_nothing_there_is_nothing_remembered_or_written(annotations: dict[str, s
         ('{"version":1,"spec":{},"kept":[[["spec","x"],1]],"later":"x"}', {}),
         ('{"version":1,"spec":{},"rawJSON":[{"path":"serviceName","nil":true}]}', {"serviceName": None}),
         ('{"Spec":{"replicas":"of a bare payload"}}', {"Spec": {"replicas": "of a bare payload"}}),
-    ],
-)
-def test_usable_text(text: str, payload: Any) -> None:
-    """An envelope, or a bare payload as older operators wrote it; members of the other direction do no harm. The Go operator agrees."""
-    found, damaged = _spec(text)
-    assert read_spec(text, KIND.name, "v1alpha1").usable
-    assert (found.spec, found.travelled, damaged) == (payload, True, {})
+    ]
+    for text, payload in rows:
+        with subtests.test(text=text):
+            found, damaged = _spec(text)
+            assert read_spec(text, KIND.name, "v1alpha1").usable
+            assert (found.spec, found.travelled, damaged) == (payload, True, {})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_damaged_text(subtests: pytest.Subtests) -> None:
+    rows: list[str] = [
         "{oops",
         "3",
         "[]",
@@ -82,11 +80,11 @@ def test_usable_text(text: str, payload: Any) -> None:
         '{"version":1,"spec":{"dynamoNamespace":"d"},"rawJSON":{}}',
         '{"version":1,"spec":{"dynamoNamespace":"d"},"rawJSON":["serviceName"]}',
         '{"version":1,"spec":{"dynamoNamespace":"d"},"rawJSON":[{"path":"serviceName","nil":"true"}]}',
-    ],
-)
-def test_damaged_text(text: str) -> None:
-    assert _spec(text) == (Remainder(), {SPEC: text})
-    assert not read_spec(text, KIND.name, "v1alpha1").usable
+    ]
+    for text in rows:
+        with subtests.test(text=text):
+            assert _spec(text) == (Remainder(), {SPEC: text})
+            assert not read_spec(text, KIND.name, "v1alpha1").usable
 
 
 def test_a_payload_is_read_as_the_version_that_is_built() -> None:
@@ -111,11 +109,13 @@ def test_the_record_of_an_absent_name() -> None:
     }
 
 
-@pytest.mark.parametrize("kept", ["x", 3, [1], [[]], [[["a"], 1, 2]], {"a": 1}])
-def test_kept_entries_of_another_shape_are_ignored(kept: Any) -> None:
+def test_kept_entries_of_another_shape_are_ignored(subtests: pytest.Subtests) -> None:
     """The rest of the text is as usable as before: the Go operator doesn't look at that member."""
-    found, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
-    assert (found.spec, found.kept, damaged) == ({"dynamoNamespace": "d"}, [], {})
+    rows: list[Any] = ["x", 3, [1], [[]], [[["a"], 1, 2]], {"a": 1}]
+    for kept in rows:
+        with subtests.test(str(kept)):
+            found, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
+            assert (found.spec, found.kept, damaged) == ({"dynamoNamespace": "d"}, [], {})
 
 
 def test_a_mark_says_that_there_is_nothing_to_say() -> None:
@@ -199,13 +199,14 @@ SAVED = [
 NOW = {"services": {"b": {"checkpoint": {"enabled": True, "checkpointRef": "c"}}, "a": {"replicas": 2}}}
 
 
-@pytest.mark.parametrize("line", list(Line))
-def test_saved_values_come_home(line: Line) -> None:
-    made = convert_object(former(SAVED, NOW, ["b", "a"]), target(BETA, line)).object["spec"]
-    b, a = made["components"]
-    assert (b["name"], b["providerOverride"], b["experimental"]["checkpoint"]["checkpointRef"]) == ("b", OVERRIDE, "c")
-    assert b["experimental"]["checkpoint"]["enabled"] is False
-    assert (a["name"], a["minAvailable"], made["providerOverride"]) == ("a", 5, OVERRIDE)
+def test_saved_values_come_home(subtests: pytest.Subtests) -> None:
+    for line in Line:
+        with subtests.test(line=line):
+            made = convert_object(former(SAVED, NOW, ["b", "a"]), target(BETA, line)).object["spec"]
+            b, a = made["components"]
+            assert (b["name"], b["providerOverride"], b["experimental"]["checkpoint"]["checkpointRef"]) == ("b", OVERRIDE, "c")
+            assert b["experimental"]["checkpoint"]["enabled"] is False
+            assert (a["name"], a["minAvailable"], made["providerOverride"]) == ("a", 5, OVERRIDE)
 
 
 def test_what_came_home_is_carried_by_lenses_from_then_on() -> None:
@@ -240,7 +241,11 @@ def test_a_status_comes_home_too() -> None:
     assert (status["components"]["a"]["scheduledReplicas"], status["placement"]) == (2, {"state": "Partial"})
 
 
-@pytest.mark.parametrize("value", ["x", None, [], {"a": 1}, 2**40])
-def test_a_saved_value_of_a_wrong_type_is_left_out(value: Any) -> None:
-    made = convert_object(former([[["spec", "components", 1, "minAvailable"], value]], NOW, ["b", "a"]), target(BETA, Line.V1_5)).object
-    assert made["spec"]["components"][1].get("minAvailable") is None
+def test_a_saved_value_of_a_wrong_type_is_left_out(subtests: pytest.Subtests) -> None:
+    rows: list[Any] = ["x", None, [], {"a": 1}, 2**40]
+    for value in rows:
+        with subtests.test(str(value)):
+            made = convert_object(
+                former([[["spec", "components", 1, "minAvailable"], value]], NOW, ["b", "a"]), target(BETA, Line.V1_5)
+            ).object
+            assert made["spec"]["components"][1].get("minAvailable") is None

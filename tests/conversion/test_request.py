@@ -7,10 +7,10 @@ Of requests as API servers have them, what a schema's defaults say is never kept
 import copy
 from typing import Any
 
-import orjson
 import pytest
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.conversion.bounds import MOST, annotation_size
@@ -18,8 +18,6 @@ from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.remainder import aside_key
 from dynamo_webhooks.conversion.request import ALONE, REQUEST, SECTIONS
-from dynamo_webhooks.conversion.request_legacy import KEYS
-from tests.conversion.objects import away, made
 from tests.golden.corpus import compare
 from tests.laws.laws import other
 
@@ -87,29 +85,6 @@ def test_a_removed_model_cache_does_not_return_but_what_was_beside_it_does() -> 
     assert to(RIGHT, home)["spec"] == there["spec"]
 
 
-def test_an_unknown_phase_is_pending_and_comes_home() -> None:
-    """C-24."""
-    obj = request(RIGHT, "status: {phase: '', profilingJobName: j, profilingResults: {}}")
-    there = to(LEFT, obj)
-    assert there["status"] == {"state": "Pending"}
-    assert to(RIGHT, there) == obj
-
-
-@pytest.mark.parametrize("spec", ["model: m", "backend: vllm"])
-@pytest.mark.parametrize(
-    ("version", "said"), [(LEFT, ({"autoApply": False}, {"phase": "Pending"})), (RIGHT, ({"autoApply": True}, {"state": "Pending"}))]
-)
-def test_a_request_that_was_never_stored_says_what_it_means_by_leaving_it_out(
-    version: str, said: tuple[dict[str, Any], dict[str, Any]], spec: str
-) -> None:
-    """The versions' defaults differ, so the other one is told; a fragment of server-side apply has the uid of what it was taken from."""
-    obj = request(version, f"spec: {{{spec}}}")
-    other = RIGHT if version == LEFT else LEFT
-    there = to(other, obj)
-    assert (there["spec"], there["status"]) == ({**obj["spec"], **said[0]}, said[1])
-    assert to(version, there) == obj
-
-
 PATHS = [
     (RIGHT, ("spec", "sla", "optimizationType"), ("spec", "profilingConfig", "config", "sla", "optimizationType")),
     (RIGHT, ("spec", "sla", "e2eLatency"), None),
@@ -133,12 +108,13 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(("version", "path", "wanted"), PATHS)
-def test_paths_are_translated_to_the_other_version(version: str, path: tuple[Any, ...], wanted: tuple[Any, ...] | None) -> None:
+def test_paths_are_translated_to_the_other_version(subtests: pytest.Subtests) -> None:
     """The most exact place of the other version, or None where there is none."""
-    struct = REQUEST.spec if path[0] == "spec" else REQUEST.status
-    found = struct.to_left(path[1:], {}) if version == RIGHT else struct.to_right(path[1:], {})
-    assert (None if found is None else (path[0], *found)) == wanted
+    for version, path, wanted in PATHS:
+        with subtests.test(f"{version} {path}"):
+            struct = REQUEST.spec if path[0] == "spec" else REQUEST.status
+            found = struct.to_left(path[1:], {}) if version == RIGHT else struct.to_right(path[1:], {})
+            assert (None if found is None else (path[0], *found)) == wanted
 
 
 def test_the_field_map_names_every_nested_member() -> None:
@@ -155,94 +131,7 @@ def test_a_phase_that_is_no_text_counts_as_pending_beside_a_saved_state(phase: A
     assert to(LEFT, {**obj, "status": {"phase": phase}})["status"] == {"state": "Pending"}
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Profiling", "Deploying", "Failed"])
-def test_a_phase_that_is_written_in_v1beta1_keeps_what_v1alpha1_says_of_the_deployment(phase: str) -> None:
-    status = "status: {state: Ready, deployment: {name: d, namespace: n, state: successful, created: true}}"
-    obj = request(LEFT, f"{{spec: {{model: m}}, {status}}}")
-    there = to(RIGHT, obj)
-    there["status"]["phase"] = phase
-    assert to(LEFT, there)["status"] == {"state": phase, "deployment": obj["status"]["deployment"]}
-    assert to(RIGHT, to(LEFT, there))["status"] == there["status"]
-
-
-@pytest.mark.parametrize("state", ["Pending", "Profiling", "Ready", "Deploying", "Failed", "DeploymentDeleted", "Initializing"])
-@pytest.mark.parametrize("phase", ["Pending", "Profiling", "Ready", "Deploying", "Deployed", "Failed"])
-def test_a_state_that_is_written_in_v1alpha1_erases_nothing_of_v1beta1(phase: str, state: str) -> None:
-    """But the phase within profiling, which ends with it."""
-    said = {"profilingJobName": "job", "dgdName": "d", "deploymentInfo": {"replicas": 2}, "profilingResults": {"pareto": [{"config": {}}]}}
-    left = away(made("DynamoGraphDeploymentRequest", "v1beta1", {"model": "m"}, status={"phase": phase, **said}))
-    left["status"]["state"] = state
-    assert {name: away(left)["status"][name] for name in said} == said
-
-
 PREFIX = "nvidia.com/dgdr-"
-OLD = {
-    "config-map-ref": '{"name":"cm","key":"k"}',
-    "deployment-overrides": '{"name":"n"}',
-    "deployment-status": '{"name":"d","state":"successful","created":true,"requestState":"DeploymentDeleted"}',
-    "enable-gpu-discovery": "true",
-    "output-pvc": "o",
-    "profiling-config": '{"sla":{"ttft":1,"keep":2}}',
-    "profiling-results": "configmap/c",
-    "status-backend": "vllm",
-}
-
-
-def older(obj: dict[str, Any]) -> dict[str, Any]:
-    """The older annotations of an object, JSON decoded."""
-    found = obj["metadata"].get("annotations", {})
-    return {key.removeprefix(PREFIX): orjson.loads(text) if text.startswith("{") else text for key, text in found.items() if key in KEYS}
-
-
-def test_an_object_of_an_old_operator_comes_home_as_it_was() -> None:
-    """How it is read, E106 shows: only older annotations; none is lost, and no newer one is left on the object that came home."""
-    obj = request(RIGHT, "{spec: {model: m, autoApply: true}, status: {phase: Ready, dgdName: d}}", OLD)
-    assert to(RIGHT, to(LEFT, obj)) == obj
-
-
-def test_older_annotations_that_a_newer_one_silences_are_kept() -> None:
-    """How the newer one silences them, E107 shows."""
-    texts = {"output-pvc": "o", "spec": '{"version":1,"spec":{"enableGpuDiscovery":false}}', "status-backend": "vllm"}
-    there = to(LEFT, request(RIGHT, "{spec: {model: m, autoApply: true}, status: {phase: Ready}}", texts))
-    assert older(to(RIGHT, there))["output-pvc"] == "o"
-
-
-def test_a_damaged_newer_annotation_lets_the_older_ones_speak() -> None:
-    """E108: damage is set aside, and is no reason to forget what an older operator wrote."""
-    texts = {"spec": "3", "status": "{oops", "status-backend": "vllm", "output-pvc": "o"}
-    there = to(LEFT, request(RIGHT, "{spec: {model: m, autoApply: true}, status: {phase: Ready}}", texts))
-    assert there["spec"]["profilingConfig"] == {"outputPVC": "o"}
-    assert there["status"]["backend"] == "vllm"
-
-
-def test_the_eight_annotations_are_written_as_the_go_operator_writes_them() -> None:
-    """E84 and E102: what an operator 1.1 looks for."""
-    obj = request(
-        LEFT,
-        "{spec: {model: m, enableGpuDiscovery: true, deploymentOverrides: {name: d, workersImage: w}, profilingConfig: {outputPVC: out, "
-        "configMapRef: {name: cm, key: k}, config: {sla: {ttft: 5, extra: 1}}}}, status: {state: Ready, backend: vllm, profilingResults: "
-        "c, deployment: {name: d, namespace: n, state: successful, created: true}}}",
-    )
-    assert older(to(RIGHT, obj)) == {
-        "enable-gpu-discovery": "true",
-        "profiling-config": {"sla": {"ttft": 5, "extra": 1}},
-        "config-map-ref": {"name": "cm", "key": "k"},
-        "output-pvc": "out",
-        "deployment-overrides": {"name": "d"},
-        "status-backend": "vllm",
-        "profiling-results": "c",
-        "deployment-status": {"name": "d", "namespace": "n", "state": "successful", "created": True, "requestState": "Ready"},
-    }
-
-
-def test_annotations_that_were_never_there_are_gone_when_the_object_comes_home() -> None:
-    """A request written on the right goes left and back without the annotations that a left one would bring; an edit brings them."""
-    obj = request(RIGHT, "{spec: {model: m, sla: {ttft: 9}}, status: {phase: Profiling, profilingJobName: j, dgdName: d}}")
-    there = to(LEFT, obj)
-    assert older(there) == {"profiling-job-name": "j"}
-    assert to(RIGHT, there) == obj
-    there["spec"]["profilingConfig"]["config"]["extra"] = 1
-    assert older(to(RIGHT, there))["profiling-config"] == {"sla": {"ttft": 9}, "extra": 1}
 
 
 def test_a_stored_request_remembers_them_apart_from_its_remainder() -> None:
@@ -264,14 +153,16 @@ def test_a_stored_request_is_read_that_an_earlier_build_converted() -> None:
     assert to(RIGHT, there) == obj
 
 
-@pytest.mark.parametrize("text", ["{oops", "3", "{}", '{"legacy":[]}', '{"legacy":[["k",3,""]]}', '{"packed":"!","spec":{},"version":1}'])
-def test_a_damaged_record_is_set_aside_and_comes_home(text: str) -> None:
-    obj = stored(RIGHT, "spec: {model: m, autoApply: true, searchStrategy: rapid, sla: {ttft: 9}}")
-    obj["metadata"]["annotations"] = {RECORD: text}
-    there = convert(REQUEST, obj, LEFT)
-    assert there.damaged == (RECORD,)
-    assert there.object["metadata"]["annotations"][aside_key(RECORD)] == text
-    assert to(RIGHT, there.object) == obj
+def test_a_damaged_record_is_set_aside_and_comes_home(subtests: pytest.Subtests) -> None:
+    rows: list[str] = ["{oops", "3", "{}", '{"legacy":[]}', '{"legacy":[["k",3,""]]}', '{"packed":"!","spec":{},"version":1}']
+    for text in rows:
+        with subtests.test(text=text):
+            obj = stored(RIGHT, "spec: {model: m, autoApply: true, searchStrategy: rapid, sla: {ttft: 9}}")
+            obj["metadata"]["annotations"] = {RECORD: text}
+            there = convert(REQUEST, obj, LEFT)
+            assert there.damaged == (RECORD,)
+            assert there.object["metadata"]["annotations"][aside_key(RECORD)] == text
+            assert to(RIGHT, there.object) == obj
 
 
 def test_a_long_record_is_packed_and_comes_home() -> None:
@@ -282,13 +173,6 @@ def test_a_long_record_is_packed_and_comes_home() -> None:
     assert annotation_size(there["metadata"]["annotations"]) < MOST
     assert there["metadata"]["annotations"][RECORD].startswith('{"packed":')
     assert to(RIGHT, there) == obj
-
-
-def test_the_name_of_the_job_from_an_older_operator_wins() -> None:
-    """It was written after the newer annotation, which that operator doesn't know."""
-    texts = {"profiling-job-name": "new", "status": '{"profilingJobName":"old","profilingPhase":"Done"}'}
-    there = to(RIGHT, request(LEFT, "status: {state: Profiling}", texts))
-    assert there["status"] == {"phase": "Profiling", "profilingPhase": "Done", "profilingJobName": "new"}
 
 
 def test_a_restored_annotation_never_says_what_nobody_wrote() -> None:
@@ -307,7 +191,7 @@ KIND = "DynamoGraphDeploymentRequest"
 def decoded(version: str, text: str) -> dict[str, Any]:
     """A stored request with the defaults of its version."""
     obj = stored(version, text)
-    default(obj, load_schema(KIND, version))
+    default(obj, load_schema(KIND, version, Line.V1_2))
     return obj
 
 
@@ -315,7 +199,7 @@ def decoded(version: str, text: str) -> dict[str, Any]:
 def test_the_defaults_are_those_of_the_schema(version: str) -> None:
     """Those of members that only one version has, and those below members that v1alpha1 has in its free-form configuration."""
     members = {"spec": {"model": "m", **({section: {} for section in SECTIONS} if version == RIGHT else {})}}
-    default(members, load_schema(KIND, version))
+    default(members, load_schema(KIND, version, Line.V1_2))
     both = {"model": "m", "autoApply": version == RIGHT, **({"backend": "auto", **SECTIONS} if version == RIGHT else {})}
     assert members["spec"] == {**both, **ALONE[version]}
 
@@ -331,24 +215,23 @@ def test_a_stored_request_has_the_defaults_of_each_version_and_no_annotation(ver
     assert to(version, there) == obj
 
 
-@pytest.mark.parametrize(
-    ("version", "spec"),
-    [
+def test_what_is_stored_decodes_to_itself_in_both_versions_and_comes_home(subtests: pytest.Subtests) -> None:
+    """Whatever it says beside the defaults: a read in the other version, decoded there and written again, is the same object."""
+    rows: list[tuple[str, str]] = [
         (LEFT, "useMocker: true, enableGpuDiscovery: false"),
         (LEFT, "deploymentOverrides: {name: n}, profilingConfig: {profilerImage: i, outputPVC: c}"),
         (LEFT, "profilingConfig: {config: {sla: {isl: 4000, osl: 1000}}}"),
         (RIGHT, "searchStrategy: thorough, hardware: {totalGpus: 8}, autoApply: false"),
         (RIGHT, "workload: {isl: 3000}, modelCache: {pvcName: c}, features: {mocker: {enabled: false}}"),
-    ],
-)
-def test_what_is_stored_decodes_to_itself_in_both_versions_and_comes_home(version: str, spec: str) -> None:
-    """Whatever it says beside the defaults: a read in the other version, decoded there and written again, is the same object."""
-    obj = decoded(version, f"spec: {{model: m, backend: vllm, {spec}}}")
-    there = to(other(version), obj)
-    again = copy.deepcopy(there)
-    default(again, load_schema(KIND, other(version)))
-    assert again == there
-    assert to(version, there) == obj
+    ]
+    for version, spec in rows:
+        with subtests.test(version=version, spec=spec):
+            obj = decoded(version, f"spec: {{model: m, backend: vllm, {spec}}}")
+            there = to(other(version), obj)
+            again = copy.deepcopy(there)
+            default(again, load_schema(KIND, other(version), Line.V1_2))
+            assert again == there
+            assert to(version, there) == obj
 
 
 def test_what_v1beta1_adds_to_a_section_shows_in_v1alpha1() -> None:

@@ -5,7 +5,6 @@ Every measured oddity of conversion is decided once.
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,21 +17,23 @@ from tests.laws.laws import away, home, live
 EXAMPLES = load_examples()
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
-def test_worked_example(example: dict[str, Any]) -> None:
-    found = list(walk(example))
-    assert not found, f"{example['id']} {example['title']}: " + "\n".join(found)
+def test_worked_example(subtests: pytest.Subtests) -> None:
+    for example in EXAMPLES:
+        with subtests.test(example["id"]):
+            found = list(walk(example))
+            assert not found, f"{example['id']} {example['title']}: " + "\n".join(found)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=[example["id"] for example in EXAMPLES])
-def test_what_is_converted_comes_home(example: dict[str, Any]) -> None:
-    obj = start(example)
-    try:
-        there = away(obj)
-    except ConversionError:
-        assert "an error" in [step.get("better", step.get("gives")) for step in example["steps"]]
-    else:
-        assert live(home(there, obj)) == live(obj)
+def test_what_is_converted_comes_home(subtests: pytest.Subtests) -> None:
+    for example in EXAMPLES:
+        with subtests.test(example["id"]):
+            obj = start(example)
+            try:
+                there = away(obj)
+            except ConversionError:
+                assert "an error" in [step.get("better", step.get("gives")) for step in example["steps"]]
+            else:
+                assert live(home(there, obj)) == live(obj)
 
 
 def test_all_examples_are_there() -> None:

@@ -3,7 +3,6 @@
 import copy
 import gzip
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest import mock
+
+import orjson
+import yaml
+
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from tests.laws.conftest import WHOLE
 
 FOLDER = Path(os.environ.get("DYNAMO_CORPUS") or Path(__file__).with_name("recorded"))
 
@@ -47,13 +52,28 @@ def compare_render() -> ModuleType:
 
 def lines(name: str) -> Iterator[dict[str, Any]]:
     """All cases of a file, in its order."""
-    with gzip.open(corpus_file(name), "rt") as found:
-        yield from map(json.loads, found)
+    yield from map(orjson.loads, gzip.decompress(corpus_file(name).read_bytes()).splitlines())
 
 
 def cases(name: str, kind: str) -> Iterator[dict[str, Any]]:
     """The cases of one kind, in file order."""
     return (case for case in lines(name) if case["kind"] == kind)
+
+
+def admissions() -> Iterator[dict[str, Any]]:
+    """The recorded admissions, without those that are answered as in a context before; all of them where the laws try ten thousand."""
+    answered: dict[str, list[Any]] = {}
+    for case in cases("golden.ndjson.gz", "admit"):
+        before = answered.setdefault(case["id"], [])
+        if WHOLE or case["expect"] not in before:
+            before.append(case["expect"])
+            yield case
+
+
+@cache
+def facts_of(context: str) -> Facts:
+    """What the recorded server had in a context."""
+    return facts_from(yaml.safe_load(corpus_file(f"context-{context}.yaml").read_text()))
 
 
 def without_conversion(obj: dict[str, Any]) -> dict[str, Any]:

@@ -74,3 +74,9 @@ OTHERS: Final[Mapping[str, str]] = {
 EFFECTIVE: Final[Mapping[str, str]] = {"cj-031": "a second mount of the shared memory stays, at its own path"}
 
 DIFFERENT: Final[Mapping[str, str]] = {**LISTED, **DISCOVERED, **OTHERS, **EFFECTIVE}
+
+
+def check(found: Mapping[str, list[str]]) -> None:
+    """Fails with each case that differs and isn't listed, or is listed and agrees; `found` is how each case differs."""
+    wrong = [f"{name}: {'; '.join(how[:5]) or 'listed, but agrees'}" for name, how in found.items() if bool(how) != (name in DIFFERENT)]
+    assert not wrong, "\n".join(wrong)

@@ -5,18 +5,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from tests.golden.corpus import cases, compare, corpus_file
-
-pytestmark = pytest.mark.golden
 
 DECIDED = (200, 201, 403, 409, 422)  # codes of recorded answers that are verdicts
 SERVER = ("managedFields", "uid", "creationTimestamp", "generation", "resourceVersion", "selfLink")
@@ -65,7 +63,7 @@ def stored(obj: dict[str, Any], version: str) -> dict[str, Any]:
         before.mutate()
     if obj["apiVersion"] == version:
         return before.object
-    converted: dict[str, Any] = dict(convert_object(before.object, target(version)).object)
+    converted: dict[str, Any] = dict(convert_object(before.object, target(version, line=Line.V1_2)).object)
     return converted
 
 

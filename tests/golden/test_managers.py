@@ -12,14 +12,13 @@ from typing import Final
 import pytest
 
 from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manifests, moved_wrongly, pairs, stability
-from tests.laws.conftest import OBJECTS, SEED
+from tests.laws.conftest import WHOLE, share
 from tests.laws.managers.apply import Object
 from tests.laws.managers.law import breaches
 from tests.laws.managers.test_managers import TRIED, modelled
 
-pytestmark = pytest.mark.golden
 ENOUGH: Final = 1000
-SHARE: Final = 1 if OBJECTS >= 10_000 else 4  # every fourth object, from LAWS_SEED on; all where the laws try ten thousand
+SHARE: Final = 1 if WHOLE else 16  # of the objects, one in so many
 # A sidecar called main, whose probe v1beta1 has in a second container of that name; and an empty list of client pods in a gpuMemoryService.
 OPEN: Final = 2
 PAIRS: Final = 36
@@ -29,7 +28,7 @@ ALIKE: Final = 10
 @cache
 def _tried() -> list[Object]:
     found = [manifest for _, manifest in manifests(TRIED, CONVERTED)]
-    return [manifest for manifest in found[SEED % SHARE :: SHARE] if accepted(manifest)]
+    return [manifest for manifest in share(found, SHARE) if accepted(manifest)]
 
 
 def _check(wrong: Callable[[Object], Iterable[str]]) -> None:
@@ -48,6 +47,7 @@ def test_what_convert_writes_of_recorded_objects_changes_nothing() -> None:
     _check(lambda manifest: converted_wrongly(manifest, modelled))
 
 
+@pytest.mark.slow("moves each pair of upstream's with the fields that managers own")
 def test_upstream_pairs_move_in_either_direction() -> None:
     """By one manager and by two: the result is what the second manifest alone gives."""
     found = list(pairs())

@@ -4,19 +4,16 @@ import copy
 import json
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.reconciler.common.resources import MODELS
 from dynamo_webhooks.reconciler.model.worker import Reply
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.golden.corpus import cases
-from tests.golden.differences import DIFFERENT
+from tests.golden.differences import check
 from tests.reconciler.model.workers import FakeWorkers
 from tests.reconciler.site import NAMESPACE, Site, settings
 
-pytestmark = pytest.mark.golden
 CASES: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "model-step")}
 SAID: Final = {"ms-del-404": ["LoRAUnloaded"]}  # an adapter that isn't there any more is unloaded; Events need not agree
 
@@ -50,8 +47,11 @@ def _address(base: str) -> str:
     return base.removeprefix("http://").rpartition(":")[0]
 
 
-@pytest.mark.parametrize("name", CASES)
-async def test_a_recorded_pass(name: str) -> None:
+async def test_recorded_passes() -> None:
+    check({name: await _passed(name) for name in CASES})
+
+
+async def _passed(name: str) -> list[str]:
     case = json.loads(json.dumps(CASES[name]).replace("127.0.", "10.0."))  # loopback is no pod's address
     workers = Recorded(case.get("flags", {}).get("workers", {}))
     site = Site(settings("models: {anySlice: true, baseReady: legacy}\n"))  # as the Go operator
@@ -63,10 +63,9 @@ async def test_a_recorded_pass(name: str) -> None:
         await site.later(0.5)
         if "del" in name:
             await site.later(70)
-        differences = _differences(case, workers, await _outcome(site, case), await site.reasons())
+        return _differences(case, workers, await _outcome(site, case), await site.reasons())
     finally:
         await site.stop()
-    assert bool(differences) == (name in DIFFERENT), differences
 
 
 async def _set_up(site: Site, case: Node) -> None:

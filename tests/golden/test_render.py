@@ -1,8 +1,6 @@
 """The recorded children of the Go operator 1.2: ours agree, or are listed with the oddity that we deliberately don't follow."""
 
 import copy
-import gzip
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -12,10 +10,8 @@ import pytest
 
 from dynamo_webhooks.reconciler.render.children import Rendered, render
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.golden.corpus import compare, compare_render, corpus_file
+from tests.golden.corpus import compare, compare_render, lines
 from tests.reconciler.rendering import stored
-
-pytestmark = pytest.mark.golden
 
 SKIPS = Path(__file__).with_name("render-skips.txt")
 FLAGS = ("plain", "lws", "grove")
@@ -25,8 +21,7 @@ class _Recorded:
     """The cases, each rendered once."""
 
     def __init__(self) -> None:
-        with gzip.open(corpus_file("render.ndjson.gz"), "rt") as lines:
-            self.cases = [json.loads(line) for line in lines]
+        self.cases = list(lines("render.ndjson.gz"))
         self.rendered = {case["id"]: _render(case) for case in self.cases}
         self.differing = {case["id"]: found for case in self.cases if (found := _difference(case, self.rendered[case["id"]]))}
 

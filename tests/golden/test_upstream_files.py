@@ -5,19 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from tests.cli.conftest import Command, Files, Ran, command, files
 from tests.golden.upstream import RECORDED, accepted, manifests
+from tests.laws.conftest import WHOLE
 from tests.laws.laws import version_of
 from tests.laws.managers.subjects import GRAPH
 
-pytestmark = pytest.mark.golden
-
-COUNT: Final = 150
+COUNT: Final = 150 if WHOLE else 50
 EVERY: Final = 4  # lines from one comment to the next
 __all__ = ["command", "files"]  # fixtures
 

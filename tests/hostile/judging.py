@@ -8,6 +8,7 @@ import orjson
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.api.deep import load
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import Route
@@ -30,7 +31,7 @@ def judged(route: Route, mutant: Mutant, settings: Settings) -> str:
 def complaint(route: Route, mutant: Mutant, status: int, body: bytes) -> str:
     """What is wrong with an answer to a body, or nothing."""
     try:
-        told = orjson.loads(body)
+        told = load(body)
     except orjson.JSONDecodeError:
         return f"the answer is no JSON: {body[:200]!r}"
     if status != 200:
@@ -51,7 +52,7 @@ def complaint(route: Route, mutant: Mutant, status: int, body: bytes) -> str:
 def _request(mutant: Mutant) -> dict[str, Any] | None:
     """The request in a body, read as the server reads it; None where there is none."""
     try:
-        review = orjson.loads(mutant.body)
+        review = load(mutant.body)
     except orjson.JSONDecodeError:
         return None
     request = review.get("request") if type(review) is dict else None

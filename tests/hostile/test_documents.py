@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.crd import build
-from dynamo_webhooks.api.line import of_definition
+from dynamo_webhooks.api.line import Line, of_definition
 from dynamo_webhooks.api.operator.scope import ScopeSettings
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.report import read_conditions
@@ -25,7 +25,7 @@ from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.facts.gather import gather_facts
 from dynamo_webhooks.cli.facts.load import load_facts
 from dynamo_webhooks.cli.installation.configuration import load_configuration
-from dynamo_webhooks.cli.objects.cluster_snapshot import simulate_apply
+from dynamo_webhooks.cli.objects.apply import simulate_apply
 from dynamo_webhooks.cli.project.discover import NAME, Place
 from dynamo_webhooks.cli.project.load import load
 from dynamo_webhooks.cli.yaml.load import Source
@@ -113,7 +113,7 @@ LEASE: Final = {
     "spec": {"leaseDurationSeconds": 30, "renewTime": "2026-01-01T00:00:00.0Z", "acquireTime": "2026-01-01T00:00:00Z"},
 }
 DEFINITION: Final = {
-    **build("DynamoGraphDeploymentScalingAdapter", conversion={"strategy": "Webhook"}),
+    **build("DynamoGraphDeploymentScalingAdapter", conversion={"strategy": "Webhook"}, line=Line.V1_2),
     "status": {"storedVersions": ["v1alpha1"]},
 }
 for _version in DEFINITION["spec"]["versions"]:

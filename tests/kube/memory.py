@@ -26,8 +26,9 @@ from dynamo_webhooks.kube.errors import (
     UnavailableError,
 )
 from dynamo_webhooks.kube.protocol import Event, Listing, Node, Trim
-from dynamo_webhooks.kube.resources import Resource
+from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, Resource
 from tests.kube import ownership
+from tests.kube.copies import copy_json
 from tests.kube.selectors import fields_match, labels_match
 from tests.kube.storage import Change, Key, Kind, Record, Storage, check, keep_immutable, key_of, merged, stamp, updated
 
@@ -51,6 +52,7 @@ class MemoryCluster:
         self.discovery: dict[tuple[str, str], list[Node]] = {}  # (group, version) -> what `resources` says
         self.denied: set[tuple[str, str]] = set()  # (RBAC verb, plural) that `allowed` denies and that calls are forbidden for
         self.writes: list[tuple[str, str, str]] = []  # (verb, plural, name) of everything that was asked to be written, in order
+        self.refused: set[tuple[str, str]] = set()  # (RBAC verb, plural) that reviews of other users' access deny
         self.closed = False
         self._manager = manager
         self._faults: list[Fault] = []
@@ -131,11 +133,15 @@ class MemoryCluster:
                 await storage.changed.wait_for(news)
 
     async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
-        """Stores a new object."""
+        """Stores a new object; answers a review, which is none."""
+        if resource is ACCESS_REVIEWS:
+            await self._ask("create", resource, "", "")
+            asked = obj["spec"]["resourceAttributes"]
+            return {**obj, "status": {"allowed": (asked["verb"], asked["resource"]) not in self.refused}}
         metadata = dict(obj.get("metadata") or {})
         where = (namespace or metadata.get("namespace", "")) if resource.namespaced else ""
         record = self.storage.born(
-            resource, {**deepcopy(obj), "metadata": deepcopy({**metadata, **({"namespace": where} if where else {})})}
+            resource, {**copy_json(obj), "metadata": copy_json({**metadata, **({"namespace": where} if where else {})})}
         )
         born: Node = record.obj["metadata"]
         if not born.get("name") and born.get("generateName"):
@@ -171,7 +177,7 @@ class MemoryCluster:
         """RFC 6902 by the jsonpatch library."""
         record = await self._found("json_patch", resource, name, namespace)
         try:
-            after: Node = jsonpatch.apply_patch(record.obj, [*operations])
+            after: Node = jsonpatch.apply_patch(copy_json(record.obj), [*operations], in_place=True)
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
             raise InvalidError(422, "Invalid", f"the patch of {resource.plural} {name!r} does not fit: {error}") from error
         check(resource, record.obj, after, whole=False)
@@ -199,7 +205,7 @@ class MemoryCluster:
                 raise NotFoundError(404, "NotFound", f'{resource.plural} "{name}" not found')
             if ("create", resource.plural) in self.denied:
                 raise ForbiddenError(403, "Forbidden", f'{resource.plural} "{name}" is forbidden: cannot create {resource.plural}')
-            new = self.storage.born(resource, deepcopy(obj))
+            new = self.storage.born(resource, copy_json(obj))
             ownership.apply({}, new.obj, new.owners, manager, force=force)
             return await self.storage.store(resource, new, None, dry_run=dry_run)
         check(resource, record.obj, obj, whole=False)
@@ -248,7 +254,7 @@ class MemoryCluster:
         await self._ask("resources", None, "", "")
         if (group, version) not in self.discovery:
             raise NotServedError(404, "NotFound", "the server could not find the requested resource")
-        return deepcopy(self.discovery[group, version])
+        return copy_json(self.discovery[group, version])
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Everything but what `denied` says."""
@@ -297,7 +303,7 @@ def _within(key: Key, resource: Resource, namespace: str) -> bool:
 
 def _seen(obj: Node, resource: Resource) -> Node:
     """A copy in the version that is asked for; nothing but the name of the version is converted."""
-    return {**deepcopy(obj), "apiVersion": resource.api_version}
+    return {**copy_json(obj), "apiVersion": resource.api_version}
 
 
 def _kind(change: Change, fields: str, labels: str) -> Kind | None:

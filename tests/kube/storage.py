@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -13,6 +12,7 @@ from dynamo_webhooks.kube.errors import ConflictError, InvalidError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import Resource
 from tests.kube import ownership
+from tests.kube.copies import copy_json
 
 START: Final = datetime(2030, 1, 1, tzinfo=UTC)
 Key: TypeAlias = tuple[str, str, str, str]  # group, plural, namespace, name
@@ -74,29 +74,29 @@ class Storage:
     async def store(self, resource: Resource, draft: Record, record: Record | None, *, dry_run: bool) -> Node:
         """Makes `draft` the new state; a write that changes nothing makes no version, as with a real server."""
         if record is not None and _content(draft.obj) == _content(record.obj) and draft.owners == record.owners:
-            return deepcopy(record.obj)
+            return copy_json(record.obj)
         metadata = draft.obj["metadata"]
         metadata["managedFields"] = ownership.shown(draft.owners, resource.api_version)
         if dry_run:
-            return deepcopy(draft.obj)
+            return copy_json(draft.obj)
         if record is not None and "deletionTimestamp" in metadata and not metadata.get("finalizers"):
             return await self.remove(resource, draft)
         self.version += 1
         metadata["resourceVersion"] = str(self.version)
         key = key_of(resource, metadata.get("namespace", ""), metadata["name"])
         self.records[key] = draft
-        await self._tell(Change(self.version, key, "MODIFIED" if record else "ADDED", deepcopy(draft.obj), record.obj if record else None))
-        return deepcopy(draft.obj)
+        await self._tell(Change(self.version, key, "MODIFIED" if record else "ADDED", copy_json(draft.obj), record.obj if record else None))
+        return copy_json(draft.obj)
 
     async def remove(self, resource: Resource, record: Record) -> Node:
         """Takes an object away; what watchers see has the version of that."""
         self.version += 1
-        last = deepcopy(record.obj)
+        last = copy_json(record.obj)
         last["metadata"]["resourceVersion"] = str(self.version)
         key = key_of(resource, last["metadata"].get("namespace", ""), last["metadata"]["name"])
         del self.records[key]
         await self._tell(Change(self.version, key, "DELETED", last, record.obj))
-        return deepcopy(last)
+        return copy_json(last)
 
     async def wake(self) -> None:
         """Lets all watches look again."""
@@ -144,15 +144,15 @@ def keep_immutable(resource: Resource, live: Node, sent: Node) -> None:
 def updated(resource: Resource, live: Node, sent: Node, subresource: str) -> Node:
     """What `sent` makes of `live`: the status alone through its subresource, all but the status otherwise; the generation counts."""
     if subresource == "status":
-        new = {**deepcopy(live), "status": deepcopy(sent.get("status"))}
+        new = {**copy_json(live), "status": copy_json(sent.get("status"))}
         return {name: value for name, value in new.items() if value is not None}
-    new = {**deepcopy(sent), "apiVersion": resource.api_version, "kind": resource.kind}
+    new = {**copy_json(sent), "apiVersion": resource.api_version, "kind": resource.kind}
     metadata = {name: value for name, value in (new.get("metadata") or {}).items() if name not in _KEPT}
     metadata |= {name: live["metadata"][name] for name in (*_KEPT, "resourceVersion", "managedFields") if name in live["metadata"]}
     new["metadata"] = metadata
     if has_status(resource):
         new.pop("status", None)
-        new |= {"status": deepcopy(live["status"])} if "status" in live else {}
+        new |= {"status": copy_json(live["status"])} if "status" in live else {}
     if "generation" in metadata and _desired(new) != _desired(live):
         metadata["generation"] += 1
     return new
@@ -166,7 +166,7 @@ def has_status(resource: Resource) -> bool:
 def merged(target: object, patch: object) -> object:
     """RFC 7386."""
     if not isinstance(patch, Mapping):
-        return deepcopy(patch)
+        return copy_json(patch)
     base = dict(target) if isinstance(target, Mapping) else {}
     for name, value in patch.items():
         if value is None:

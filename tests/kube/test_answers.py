@@ -17,13 +17,14 @@ from dynamo_webhooks.kube.errors import (
     NotServedError,
     UnavailableError,
 )
+from tests.rows import run_each
 
 
 def status(**members: Any) -> bytes:
     return json.dumps({"kind": "Status", **members}).encode()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("code", "reason", "expected"),
     [
         (400, "BadRequest", InvalidError),
@@ -47,7 +48,7 @@ def test_each_status_is_one_error(code: int, reason: str, expected: type[ApiErro
     assert str(error) == f"get /x: {code}: the server's own sentence"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("content", "expected"),
     [
         (status(reason="NotFound", message='services "x" not found', details={"name": "x", "kind": "services"}), NotFoundError),
@@ -60,14 +61,14 @@ def test_an_object_that_is_not_there_is_told_from_a_kind_that_is_not_served(cont
     assert type(answers.refusal(404, content, "get /x", secret=False)) is expected
 
 
-@pytest.mark.parametrize("content", [b"", b"<html>a proxy's page</html>", b"[]", b'{"message": null}', b"\xff\xfe"])
+@run_each("content", [b"", b"<html>a proxy's page</html>", b"[]", b'{"message": null}', b"\xff\xfe"])
 def test_a_refusal_that_is_no_status_is_still_told(content: bytes) -> None:
     error = answers.refusal(502, content, "get /x", secret=False)
     assert type(error) is UnavailableError
     assert str(error).startswith("get /x: 502: ")
 
 
-@pytest.mark.parametrize("code", [400, 413, 415, 422, 500])
+@run_each("code", [400, 413, 415, 422, 500])
 def test_a_refusal_of_a_secret_names_fields_and_no_values(code: int) -> None:
     causes = [{"field": "data[tls.key]", "reason": "FieldValueInvalid", "message": 'Invalid value: "hunter2"'}]
     content = status(reason="Invalid", message='data[tls.key]: Invalid value: "hunter2"', details={"causes": causes})
@@ -82,7 +83,7 @@ def test_a_missing_permission_on_a_secret_is_told_in_full() -> None:
     assert 'User "x" cannot patch' in str(answers.refusal(403, content, "patch /x", secret=True))
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"\xff"])
+@run_each("content", [b"", b"[]", b"null", b"{", b"\xff"])
 def test_an_answer_that_is_no_object_may_come_right_later(content: bytes) -> None:
     with pytest.raises(UnavailableError, match="get /x: the answer must be"):
         answers.decode_answer(content, "get /x")
@@ -94,12 +95,6 @@ def test_lines_are_found_however_the_stream_is_cut() -> None:
         lines = answers.Lines()
         found = [line for start in range(0, len(text), size) for line in lines.feed(text[start : start + size])]
         assert [json.loads(line) for line in found] == [{"a": 1}, {"b": 2}, {"c": "x" * 5000}]
-
-
-@pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK"])
-def test_a_line_is_an_event(kind: str) -> None:
-    event = answers.event(json.dumps({"type": kind, "object": {"metadata": {"name": "a"}}}).encode(), "watch /x")
-    assert (event.type, event.object) == (kind, {"metadata": {"name": "a"}})
 
 
 def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
@@ -114,7 +109,7 @@ def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
         answers.event(b'{"type": "ADDED"}', "watch /x")
 
 
-@pytest.mark.parametrize("depth", [10, answers.DEEPEST - 3, answers.DEEPEST, 1023, 1024, 50_000])
+@run_each("depth", [10, answers.DEEPEST - 3, answers.DEEPEST, 1023, 1024, 50_000])
 def test_one_object_that_is_too_deep_keeps_no_other_from_being_read(depth: int) -> None:
     deep = b'{"x":' * depth + b'[{}, "}]"]' + b"}" * depth
     found = answers.decode_answer(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")

@@ -4,17 +4,16 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-import pytest
-
 from dynamo_webhooks.kube.capability import ALL, DRA, GROVE, LWS, Detector, Presence
 from dynamo_webhooks.kube.errors import UnavailableError
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
+from tests.rows import run_each
 
 V1 = frozenset({"v1"})
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("served", "name", "presence"),
     [
         ({}, "grove", Presence.ABSENT),
@@ -47,7 +46,7 @@ async def test_what_we_may_not_use_is_served_all_the_same() -> None:
     assert [presence.served for presence in Presence] == [None, False, True, True]
 
 
-@pytest.mark.parametrize("verb", ["groups", "allowed"])
+@run_each("verb", ["groups", "allowed"])
 async def test_an_error_is_not_an_absence(verb: str) -> None:
     timing, cluster = Timing(), MemoryCluster(served={"grove.io": V1})
     detector = Detector(cluster, [GROVE, LWS, DRA], clocks=timing.clocks())

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.kube.config import ConfigError, load_config, namespace, replica_name
+from dynamo_webhooks.kube.config import ConfigError, context_namespace, load_config, namespace, replica_name
+from tests.rows import run_each
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
 
@@ -115,7 +116,7 @@ async def test_without_anything_all_ways_are_named(tmp_path: Path) -> None:
         await load_config(environ={"HOME": str(tmp_path)})
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("content", "said"),
     [
         (None, "seen no file"),
@@ -140,7 +141,7 @@ async def test_a_context_that_is_not_there_is_named(tmp_path: Path) -> None:
         await load_config(str(kubeconfig(tmp_path / "config")), "three", environ={})
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("environ", "where"),
     [
         (SERVICE, "from-file"),
@@ -158,3 +159,18 @@ def test_outside_a_cluster_there_is_no_identity(tmp_path: Path) -> None:
     assert namespace(SERVICE, tmp_path) == ""
     assert replica_name({"POD_NAME": "pod-0"}) == "pod-0"
     assert replica_name({}) == os.uname().nodename
+
+
+def test_objects_without_a_namespace_go_where_kubectl_puts_them(tmp_path: Path, account: Path) -> None:
+    """The context's namespace, in a pod the pod's, else `default`."""
+    path = kubeconfig(tmp_path / "config")
+    content = yaml.safe_load(path.read_text())
+    content["contexts"][1]["context"]["namespace"] = "team-a"
+    path.write_text(yaml.safe_dump(content))
+    found = [context_namespace(str(path), context, environ={}) for context in ("", "one", "two")]
+    assert found == ["default", "default", "team-a"]
+    assert context_namespace("", "two", environ={"KUBECONFIG": str(path)}) == "team-a"
+    assert context_namespace(environ=SERVICE, account=account) == "from-file"
+    path.write_text("contexts: 5")
+    with pytest.raises(ConfigError, match="can't be used"):
+        context_namespace(str(path), environ={})

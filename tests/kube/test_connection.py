@@ -27,6 +27,7 @@ from dynamo_webhooks.kube.connection import NO_ANSWER, Connection, host_of
 from dynamo_webhooks.kube.errors import ConflictError, GoneError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node, Sent, Traffic
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, TOKEN_REVIEWS
+from tests.rows import run_each
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
 
@@ -97,7 +98,7 @@ FOREIGN: list[tuple[str, Node, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "answer", "said"), FOREIGN)
+@run_each(("call", "answer", "said"), FOREIGN)
 async def test_what_no_api_server_answers_is_an_api_server_that_is_not_there(call: str, answer: Node, said: str) -> None:
     async def foreign(_: web.Request) -> web.StreamResponse:
         return web.json_response(answer)
@@ -119,7 +120,7 @@ async def test_lists_of_nothing_are_lists() -> None:
         assert await client.resources("", "v1") == []
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("write", "method", "kind", "query"),
     [
         (lambda client: client.create(CONFIG_MAPS, CONFIG), "POST", "application/json", "?fieldManager=me"),
@@ -150,7 +151,7 @@ async def _drop(request: web.Request) -> web.StreamResponse:
     return web.Response()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("call", "methods"),
     [
         (lambda client: client.get(CONFIG_MAPS, "a", "n"), ["GET", "GET"]),
@@ -235,7 +236,7 @@ async def test_a_timeout_and_a_closed_port_count_as_no_answer() -> None:
     assert traffic[Sent(NO_ANSWER, "GET", "127.0.0.1:1")] == 1
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("url", "host"),
     [
         ("https://10.0.0.1:443", "10.0.0.1:443"),
@@ -402,7 +403,7 @@ async def test_what_one_encoder_refuses_is_sent_by_the_other() -> None:
     assert json.loads(server.asked[0][3]) == {**CONFIG, "data": deep}
 
 
-@pytest.mark.parametrize("name", ["../../other/secrets/x", "a/status", "..", ".", "a%2fstatus"])
+@run_each("name", ["../../other/secrets/x", "a/status", "..", ".", "a%2fstatus"])
 async def test_nothing_is_asked_with_a_name_that_would_be_another_path(name: str) -> None:
     async with connected(plain) as (client, server):
         for call in (
@@ -417,7 +418,7 @@ async def test_nothing_is_asked_with_a_name_that_would_be_another_path(name: str
         assert server.asked == []
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("name", "sent"),
     [
         ("a?limit=1", "a%3Flimit=1"),

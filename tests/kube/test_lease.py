@@ -12,6 +12,7 @@ from dynamo_webhooks.kube.resources import LEASES, Resource
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
+from tests.rows import run_each
 
 
 def election(cluster: MemoryCluster, name: str, timing: Timing) -> Election:
@@ -188,14 +189,14 @@ async def test_nobody_lets_go_what_another_holds() -> None:
     assert (await stored(cluster))["holderIdentity"] == "other"
 
 
-@pytest.mark.parametrize("numbers", [(15, 15, 2), (15, 10, 10), (0.9, 0.5, 0.1), (15, 10, 0)])
+@run_each("numbers", [(15, 15, 2), (15, 10, 10), (0.9, 0.5, 0.1), (15, 10, 0)])
 def test_timings_by_which_two_could_lead_are_refused(numbers: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="retry < deadline < duration"):
         Timings(*numbers)
 
 
-@pytest.mark.parametrize("lasting", [None, 1, 15, 2**31 - 1, -5])
-@pytest.mark.parametrize("transitions", [None, 0, MOST_TRANSITIONS])
+@run_each("lasting", [None, 1, 15, 2**31 - 1, -5])
+@run_each("transitions", [None, 0, MOST_TRANSITIONS])
 async def test_what_a_hostile_lease_claims_is_bounded(lasting: int | None, transitions: int | None) -> None:
     """At least our own duration, since its holder may lead so long; at most ten times as much; and the API's int32 never overflows."""
     cluster, timing = MemoryCluster(), Timing()

@@ -14,6 +14,7 @@ from dynamo_webhooks.kube.reflector import Reflector, Several, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SERVICES
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
+from tests.rows import run_each
 
 REFUSALS = [
     (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), WatchState.FORBIDDEN, 15.0),
@@ -136,7 +137,7 @@ async def test_a_version_too_old_lists_again_and_tells_what_happened_meanwhile()
         assert reflector.state is WatchState.SYNCED
 
 
-@pytest.mark.parametrize(("error", "state", "wait"), REFUSALS)
+@run_each(("error", "state", "wait"), REFUSALS)
 async def test_a_refusal_is_a_state_with_a_reason_and_never_an_end(error: ApiError, state: WatchState, wait: float) -> None:
     cluster, timing = MemoryCluster(), Timing()
     await cluster.create(CONFIG_MAPS, config())
@@ -151,8 +152,8 @@ async def test_a_refusal_is_a_state_with_a_reason_and_never_an_end(error: ApiErr
         assert kept.told == [(None, "1")]
 
 
-@pytest.mark.parametrize(("error", "state", "_"), REFUSALS)
-async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, state: WatchState, _: float) -> None:
+@run_each(("error", "state", "seconds"), REFUSALS)
+async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, state: WatchState, seconds: float) -> None:
     cluster, timing = MemoryCluster(), Timing()
     await cluster.create(CONFIG_MAPS, config())
     async with reflecting(cluster, timing) as (reflector, kept):
@@ -242,7 +243,7 @@ def _service(namespace: str, name: str = "s") -> Node:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}}
 
 
-@pytest.mark.parametrize("namespaces", [("a", "b"), ("",)])
+@run_each("namespaces", [("a", "b"), ("",)])
 async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespaces: tuple[str, ...]) -> None:
     cluster = MemoryCluster()
     for namespace in ("a", "b", "c"):

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.api.operator.scope import ScopeSettings
+from dynamo_webhooks.api.operator.scope import Namespace, ScopeSettings
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES
@@ -16,6 +17,7 @@ from dynamo_webhooks.kube.scope import BELIEVED, IDENTITY, LEASE_NAME, Claims, L
 from dynamo_webhooks.kube.scope import LEASE_NAME as NAME
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
+from tests.rows import run_each
 
 
 def claim(cluster: MemoryCluster, timing: Timing, identity: str = IDENTITY) -> NamespaceLease:
@@ -130,7 +132,7 @@ async def test_a_claim_lost_to_another_identity_is_not_held() -> None:
         assert "'other'" in lease.reason
 
 
-@pytest.mark.parametrize(("duration", "interval"), [(0.5, 0.1), (30, 10.1), (30, 0)])
+@run_each(("duration", "interval"), [(0.5, 0.1), (30, 10.1), (30, 0)])
 def test_renewals_too_rare_are_refused(duration: float, interval: float) -> None:
     with pytest.raises(ValueError, match="a third of duration"):
         NamespaceLease(MemoryCluster(), "n", duration=duration, interval=interval)
@@ -167,23 +169,14 @@ def test_a_namespace_without_a_lease_is_ours() -> None:
     assert found.excluded(100) == frozenset()
 
 
-def test_a_lease_just_created_counts_at_once_though_it_was_never_renewed() -> None:
-    """T22."""
-    assert not claims(lease(acquired=0, created=0)).governs("a", 100)
-    assert not claims(lease(created=0)).governs("a", 100)
-    assert not claims(lease(acquired=0)).governs("a", 100)
-
-
-@pytest.mark.parametrize(
-    ("text", "ours"), [("9999-12-31T23:59:59.999999Z", False), ("0001-01-01T00:00:00.000000+14:00", False), ("soon", False)]
-)
+@run_each(("text", "ours"), [("9999-12-31T23:59:59.999999Z", False), ("0001-01-01T00:00:00.000000+14:00", False), ("soon", False)])
 def test_a_time_at_the_end_of_all_times_is_no_obstacle(text: str, ours: bool) -> None:
     """A user that may write Leases in one namespace must not be able to end the watch; an invalid time counts as none."""
     found = claims({**lease(created=0), "spec": {"leaseDurationSeconds": 2**31 - 1 if text[0] == "9" else 30, "renewTime": text}})
     assert found.governs("a", 100) is ours
 
 
-@pytest.mark.parametrize("skew", [-40, 0, 40])
+@run_each("skew", [-40, 0, 40])
 def test_a_holder_with_a_wrong_clock_keeps_its_claim_while_it_renews(skew: float) -> None:
     """T23."""
     found = claims()
@@ -202,13 +195,14 @@ def test_a_dead_holder_loses_its_claim_after_duration_and_grace() -> None:
     assert found.excluded(140) == frozenset()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("seen", "ours"),
     [
         (lease(renewed=-90), False),  # 30 s of duration and 60 s of skew
         (lease(renewed=-91), True),
         (lease(renewed=1000), False),  # a clock that is ahead proves nothing against its holder
         (lease(renewed=-91, acquired=0, created=0), True),  # the time of renewal decides
+        (lease(acquired=0), False),  # T22: just acquired, and not renewed so far
         (lease(acquired=-91, created=-91), True),
         (lease(acquired=-91, created=-90), False),
         (lease(renewed=-119, leaseDurationSeconds=59), False),
@@ -239,12 +233,6 @@ def test_a_deleted_lease_frees_its_namespace_at_once() -> None:
     found.gone("a")
     assert found.excluded(100) == {"b"}
     found.gone("never-seen")
-
-
-def test_the_same_lease_listed_again_renews_nothing() -> None:
-    found = claims(lease(renewed=0))
-    found.seen(lease(renewed=0), 130, WALL)
-    assert found.governs("a", 140)
 
 
 def test_other_leases_are_not_looked_at() -> None:
@@ -287,3 +275,20 @@ def test_no_single_write_excludes_a_namespace_for_longer_than_an_hour() -> None:
     found = claims(lease(renewed=0, leaseDurationSeconds=2**31 - 1))
     assert not found.governs("a", 100 + BELIEVED)
     assert found.governs("a", 100 + BELIEVED + SCOPE.grace)
+
+
+@pytest.mark.parametrize(("claimable", "exempt"), [(None, {"a", "b"}), ((), set()), (("b", "c"), {"b"})])
+def test_a_claim_exempts_a_named_namespace_alone_and_keeps_the_reconciler_out_of_each(
+    claimable: tuple[str, ...] | None, exempt: set[str]
+) -> None:
+    found = Claims(replace(SCOPE, claimable=claimable))
+    for namespace in ("a", "b"):
+        spec = {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 30}
+        found.seen({"metadata": {"name": LEASE_NAME, "namespace": namespace}, "spec": spec}, 0.0, datetime(2026, 1, 1, tzinfo=UTC))
+    assert found.exempt(1.0) == exempt
+    assert found.excluded(1.0) == {"a", "b"}
+    assert found.exempt(60.0) == set()
+
+
+def test_the_configuration_names_no_namespace_by_default() -> None:
+    assert Namespace().claims.claimable == ()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_ALIAS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
@@ -23,7 +24,7 @@ DGD = BY_ALIAS["DGD"]
 async def test_a_definition_tells_its_versions() -> None:
     cluster = MemoryCluster()
     assert await load_definition(cluster, DGD.crd_name) is None
-    await cluster.create(CRDS, build(DGD.name, conversion={"strategy": "Webhook"}))
+    await cluster.create(CRDS, build(DGD.name, conversion={"strategy": "Webhook"}, line=Line.V1_2))
     found = await load_definition(cluster, DGD.crd_name)
     assert found is not None
     assert (found.storage, found.others, found.served) == ("v1alpha1", ("v1beta1",), frozenset({"v1alpha1", "v1beta1"}))

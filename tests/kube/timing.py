@@ -1,6 +1,7 @@
 """A clock that only a test moves, and sleeps that end by it."""
 
 import asyncio
+import selectors
 from datetime import UTC, datetime, timedelta
 
 from dynamo_webhooks.kube.clocks import Clocks
@@ -48,7 +49,43 @@ class Timing:
         await settle()
 
 
+class _Selector(selectors.DefaultSelector):
+    """Wakes who waits for that once the loop would sleep: nothing is ready to run, and nothing has arrived."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[asyncio.Future[None]] = []
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        arrived = super().select(0 if self.waiting else timeout)
+        if timeout != 0 and not arrived:
+            woken, self.waiting = self.waiting, []
+            for each in woken:
+                if not each.done():
+                    each.set_result(None)
+        return arrived
+
+
+class SettlingLoop(asyncio.SelectorEventLoop):
+    """The loop of all tests, in which one can wait until everybody else waits."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0  # seconds by which a test has let the clock of the loop jump
+        self.selector = _Selector()
+        super().__init__(self.selector)
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+    async def settle(self) -> None:
+        """Lets everything run that can run without time passing."""
+        woken = self.create_future()
+        self.selector.waiting.append(woken)
+        await woken
+
+
 async def settle() -> None:
     """Lets everything run that can run without time passing."""
-    for _ in range(100):
-        await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SettlingLoop)
+    await loop.settle()

@@ -110,6 +110,8 @@ _PATHLESS: Final = _object(
     COMPONENT, LEFT, spec={"volumeMounts": _NO_PATH, "extraPodSpec": {"mainContainer": {"volumeMounts": [{"name": "a"}]}}}
 )
 _BOTH_MOUNTS: Final = {"spec": {"containers": [{"name": "main", "volumeMounts": [{"name": "a"}, {"name": "b", "mountPath": "/b"}]}]}}
+_EMPTY_COMMAND: Final = {"spec": {"containers": [{"name": "main", "command": []}]}}
+_CACHE_AND_CACHE: Final = [_FLAGS[0], {**_FLAGS[1], "mountPoint": "/d"}]
 
 # With what `edited` replaces in the conversion.
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
@@ -146,5 +148,9 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (
         _object(COMPONENT, RIGHT, spec={"name": "x", "compilationCache": {"pvcName": "c", "mountPath": "/b"}}),
         {"spec": {"volumeMounts": [_AT_B], "extraPodSpec": {"mainContainer": {"name": "main", "volumeMounts": [None]}}}},
+    ),
+    (
+        _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": _EMPTY_COMMAND}]}),
+        {"spec": {"services": {"a": {"volumeMounts": _CACHE_AND_CACHE}}}},
     ),
 ]

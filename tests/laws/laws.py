@@ -13,6 +13,7 @@ from dynamo_webhooks.conversion.difference import are_identical, find_difference
 from dynamo_webhooks.conversion.engine import ANNOTATIONS, convert
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import kind_of
+from dynamo_webhooks.conversion.pod_template.mounts import FLAG, is_compilation_cache
 from dynamo_webhooks.conversion.remainder import KEPT
 from tests.laws.hostile import LEGACY, SHORT
 
@@ -271,16 +272,26 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
     """Where a stale remainder makes a difference to what an edited object says at home, it makes it say what the author wrote, or part.
 
     Containers apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit; and a flat sidecar is one more
-    container where its remainder is dropped.
+    container where its remainder is dropped. v1beta1 has one cache: without a remainder, further ones are plain mounts of main.
     """
     at_home, without = live(home(edited, origin)), live(home(live(edited), origin))
     for path, *value in find_differences(_said_by_name(away(without)), _said_by_name(away(at_home))):
-        wrote = _at(_said_by_name(edited), path)
+        wrote = [_with_one_cache(one) if path[-1] == "volumeMounts" else one for one in _at(_said_by_name(edited), path)]
         if path[0] not in at_home:  # its remainder alone says it all
             continue
         wrong = len(wrote) != len(value) or not all(_within(one, other, str(path[-1])) for one, other in zip(value, wrote, strict=True))
         if wrong and not _of_containers(path, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
+
+
+def _with_one_cache(mounts: Any) -> Any:
+    """A flat list of mounts without the flags of all caches but the first."""
+    caches = (
+        [entry for entry in mounts if is_compilation_cache(entry)]
+        if type(mounts) is list and all(type(one) is dict for one in mounts)
+        else []
+    )
+    return [{**entry, FLAG: False} if any(entry is one for one in caches[1:]) else entry for entry in mounts] if caches else mounts
 
 
 def _of_containers(path: list[str | int], value: list[Any]) -> bool:

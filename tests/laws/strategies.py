@@ -7,7 +7,7 @@ import copy
 from functools import cache
 from typing import Any, Final
 
-from dynamo_webhooks.api.line import INSTALLED, Line
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.laws import words
@@ -165,7 +165,7 @@ def _metadata(make: Maker, kind: str, version: str, *, hostile: bool) -> Object:
     return metadata
 
 
-def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hostile: bool = False, line: Line = INSTALLED) -> Object:
+def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hostile: bool = False, line: Line = Line.V1_2) -> Object:
     """Draws an object of a kind and version, with the fields of a line: with spec, status, both or neither."""
     make = Maker(draw, odd=odd)
     schema = load_schema(kind, version, line)["properties"]

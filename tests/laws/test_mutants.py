@@ -70,7 +70,7 @@ def _drop_options_of_mounts(*args: Any) -> dict[str, Any]:
 MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "nothing is restored": (engine, "read_remainder", lambda *args, **more: (remainder.Remainder(), READ(*args, **more)[1])),
     "damaged texts are dropped": (engine, "read_remainder", lambda *args, **more: (READ(*args, **more)[0], {})),
-    "there is no guard": (engine, "_restore", lambda way, parts, entries, remainder_out: apply_differences(parts, entries)),
+    "there is no guard": (engine._Trials, "restore", lambda _self, parts, entries: apply_differences(parts, entries)),
     "no differences are kept": (engine, "find_differences", lambda have, want: []),
     "annotations are left": (engine, "annotation_keys", lambda kind: ()),
     "the order of lists is lost": (services, "_order", lambda services, remembered: sorted(services)),

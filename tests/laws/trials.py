@@ -70,13 +70,13 @@ def decoded(obj: Object) -> Object:
         obj["spec"]["modelCache"].pop("pvcMountPath", None)
     if version_of(obj) == RIGHT and obj.get("status") and obj["status"].get("phase") is None:
         obj["status"]["phase"] = "Pending"
-    default(obj, load_schema(obj["kind"], version_of(obj)))
+    default(obj, load_schema(obj["kind"], version_of(obj), Line.V1_2))
     if version_of(obj) == LEFT:
         if not obj.get("status") and away(obj).get("status"):
             obj["status"] = {"state": "Pending"}
         unstored = away({**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "uid"}})
         filled = copy.deepcopy(unstored)
-        default(filled, load_schema(obj["kind"], RIGHT))
+        default(filled, load_schema(obj["kind"], RIGHT, Line.V1_2))
         if any(unstored["spec"].get(section) != filled["spec"].get(section) for section in ("modelCache", "workload")):
             return home(away(obj), obj)
     return obj

@@ -10,19 +10,16 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 ROOMS: Final = ("cel", "api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
-PACKAGE: Final = "dynamo_webhooks"  # the one name that is installed: a folder of links to the rooms
-
-
-def copy_packages(place: Path) -> None:
-    """Copies all that is installed, links as links."""
-    for folder in (PACKAGE, *ROOMS):
-        shutil.copytree(ROOT / folder, place / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+PACKAGE: Final = "dynamo_webhooks"  # the one name that is installed
 
 
 def copy_sources(place: Path, *more: str) -> None:
-    """Copies what a wheel is built of, and more files beside it, with the modes that the umask gives."""
-    copy_packages(place)
-    for name in ("pyproject.toml", "README.md", "LICENSE", *more):
+    """Copies what is installed, and more files beside it, as Git checks it out where it may make no symbolic links: as text files."""
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, place / room, ignore=shutil.ignore_patterns("__pycache__"))
+        (place / PACKAGE).mkdir(exist_ok=True)
+        (place / PACKAGE / room).write_text(f"../{room}")
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", f"{PACKAGE}/__init__.py", f"{PACKAGE}/__main__.py", *more):
         shutil.copyfile(ROOT / name, place / name)
 
 
@@ -31,12 +28,12 @@ def build_wheel(home: Path) -> Path:
     source = home / "source"
     copy_sources(source)
     shutil.copytree(ROOT / "tools", source / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    _pip("wheel", "--no-deps", "--no-build-isolation", "-w", home / "wheel", source)
+    run_pip("wheel", "--no-deps", "--no-build-isolation", "-w", home / "wheel", source)
     [wheel] = (home / "wheel").glob("*.whl")
     return wheel
 
 
-def _pip(*words: str | Path) -> None:
+def run_pip(*words: str | Path) -> None:
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -46,7 +43,7 @@ def install(wheel: Path, place: Path) -> Path:
     """Makes an environment at `place` that holds the wheel and what it needs without an extra; returns its interpreter."""
     python = place / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    _pip("--python", python, "install", "--no-deps", "--no-compile", wheel)
+    run_pip("--python", python, "install", "--no-deps", "--no-compile", wheel)
     [packages] = place.glob("lib/python3*/site-packages")
     [own] = packages.glob("dynamo_webhooks-*.dist-info")
     for name in needed(metadata.Distribution.at(own)):

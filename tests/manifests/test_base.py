@@ -24,6 +24,7 @@ from tests.manifests.environment import PACKAGE, ROOMS, ROOT
 Node: TypeAlias = dict[str, Any]
 BASE: Final = ROOT / "manifests" / "base"
 OVERLAYS: Final = ROOT / "manifests" / "overlays"
+COMPONENTS: Final = ROOT / "manifests" / "components"
 CONFIGS: Final = sorted(path for path in (ROOT / "manifests").rglob("config.yaml"))
 HOOKS: Final = {"validating": Purpose.VALIDATE, "mutating": Purpose.MUTATE}
 
@@ -86,35 +87,6 @@ def test_the_configuration_is_one_that_processes_start_with(path: Any) -> None:
     assert installation(found).called.namespace == "dynamo-system"
 
 
-# What an overlay's configuration says differently, and why it has one at all.
-DIFFERENT: Final = {
-    "provided": {"server.webhook.certProvisionMode"},
-    "namespaced": {
-        "namespace.restricted",
-        "certificates.validatingConfiguration",
-        "certificates.mutatingConfiguration",
-        "mpi.sshSecretNamespace",
-        "rbac.plannerClusterRoleName",
-        "rbac.dgdrProfilingClusterRoleName",
-        "rbac.eppClusterRoleName",
-    },
-}
-
-
-def _leaves(node: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(node, dict):
-        return {path: node}
-    return {name: value for key, each in node.items() for name, value in _leaves(each, f"{path}.{key}".lstrip(".")).items()}
-
-
-def test_an_overlays_configuration_differs_from_the_base_in_what_it_is_for_alone() -> None:
-    assert {path.parent.name for path in CONFIGS} == {"base", *DIFFERENT}
-    base = _leaves(yaml.safe_load((BASE / "config.yaml").read_text()))
-    for overlay, expected in DIFFERENT.items():
-        found = _leaves(yaml.safe_load((OVERLAYS / overlay / "config.yaml").read_text()))
-        assert {key for key in base.keys() | found.keys() if base.get(key) != found.get(key)} == expected
-
-
 def _container(name: str) -> tuple[Node, Node]:
     [deployment] = _documents(name)
     pod = deployment["spec"]["template"]["spec"]
@@ -122,30 +94,14 @@ def _container(name: str) -> tuple[Node, Node]:
     return pod, container
 
 
-def test_ports_and_places_are_the_configurations() -> None:
-    settings = yaml.safe_load((BASE / "config.yaml").read_text())["server"]
+def test_places_are_the_configurations() -> None:
+    settings = yaml.safe_load((BASE / "config.yaml").read_text())["server"]["webhook"]
     pod, container = _container("server")
-    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-    assert ports == {
-        "webhook": settings["webhook"]["port"],
-        "probes": settings["healthProbe"]["port"],
-        "metrics": settings["metrics"]["port"],
-    }
-    for name in ("provisioner", "reconciler"):
-        assert {port["name"]: port["containerPort"] for port in _container(name)[1]["ports"]} == {
-            each: ports[each] for each in ("probes", "metrics")
-        }
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-    assert mounts["serving"] == settings["webhook"]["certDir"]
+    assert mounts["serving"] == settings["certDir"]
     assert f"--config={mounts['config']}/config.yaml" in container["args"]
     [secret] = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
-    assert secret["secretName"] == settings["webhook"]["secretName"]
-    [excluded] = {value for key, value in _documents("server")[0]["spec"]["template"]["metadata"]["annotations"].items() if "nbound" in key}
-    assert excluded == str(settings["webhook"]["port"])
-    opened = [each["port"] for policy in _documents("network") for rule in policy["spec"]["ingress"] for each in rule["ports"]]
-    assert {*opened, *(port["targetPort"] for port in _documents("service")[0]["spec"]["ports"])} == ports.keys()
-    [metrics, _] = yaml.safe_load_all((OVERLAYS / "service-monitor" / "monitor.yaml").read_text())
-    assert [(each["port"], each["targetPort"]) for each in metrics["spec"]["ports"]] == [(ports["metrics"], "metrics")]
+    assert secret["secretName"] == settings["secretName"]
     assert secret["optional"] is True, "serving pods see no key of the authority, and wait for their own"
     assert secret["defaultMode"] == 0o440
     assert [item["key"] for item in secret["items"]] == ["tls.crt", "tls.key", "ca.crt"]
@@ -193,7 +149,7 @@ def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
 
 
 def test_no_manifest_holds_a_bundle_or_a_placeholder_secret() -> None:
-    for path in [*BASE.rglob("*.yaml"), *OVERLAYS.rglob("*.yaml")]:
+    for path in [*BASE.rglob("*.yaml"), *OVERLAYS.rglob("*.yaml"), *COMPONENTS.rglob("*.yaml")]:
         text = path.read_text()
         assert not re.search(r"^\s*caBundle:", text, re.MULTILINE), path
         assert not re.search(r"^kind: Secret$", text, re.MULTILINE), path
@@ -223,9 +179,10 @@ def test_the_keys_of_the_configuration_that_it_names_exist() -> None:
 
 
 def test_the_overlays_that_it_names_exist_and_none_is_forgotten() -> None:
-    named = set(re.findall(r"overlays/([a-z-]+)", PAGE))
-    # what other overlays are made with is no way to install
-    assert named == {folder.name for folder in (ROOT / "manifests" / "overlays").iterdir()} - {"provided"}
+    assert set(re.findall(r"overlays/([a-z-]+)", PAGE)) == {folder.name for folder in OVERLAYS.iterdir()}
+    named = re.findall(r"^\| .*`components/([a-z-]+)`", (ROOT / "docs" / "components.md").read_text(), re.MULTILINE)
+    # what two overlays are made with is no choice of its own
+    assert sorted((*named, "provided")) == sorted(folder.name for folder in COMPONENTS.iterdir())
 
 
 USER: Final = 65532
@@ -259,8 +216,20 @@ def test_images_are_pinned_to_a_version_or_a_digest() -> None:
         assert re.fullmatch(r"[a-z/]+(:(?!latest)[\w.-]+|@sha256:[0-9a-f]{64})", name), name
 
 
+def test_it_installs_the_wheel_that_is_compiled_with_the_locked_compiler() -> None:
+    commands = [json.loads(line.removeprefix("RUN ")) for line in INSTRUCTIONS if line.startswith("RUN ")]
+    [built] = [command for command in commands if "wheel" in command]
+    assert built[0] == "/opt/build/bin/python"
+    assert "--no-build-isolation" in built
+    assert "ENV DYNAMO_WEBHOOKS_COMPILE=1" in INSTRUCTIONS[: INSTRUCTIONS.index(f"RUN {json.dumps(built)}")]
+    [installed] = [command for command in commands if "--find-links" in command]
+    assert {"/wheels", "--no-index"} <= set(installed) & {*built, "--no-index"}
+    assert all("--require-hashes" in command for command in commands if "--requirement" in command)
+
+
 def test_only_named_sources_are_copied_and_all_rooms_are() -> None:
     copied = {part for line in INSTRUCTIONS if line.startswith("COPY ") and "--from" not in line for part in line.split()[1:-1]}
     assert "." not in copied, "the whole context may hold keys"
-    assert copied == {PACKAGE, *ROOMS, "pyproject.toml", "README.md", "LICENSE", "requirements-server.lock", "manifests/image/collect.py"}
+    locks = {"requirements.lock", "requirements-server.lock"}
+    assert copied == {PACKAGE, *ROOMS, "setup.py", "pyproject.toml", "README.md", "LICENSE", *locks, "manifests/image/collect.py"}
     assert not re.findall(r"(?i)(token|password|secret|api_?key|BEGIN )", "\n".join(INSTRUCTIONS))

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import BY_NAME
@@ -23,6 +22,7 @@ from dynamo_webhooks.webhooks.envelope import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tests.manifests.environment import ROOT
+from tests.rows import run_each
 from tools.manual.parts import PROVISIONER, RECONCILER
 
 Node: TypeAlias = dict[str, Any]
@@ -84,7 +84,7 @@ def names(query: str) -> set[str]:
     return set(re.findall(r"[a-z_]{2,}", re.sub(r"\b[a-z_]+(?=\()", " ", rest))) - WORDS - FUNCTIONS
 
 
-@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
+@run_each("query", QUERIES.values(), ids=list(QUERIES))
 def test_queries_are_balanced_and_use_known_functions(query: str) -> None:
     opened: list[str] = []
     for sign in bare(query):
@@ -102,7 +102,7 @@ def grouped(query: str) -> set[str]:
     return {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
 
 
-@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
+@run_each("query", QUERIES.values(), ids=list(QUERIES))
 def test_every_metric_and_label_is_one_of_ours_and_counters_are_read_as_rates(query: str) -> None:
     found = names(query)
     assert found
@@ -122,7 +122,7 @@ def test_every_metric_and_label_is_one_of_ours_and_counters_are_read_as_rates(qu
     assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in found)
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+@run_each("rule", RULES.values(), ids=list(RULES))
 def test_alerts_say_what_they_mean(rule: Node) -> None:
     assert rule["alert"].startswith("DynamoWebhooks")
     assert rule["labels"]["severity"] in ("info", "warning", "critical")
@@ -182,16 +182,6 @@ def test_every_metric_of_ours_is_shown() -> None:
         "dynamo_webhooks_secret_conflicts",
         "dynamo_webhooks_reconciler_queue_depth",
     }
-
-
-def test_protected_metrics_need_two_reviews_and_readers_one_path() -> None:
-    documents = list(yaml.safe_load_all((COMPONENT / "protected" / "roles.yaml").read_text()))
-    roles = {each["metadata"]["name"]: each["rules"] for each in documents if each["kind"] == "ClusterRole"}
-    assert roles["dynamo-webhooks-metrics-reviews"] == [
-        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
-    ]
-    assert roles["dynamo-webhooks-metrics-reader"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 
 
 def test_histograms_have_buckets_in_order() -> None:

@@ -2,12 +2,14 @@
 
 import json
 import subprocess
+import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.manifests.environment import PACKAGE, ROOMS, ROOT, install
+from tests.manifests.environment import PACKAGE, ROOMS, ROOT, copy_sources, install, run_pip
 
 GRAPH = """\
 apiVersion: nvidia.com/v1beta1
@@ -59,6 +61,22 @@ def test_folders_and_distributions_of_the_rooms_names_shadow_nothing(python: Pat
     assert not (packages / "ran").exists()
 
 
+def test_a_checkout_without_symbolic_links_is_installed_as_it_lies_there(tmp_path: Path) -> None:
+    """As `make` does: what changes in the rooms changes the installed command."""
+    copy_sources(tmp_path / "source")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    [packages] = (tmp_path / "venv").glob("lib/python3*/site-packages")
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    run_pip("install", "--no-deps", "--no-build-isolation", "--ignore-installed", "--prefix", tmp_path / "venv", "-e", tmp_path / "source")
+    (tmp_path / "graph.yaml").write_text(GRAPH)
+    with (tmp_path / "source" / "cli" / "console" / "program.py").open("a") as file:
+        file.write("COMMANDS['check'] = 'of the folder'\n")
+    for words, code, printed in ((["check", "graph.yaml"], 1, "replicas-non-negative"), (["--help"], 0, "of the folder")):
+        command = [str(tmp_path / "venv" / "bin" / "python"), "-m", PACKAGE, *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, printed in done.stdout) == (code, True), done.stdout + done.stderr
+
+
 OPERATOR = """\
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
@@ -83,34 +101,40 @@ OFFLINE = (
 )
 
 
-@pytest.mark.parametrize("words", OFFLINE)
-def test_commands_on_files_need_no_extra(python: Path, tmp_path: Path, words: str) -> None:
-    (tmp_path / "graph.yaml").write_text(GRAPH.replace("-1", "1"))
-    (tmp_path / "operator.yaml").write_text(OPERATOR)
-    done = subprocess.run([python.with_name("dynamo-webhooks"), *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+# extra -> commands that need it
+NEEDED = {
+    "server": ("serve", "provision --config operator.yaml", "reconcile --config operator.yaml", "up"),
+    "lsp": ("lsp",),
+    "cluster": ("doctor", "facts --cluster", "check --cluster", "certs inspect"),
+}
+EACH = """
+import sys
+from dynamo_webhooks.cli.main import main
+for words in sys.argv[1:]:
+    print("=", main(words.split()), flush=True)
+"""
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        ("serve", "server"),
-        ("provision --config operator.yaml", "server"),
-        ("reconcile --config operator.yaml", "server"),
-        ("up", "server"),
-        ("lsp", "lsp"),
-        ("doctor", "cluster"),
-        ("facts --cluster", "cluster"),
-        ("check --cluster", "cluster"),
-        ("certs inspect", "cluster"),
-    ],
-)
-def test_others_say_which_extra_is_missing(python: Path, tmp_path: Path, words: str, extra: str) -> None:
-    (tmp_path / "operator.yaml").write_text(OPERATOR)
-    done = subprocess.run([python.with_name("dynamo-webhooks"), *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
-    said = f"dynamo-webhooks {words.split(maxsplit=1)[0]}: needs packages that are not installed; install dynamo-webhooks[{extra}]\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+def _each(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs commands in one process of the installation, which says after each what it ended with."""
+    (folder / "graph.yaml").write_text(GRAPH.replace("-1", "1"))
+    (folder / "operator.yaml").write_text(OPERATOR)
+    return subprocess.run([python, "-c", EACH, *words], cwd=folder, capture_output=True, text=True, check=True)
+
+
+def test_commands_on_files_need_no_extra(python: Path, tmp_path: Path) -> None:
+    done = _each(python, tmp_path, *OFFLINE)
+    *printed, rest = done.stdout.split("= 0\n")
+    assert (len(printed), "" in printed, rest) == (len(OFFLINE), False, ""), done.stderr
+
+
+def test_others_say_which_extra_is_missing(python: Path, tmp_path: Path) -> None:
+    needing = {words: extra for extra, commands in NEEDED.items() for words in commands}
+    done = _each(python, tmp_path, *needing)
+    said = "dynamo-webhooks {}: needs packages that are not installed; run pip install '.[{}]' in a checkout, or "
+    wanted = [said.format(words.split()[0], extra) for words, extra in needing.items()]
+    assert [line.partition("pip install 'WHEEL")[0] for line in done.stderr.splitlines()] == wanted
+    assert done.stdout == "= 2\n" * len(needing)
 
 
 def test_an_installation_without_an_extra_is_small(python: Path) -> None:

@@ -15,7 +15,6 @@ from tests.cli.docs.test_site_browser import serving
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tools.playground.__main__ import HERE, ROOT, SCRATCH, SITE, build
 
-pytestmark = pytest.mark.browser
 _PATIENCE: Final = 180  # seconds for an answer, on a machine that does much else
 EXAMPLE: Final = (HERE / "page" / "example.yaml").read_text()
 PANEL: Final = "document.getElementById('panel').innerText"
@@ -130,7 +129,7 @@ async def test_each_command_answers_in_both_versions_and_by_line(site: str) -> N
         await until(page, f"{PANEL}.includes('spec.services[frontend].replicas') || {PANEL}.includes('spec.services.frontend.replicas')")
         assert await page.ask("document.getElementById('version').value") == "v1alpha1"
         await page.ask(changed.format("line", "1.2"))
-        await until(page, f"{STATUS}.includes('by line 1.2')")
+        await until(page, f"{STATUS}.includes('for operator 1.2')")
         # the keyboard alone
         await page.ask("document.getElementById('tab-check').focus()")
         await page.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
@@ -154,7 +153,7 @@ async def test_an_address_holds_all_and_works_offline(site: str) -> None:
     async with browser() as page:
         state = {"text": GOOD, "view": "answer", "line": "1.2", "facts": "grove=true"}
         await page.open(f"{site}/playground/{fragment(state)}")
-        await until(page, f"{STATUS}.includes('by line 1.2: 0 errors')")
+        await until(page, f"{STATUS}.includes('for operator 1.2: 0 errors')")
         assert await page.ask("document.getElementById('facts').value") == "grove=true"
         assert await page.ask("document.querySelector('[role=tab][aria-selected=true]').textContent") == "check --answer"
 
@@ -182,7 +181,7 @@ async def test_malicious_input_does_no_harm(site: str) -> None:
             assert (await until(page, "document.querySelector('.cm-content').innerText.trim()")).startswith(EXAMPLE[:40])
         await page.open("about:blank")
         await page.open(f"{site}/playground/{odd}")
-        await until(page, f"{STATUS}.includes('by line 1.6: 0 errors')")
+        await until(page, f"{STATUS}.includes('for operator 1.6: 0 errors')")
         html = "<img src=x onerror=ran=1>"
         told = await write(
             page, BAD.replace("  name: bad", f"  name: '{html}'\n  annotations: {{nvidia.com/enable-grove: '{html}'}}"), "must"

@@ -105,6 +105,23 @@ def test_a_message_is_explained_whatever_the_view() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        (
+            'admission webhook "vdgd.kb.io" denied the request: DynamoGraphDeployment.nvidia.com "g" is invalid: '
+            "spec.components[0].experimental.gpuMemoryService: Forbidden: GPU memory service is only supported for worker, prefill, or "
+            "decode components",
+            "# gms-worker-only ",
+        ),
+        ('error: Apply failed with 1 conflict: conflict with "first": .spec.modelName', "# Apply failed with "),
+        ("--against", "# --against (a flag)\n\n- `dynamo-webhooks check --against GIT-REF`"),
+    ],
+)
+def test_refusals_of_others_and_flags_are_explained_too(text: str, begins: str) -> None:
+    assert ask(text, "check")["text"].startswith(begins)
+
+
+@pytest.mark.parametrize(
     "text", ["", " \n", "kind: [", "apiVersion: \ud800", "kind: a\n" + "x: " + "[" * 5000, "\0", "kind: a\0", "-- kind"]
 )
 def test_any_text_has_an_answer(text: str) -> None:
@@ -150,7 +167,7 @@ def test_it_writes_and_reads_recorded_objects_the_same() -> None:
     for text in texts:
         assert stand_in.loads(text) == (value := orjson.loads(text))
         assert [stand_in.dumps(value, option=option) for option in OPTIONS] == [orjson.dumps(value, option=option) for option in OPTIONS]
-    for page in (ROOT / "manifests" / "crds").glob("*.yaml"):
+    for page in (ROOT / "manifests" / "crds").glob("*/*.yaml"):
         value = yaml.load(page.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - either is safe
         assert stand_in.dumps(value) == orjson.dumps(value)
 

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Example:
     operation: str
     marks: dict[int, set[str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def fragment(self) -> Any:
         """The new object's fragment as written."""
         return yaml.safe_load(self.text)

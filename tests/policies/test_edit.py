@@ -48,15 +48,14 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[Path, Any]], list[dict[str, An
 ]
 
 
-@pytest.mark.parametrize(("obj", "wanted", "operations"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_a_patch_has_one_add_for_each_field_or_missing_parent_and_does_what_applying_does(
-    obj: dict[str, Any], wanted: list[tuple[Path, Any]], operations: list[dict[str, Any]]
-) -> None:
-    before = copy.deepcopy(obj)
-    applied = apply(obj, _edits(*wanted))
-    assert obj == before
-    assert to_json_patch(obj, _edits(*wanted)) == operations
-    assert jsonpatch.JsonPatch(operations).apply(before) == applied
+def test_a_patch_has_one_add_for_each_field_or_missing_parent_and_does_what_applying_does(subtests: pytest.Subtests) -> None:
+    for what, obj, wanted, operations in CASES:
+        with subtests.test(what):
+            before = copy.deepcopy(obj)
+            applied = apply(obj, _edits(*wanted))
+            assert obj == before
+            assert to_json_patch(obj, _edits(*wanted)) == operations
+            assert jsonpatch.JsonPatch(operations).apply(before) == applied
 
 
 def _after(kind: str, operation: str, obj: dict[str, Any], old: dict[str, Any] | None = None, version: str = "1.2.0") -> dict[str, Any]:

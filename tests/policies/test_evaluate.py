@@ -223,8 +223,7 @@ def test_old_findings_do_not_hide_a_new_one_behind_the_bound() -> None:
 
 
 def test_warnings_do_not_hide_an_error_behind_the_bound() -> None:
-    cache = {"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}
-    obj = _mounting([cache] * 3_000)
+    obj = _mounting([{"name": "c", "mountPoint": f"/{number}", "useAsCompilationCache": True} for number in range(3_000)])
     found = evaluate(_review(CREATE, obj), 10)
     assert (len(found), is_refused(found)) == (10, False)
     obj["spec"]["services"]["z"] = {"replicas": -1}

@@ -20,9 +20,8 @@ def test_what_is_not_in_the_file_is_unknown() -> None:
     assert facts_from(None) == Facts()
 
 
-@pytest.mark.parametrize(
-    ("data", "key"),
-    [
+def test_a_mistake_names_its_key(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[Any, str]] = [
         ([], "the facts"),
         ({"groove": True}, "groove"),
         ({"grove": "yes"}, "grove"),
@@ -37,11 +36,10 @@ def test_what_is_not_in_the_file_is_unknown() -> None:
         ({"switchedOff": "grove"}, "switchedOff"),
         ({"clusterTopologies": ["a"]}, "clusterTopologies"),
         ({"clusterTopologies": {"p": "zone"}}, "clusterTopologies.p"),
-    ],
-)
-def test_a_mistake_names_its_key(data: Any, key: str) -> None:
-    with pytest.raises(FactsError, match=f"^{key}"):
-        facts_from(data)
+    ]
+    for data, key in rows:
+        with subtests.test(key=key), pytest.raises(FactsError, match=f"^{key}"):
+            facts_from(data)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +67,8 @@ OFF = {"grove": False, "lws": False, "switchedOff": [], "operatorVersion": "1.5.
 PROVIDER, OPT_OUT = "nvidia.com/workload-provider", "nvidia.com/enable-grove"
 
 
-@pytest.mark.parametrize(
-    ("annotations", "facts", "operation", "seen", "fix"),
-    [
+def test_a_refused_multinode_graph_names_what_the_cluster_lacks_and_the_way_out(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[dict[str, str], dict[str, Any], str, str, str]] = [
         (
             {},
             OFF,
@@ -121,45 +118,42 @@ PROVIDER, OPT_OUT = "nvidia.com/workload-provider", "nvidia.com/enable-grove"
             f'the graph was created without Grove (annotation {PROVIDER}: "component"); LeaderWorkerSet',
             "create the graph anew, the usual way",
         ),
-    ],
-)
-def test_a_refused_multinode_graph_names_what_the_cluster_lacks_and_the_way_out(
-    annotations: dict[str, str], facts: dict[str, Any], operation: str, seen: str, fix: str
-) -> None:
-    worker = {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}}
-    before = {"metadata": {"name": "g", "annotations": annotations}, "spec": {"services": {"w": worker}}}
-    wide = {**worker, "multinode": {"nodeCount": 2}, "gpuMemoryService": {"enabled": True, "mode": "interPod"}}
-    obj = {**before, "spec": {"services": {"w": wide}, "priorityClassName": "high"}}
-    old = before if operation == UPDATE else None
-    found = {
-        one.rule.name: one
-        for one in evaluate(Review("DynamoGraphDeployment/v1alpha1", operation, obj, old, facts=facts_from({**facts, "dra": True})))
-    }
-    refused = found["multinode-requires-orchestrator"]
-    assert refused.text.startswith(f"must not span 2 nodes: {seen}")
-    assert refused.fix.startswith(fix)
-    for other in ("priority-class-requires-grove", "gms-interpod-requires-grove"):
-        assert seen.partition(";")[0] in found[other].text
+    ]
+    for annotations, facts, operation, seen, fix in rows:
+        with subtests.test(fix):
+            worker = {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}}
+            before = {"metadata": {"name": "g", "annotations": annotations}, "spec": {"services": {"w": worker}}}
+            wide = {**worker, "multinode": {"nodeCount": 2}, "gpuMemoryService": {"enabled": True, "mode": "interPod"}}
+            obj = {**before, "spec": {"services": {"w": wide}, "priorityClassName": "high"}}
+            old = before if operation == UPDATE else None
+            found = {
+                one.rule.name: one
+                for one in evaluate(Review("DynamoGraphDeployment/v1alpha1", operation, obj, old, facts=facts_from({**facts, "dra": True})))
+            }
+            refused = found["multinode-requires-orchestrator"]
+            assert refused.text.startswith(f"must not span 2 nodes: {seen}")
+            assert refused.fix.startswith(fix)
+            for other in ("priority-class-requires-grove", "gms-interpod-requires-grove"):
+                assert seen.partition(";")[0] in found[other].text
 
 
 ADAPTED = {"componentType": "worker", "scalingAdapter": {"enabled": True}}
 RECONCILER = "system:serviceaccount:dynamo-system:dynamo-webhooks-reconciler"
 
 
-@pytest.mark.parametrize(
-    ("principal", "user", "said"),
-    [
+def test_a_refused_change_of_replicas_says_when_no_operator_is_known(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str, str]] = [
         ("", RECONCILER, f"the server knows no operator account: if it is {RECONCILER}, name it in operator.serviceAccount"),
         ("", "jane", "scale through the adapter"),
         ("system:serviceaccount:a:b", RECONCILER, "scale through the adapter"),
         (RECONCILER, RECONCILER, ""),
         ("kubernetes-admin", "kubernetes-admin", ""),  # an operator beside the cluster
         ("", "", "scale through the adapter"),
-    ],
-)
-def test_a_refused_change_of_replicas_says_when_no_operator_is_known(principal: str, user: str, said: str) -> None:
-    old, obj = ({"metadata": {"name": "g"}, "spec": {"services": {"w": {**ADAPTED, "replicas": count}}}} for count in (1, 2))
-    facts = facts_from({**OFF, "operatorPrincipal": principal})
-    found = evaluate(Review("DynamoGraphDeployment/v1alpha1", UPDATE, obj, old, user=user, facts=facts))
-    texts = [one.text for one in found if one.rule.name == "scaling-adapter-owns-replicas"]
-    assert [text.endswith(said) for text in texts] == [True] * bool(said)
+    ]
+    for principal, user, said in rows:
+        with subtests.test(said):
+            old, obj = ({"metadata": {"name": "g"}, "spec": {"services": {"w": {**ADAPTED, "replicas": count}}}} for count in (1, 2))
+            facts = facts_from({**OFF, "operatorPrincipal": principal})
+            found = evaluate(Review("DynamoGraphDeployment/v1alpha1", UPDATE, obj, old, user=user, facts=facts))
+            texts = [one.text for one in found if one.rule.name == "scaling-adapter-owns-replicas"]
+            assert [text.endswith(said) for text in texts] == [True] * bool(said)

@@ -19,37 +19,33 @@ MAIN = "podTemplate.spec.containers[0].resources."
 NOWHERE = "podTemplate.spec.containers[main].resources.limits[nvidia.com/gpu]"
 
 
-@pytest.mark.parametrize(
-    ("resources", "number", "path"),
-    [
-        pytest.param("null", 0, NOWHERE, id="nothing"),
-        pytest.param("{limits: null, requests: {nvidia.com/gpu: '2'}}", 2, "requests[nvidia.com/gpu]", id="requests"),
-        pytest.param("{limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 2}}", 1, "limits[nvidia.com/gpu]", id="limits first"),
-        pytest.param(
-            "{limits: {nvidia.com/gpu: '0'}, requests: {nvidia.com/gpu: '8'}}", 0, "limits[nvidia.com/gpu]", id="zero hides requests"
-        ),
-        pytest.param("{limits: {cpu: '4'}, requests: {nvidia.com/gpu: '8'}}", 8, "requests[nvidia.com/gpu]", id="another limit"),
-        pytest.param("{limits: {nvidia.com/gpu: 1000m}}", 1, "limits[nvidia.com/gpu]", id="whole quantity"),
-        pytest.param("{limits: {nvidia.com/gpu: 1k}}", 1000, "limits[nvidia.com/gpu]", id="suffix"),
-        pytest.param("{limits: {nvidia.com/gpu: 500m}}", None, "limits[nvidia.com/gpu]", id="fraction"),
-        pytest.param("{limits: {nvidia.com/gpu: two}}", None, "limits[nvidia.com/gpu]", id="no quantity"),
-        pytest.param("{limits: {nvidia.com/gpu: '-1'}}", -1, "limits[nvidia.com/gpu]", id="negative"),
-        pytest.param("{limits: {gpu.intel.com/xe: 1}}", 1, "limits[gpu.intel.com/xe]", id="other vendor"),
-        pytest.param("{limits: {example.com/tpu: 1}}", 0, NOWHERE, id="resource that is no GPU"),
-        pytest.param("{limits: {nvidia.com/mig-1g.5gb: 3, rdma/ib: 9}}", 3, "limits[nvidia.com/mig-1g.5gb]", id="slice"),
-        pytest.param("{limits: {nvidia.com/mig-1g.5gb: 3, amd.com/gpu: 2}}", 2, "limits[amd.com/gpu]", id="alphabetically first"),
-        pytest.param("{limits: {nvidia.com/gpu: 1, amd.com/gpu: null}}", 1, "limits[nvidia.com/gpu]", id="null entry"),
-    ],
-)
-def test_gpus_are_counted_where_reconciliation_finds_them(resources: str, number: int | None, path: str) -> None:
-    containers = [{"name": "main", "resources": yaml.safe_load(resources)}] if path != NOWHERE else [{"name": "side"}, None]
-    found = gpu_count({"podTemplate": {"spec": {"containers": containers}}})
-    assert (found.number, format_path(found.path)) == (number, path if path == NOWHERE else MAIN + path)
+def test_gpus_are_counted_where_reconciliation_finds_them(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str, int | None, str]] = [
+        ("nothing", "null", 0, NOWHERE),
+        ("requests", "{limits: null, requests: {nvidia.com/gpu: '2'}}", 2, "requests[nvidia.com/gpu]"),
+        ("limits first", "{limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 2}}", 1, "limits[nvidia.com/gpu]"),
+        ("zero hides requests", "{limits: {nvidia.com/gpu: '0'}, requests: {nvidia.com/gpu: '8'}}", 0, "limits[nvidia.com/gpu]"),
+        ("another limit", "{limits: {cpu: '4'}, requests: {nvidia.com/gpu: '8'}}", 8, "requests[nvidia.com/gpu]"),
+        ("whole quantity", "{limits: {nvidia.com/gpu: 1000m}}", 1, "limits[nvidia.com/gpu]"),
+        ("suffix", "{limits: {nvidia.com/gpu: 1k}}", 1000, "limits[nvidia.com/gpu]"),
+        ("fraction", "{limits: {nvidia.com/gpu: 500m}}", None, "limits[nvidia.com/gpu]"),
+        ("no quantity", "{limits: {nvidia.com/gpu: two}}", None, "limits[nvidia.com/gpu]"),
+        ("negative", "{limits: {nvidia.com/gpu: '-1'}}", -1, "limits[nvidia.com/gpu]"),
+        ("other vendor", "{limits: {gpu.intel.com/xe: 1}}", 1, "limits[gpu.intel.com/xe]"),
+        ("resource that is no GPU", "{limits: {example.com/tpu: 1}}", 0, NOWHERE),
+        ("slice", "{limits: {nvidia.com/mig-1g.5gb: 3, rdma/ib: 9}}", 3, "limits[nvidia.com/mig-1g.5gb]"),
+        ("alphabetically first", "{limits: {nvidia.com/mig-1g.5gb: 3, amd.com/gpu: 2}}", 2, "limits[amd.com/gpu]"),
+        ("null entry", "{limits: {nvidia.com/gpu: 1, amd.com/gpu: null}}", 1, "limits[nvidia.com/gpu]"),
+    ]
+    for what, resources, number, path in rows:
+        with subtests.test(what):
+            containers = [{"name": "main", "resources": yaml.safe_load(resources)}] if path != NOWHERE else [{"name": "side"}, None]
+            found = gpu_count({"podTemplate": {"spec": {"containers": containers}}})
+            assert (found.number, format_path(found.path)) == (number, path if path == NOWHERE else MAIN + path)
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
+def test_plain_digits_of_any_length_are_read_as_the_go_operator_does() -> None:
+    rows: list[tuple[str, int | None]] = [
         ("+01", 1),
         ("1.0", None),
         ("1k", None),
@@ -61,8 +57,5 @@ def test_gpus_are_counted_where_reconciliation_finds_them(resources: str, number
         ("9223372036854775808", None),
         ("-9223372036854775808", -(2**63)),
         ("9" * 1_000_000, None),
-    ],
-    ids=lambda each: str(each)[:20],
-)
-def test_plain_digits_of_any_length_are_read_as_the_go_operator_does(text: str, number: int | None) -> None:
-    assert whole_number(text) == number
+    ]
+    assert [(text[:20], found) for text, number in rows if (found := whole_number(text)) != number] == []

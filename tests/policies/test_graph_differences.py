@@ -68,9 +68,8 @@ def test_an_unknown_grove_warns_of_nothing() -> None:
     assert names(graph(topology("default", "rack")), facts=facts) == []
 
 
-@pytest.mark.parametrize(
-    ("grove", "lws", "opted_out", "idle"),
-    [
+def test_several_nodes_need_to_know_of_one_orchestrator(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[Any, Any, bool, bool]] = [
         (UNKNOWN, False, False, True),
         (False, UNKNOWN, False, True),
         (UNKNOWN, UNKNOWN, False, True),
@@ -78,14 +77,14 @@ def test_an_unknown_grove_warns_of_nothing() -> None:
         (UNKNOWN, True, False, False),
         (True, UNKNOWN, False, False),
         (UNKNOWN, True, True, False),
-    ],
-)
-def test_several_nodes_need_to_know_of_one_orchestrator(grove: Any, lws: Any, opted_out: bool, idle: bool) -> None:
-    written = graph({"services": {"w": {"multinode": {"nodeCount": 2}}}})
-    if opted_out:
-        written["metadata"] = {**written["metadata"], "annotations": {"nvidia.com/enable-grove": "false"}}
-    found = names(written, facts=FACTS._replace(grove=grove, lws=lws))
-    assert found == ["multinode-requires-orchestrator"] * idle
+    ]
+    for grove, lws, opted_out, idle in rows:
+        with subtests.test(f"grove {grove}, lws {lws}, opted out {opted_out}"):
+            written = graph({"services": {"w": {"multinode": {"nodeCount": 2}}}})
+            if opted_out:
+                written["metadata"] = {**written["metadata"], "annotations": {"nvidia.com/enable-grove": "false"}}
+            found = names(written, facts=FACTS._replace(grove=grove, lws=lws))
+            assert found == ["multinode-requires-orchestrator"] * idle
 
 
 def test_a_malformed_domain_is_not_called_unknown_too() -> None:
@@ -134,17 +133,24 @@ def test_names_that_stand_in_the_cluster_are_not_refused_by_an_update() -> None:
     assert names(graph({"pvcs": [None]})) == ["pvc-name-required"], "a null entry of a list reads as an empty one"
 
 
-@pytest.mark.parametrize(
-    ("weight", "fits"), [(0, True), (1, True), (1.00000001, True), (-1e-50, True), (1.001, False), (-0.1, False), (1e300, False)]
-)
-def test_a_weight_is_compared_as_the_32_bit_float_that_it_is_kept_as(weight: float, fits: bool) -> None:
-    policy = {"labelKey": "k", "domain": "z", "enforcement": "preferred", "preferredWeight": weight}
-    assert names(graph({"experimental": {"kvTransferPolicy": policy}})) == ([] if fits else ["kvt-weight-range"])
+def test_a_weight_is_compared_as_the_32_bit_float_that_it_is_kept_as(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[float, bool]] = [
+        (0, True),
+        (1, True),
+        (1.00000001, True),
+        (-1e-50, True),
+        (1.001, False),
+        (-0.1, False),
+        (1e300, False),
+    ]
+    for weight, fits in rows:
+        with subtests.test(weight=weight, fits=fits):
+            policy = {"labelKey": "k", "domain": "z", "enforcement": "preferred", "preferredWeight": weight}
+            assert names(graph({"experimental": {"kvTransferPolicy": policy}})) == ([] if fits else ["kvt-weight-range"])
 
 
-@pytest.mark.parametrize(
-    ("key", "fits"),
-    [
+def test_a_label_key_is_a_qualified_name(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, bool]] = [
         ("k", True),
         ("a.b/c_D.e", True),
         ("topology.kubernetes.io/zone", True),
@@ -159,8 +165,8 @@ def test_a_weight_is_compared_as_the_32_bit_float_that_it_is_kept_as(weight: flo
         ("a/b/c", False),
         ("x" * 253 + "/a", True),
         ("x" * 254 + "/a", False),
-    ],
-)
-def test_a_label_key_is_a_qualified_name(key: str, fits: bool) -> None:
-    found = names(graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
-    assert found == ([] if fits else ["kvt-label-key-format"])
+    ]
+    for key, fits in rows:
+        with subtests.test(key=key, fits=fits):
+            found = names(graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
+            assert found == ([] if fits else ["kvt-label-key-format"])

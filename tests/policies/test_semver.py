@@ -1,7 +1,5 @@
 """Versions are read as loosely as the operator reads them, and no more loosely."""
 
-import pytest
-
 from dynamo_webhooks.policies.semver import is_semver
 
 GOOD = [
@@ -46,6 +44,5 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("text", [*GOOD, *BAD], ids=lambda text: text[:20])
-def test_a_version_is_recognised_and_nothing_else(text: str) -> None:
-    assert is_semver(text) is (text in GOOD)
+def test_a_version_is_recognised_and_nothing_else() -> None:
+    assert [text for text in (*GOOD, *BAD) if is_semver(text)] == GOOD

@@ -22,16 +22,13 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.translate import translate_path
 from dynamo_webhooks.policies import rule as room
 from dynamo_webhooks.policies.answer import format_finding
-from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, Rule
 from dynamo_webhooks.policies.words import NAMES, Words, format_words
-from tests.policies.examples import parse
+from tests.policies.example_runs import RULES, tell
 
 GRAPH: Final = "DynamoGraphDeployment"
-RULES: Final = [rule for rule in list_declared() if not rule.is_default]
 VERSIONS: Final = (ALPHA, BETA)
 REFERENCE: Final = re.compile("|".join(re.escape(f"{{{name}}}") for name in NAMES))
 # where a name must be one: in code, in a path, or by its capitals
@@ -127,9 +124,8 @@ def foreign(text: str, kind: str, version: str, *, of_graph: bool = False) -> se
     return found | ({"service"} if of_graph and version == BETA and SERVICE.search(bare) else set())
 
 
-@pytest.mark.parametrize(
-    ("text", "version", "names"),
-    [
+def test_the_check_finds_names_of_the_other_version() -> None:
+    rows: list[tuple[str, str, set[str]]] = [
         ("must not be enabled without gpuMemoryService", BETA, {"gpuMemoryService"}),
         ("must not be enabled without experimental.gpuMemoryService", BETA, set()),
         ("set `mountPoint`", BETA, {"mountPoint"}),
@@ -141,61 +137,43 @@ def foreign(text: str, kind: str, version: str, *, of_graph: bool = False) -> se
         ("must be 1 beside readinessProbe", ALPHA, set()),
         ("set `sharedMemorySize`", ALPHA, {"sharedMemorySize"}),
         ("in `spec.components`", ALPHA, {"components"}),
-    ],
-)
-def test_the_check_finds_names_of_the_other_version(text: str, version: str, names: set[str]) -> None:
-    assert foreign(text, GRAPH, version, of_graph=True) == names
+    ]
+    assert [(text, found) for text, version, names in rows if (found := foreign(text, GRAPH, version, of_graph=True)) != names] == []
 
 
 def _of_graph(rule: Rule) -> bool:
     return ".policies.graph." in rule.module
 
 
-def _examples(rule: Rule) -> Iterator[tuple[str, Finding, bool]]:
-    """What a rule says of its Bad examples, by version, and whether that version has the field."""
-    for block in rule.bad:
-        review = parse(block, rule.kinds[0], rule.name).review()
-        kind, _, written = review.kind.partition("/")
-        for version in VERSIONS if kind in KINDS else (written,):
-            obj, old = review.object, review.old
-            if version != written:
-                obj = convert(KINDS[kind], obj, version).object
-                old = None if old is None else convert(KINDS[kind], old, version).object
-            write = Admission(kind, version, review.operation, obj, old, user=review.user, settings=Settings(review.facts))
-            for finding in write.judge():
-                if finding.rule.name == rule.name:
-                    yield version, finding, version == written or f" of {written} " not in finding.text
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_speaks_to_authors_of_either_version_in_their_names(rule: Rule) -> None:
-    told = 0
-    for version, finding, known in _examples(rule):
-        kind = rule.kinds[0].partition("/")[0]
-        fix = finding.fix or rule.fix_in(version)
-        for text in (finding.text, fix) if known else ():
-            assert not foreign(text, kind, version, of_graph=_of_graph(rule)), text
-        for text in (format_finding(finding), fix, finding.other_text, finding.other_fix):
-            assert not REFERENCE.search(text), text
-            assert "Words(" not in text
-        told += 1
-    assert told
+def test_a_rule_speaks_to_authors_of_either_version_in_their_names(subtests: pytest.Subtests) -> None:
+    for rule in RULES:
+        with subtests.test(rule.name):
+            assert tell(rule)
+            for version, finding, known in tell(rule):
+                kind = rule.kinds[0].partition("/")[0]
+                fix = finding.fix or rule.fix_in(version)
+                for text in (finding.text, fix) if known else ():
+                    assert not foreign(text, kind, version, of_graph=_of_graph(rule)), text
+                for text in (format_finding(finding), fix, finding.other_text, finding.other_fix):
+                    assert not REFERENCE.search(text), text
+                    assert "Words(" not in text
 
 
 def _known(rule: Rule) -> set[str]:
     """The versions that have the fields which the rule is about."""
     read = rule.kinds[0].partition("/")[2]
-    return {read, *(version for version, _, known in _examples(rule) if known)}
+    return {read, *(version for version, _, known in tell(rule) if known)}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_remedy_is_in_the_names_of_its_version(rule: Rule) -> None:
-    kind, _, read = rule.kinds[0].partition("/")
-    assert rule.fix == rule.fix_in(read)
-    for text in (rule.title, rule.why, rule.fix_in(ALPHA), rule.fix_in(BETA), markdown(page(rule), examples=False)):
-        assert not REFERENCE.search(text), text
-    for version in _known(rule):
-        assert not foreign(rule.fix_in(version), kind, version, of_graph=_of_graph(rule)), version
+def test_a_remedy_is_in_the_names_of_its_version(subtests: pytest.Subtests) -> None:
+    for rule in RULES:
+        with subtests.test(rule.name):
+            kind, _, read = rule.kinds[0].partition("/")
+            assert rule.fix == rule.fix_in(read)
+            for text in (rule.title, rule.why, rule.fix_in(ALPHA), rule.fix_in(BETA), markdown(page(rule), examples=False)):
+                assert not REFERENCE.search(text), text
+            for version in _known(rule):
+                assert not foreign(rule.fix_in(version), kind, version, of_graph=_of_graph(rule)), version
 
 
 ROOM: Final = Path(room.__file__).parent
@@ -253,14 +231,15 @@ def _sentences(source: Path) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda each: each.stem)
-def test_no_text_of_a_rule_is_written_in_the_names_of_one_version(source: Path) -> None:
+def test_no_text_of_a_rule_is_written_in_the_names_of_one_version(subtests: pytest.Subtests) -> None:
     """Texts that no example brings about, too."""
-    rules = [rule for rule in RULES if rule.module.endswith(f".{source.parent.name}.{source.stem}")]
-    kind = rules[0].kinds[0].partition("/")[0] if rules else GRAPH
-    for text in _sentences(source):
-        for version in {version for rule in rules for version in _known(rule)} if rules else VERSIONS:
-            assert not foreign(format_words(text).of(version), kind, version, of_graph=source.parent.name == "graph"), text
+    for source in SOURCES:
+        with subtests.test(f"{source.parent.name}/{source.name}"):
+            rules = [rule for rule in RULES if rule.module.endswith(f".{source.parent.name}.{source.stem}")]
+            kind = rules[0].kinds[0].partition("/")[0] if rules else GRAPH
+            for text in _sentences(source):
+                for version in {version for rule in rules for version in _known(rule)} if rules else VERSIONS:
+                    assert not foreign(format_words(text).of(version), kind, version, of_graph=source.parent.name == "graph"), text
 
 
 def test_a_value_is_never_read_as_a_reference() -> None:

@@ -161,9 +161,8 @@ class Site:
         raise AssertionError("the cluster never comes to rest")
 
     async def later(self, seconds: float) -> None:
-        """Lets time pass in small steps, and then everything come to rest."""
-        for _ in range(int(seconds * 2)):
-            await self.timing.advance(0.5)
+        """Lets time pass, and then everything come to rest."""
+        await self.timing.advance(seconds)
         await self.rest()
 
     async def pods(self) -> None:

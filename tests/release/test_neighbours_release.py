@@ -1,4 +1,4 @@
-"""`make release` as a whole, twice: the same bytes; and what it made, looked at by others' tools and run."""
+"""`make release` as a whole: what it made, looked at by others' tools and run; and, each night, made twice, with the same bytes."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,6 @@ import sys
 import tarfile
 import urllib.request
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -31,8 +30,6 @@ from tests.release.test_source import git
 from tools.release.archives import read_zip
 from tools.release.image import HOME
 
-pytestmark = pytest.mark.neighbours
-
 USER: Final = 65532
 CHROOT: Final = shutil.which("chroot") or "/usr/sbin/chroot"
 UNSHARE: Final = shutil.which("unshare")
@@ -46,30 +43,33 @@ COMPILED: Final = [f"tests/{room}" for room in ("admission", "api", "conversion"
 
 
 @pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The files of two releases of this tree, from clones in folders of different lengths and under different umasks."""
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with this tree as its tagged commit."""
     for program, use in (("buildah", "builds the image"), ("musl-gcc", "compiles modules for musl")):
         if not shutil.which(program):
             _lacking(f"no {program} on this machine, which {use}")
-    home = tmp_path_factory.mktemp("releases")
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    first, second = home / "a", home / "another-folder"
-    first.mkdir()
+    clone = tmp_path_factory.mktemp("releases") / "a"
+    clone.mkdir()
     for name in listed.stdout.splitlines():
         if os.path.lexists(ROOT / name):
-            (first / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, first / name, follow_symlinks=False)
-    changelog = first / "CHANGELOG.md"
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, clone / name, follow_symlinks=False)
+    changelog = clone / "CHANGELOG.md"
     changelog.write_text(re.sub(r"(?<=## Unreleased\n).*?(?=^## )", "\n", changelog.read_text(), flags=re.MULTILINE | re.DOTALL))
-    git(first, "init", "--quiet")
-    git(first, "add", "--all")
-    git(first, "commit", "--quiet", "--message", "Release")
-    git(first, "tag", "v0.1.0")
-    git(home, "clone", "--quiet", str(first), str(second))
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(_released, (first, second), (0o022, 0o077)))
+    git(clone, "init", "--quiet")
+    git(clone, "add", "--all")
+    git(clone, "commit", "--quiet", "--message", "Release")
+    git(clone, "tag", "v0.1.0")
+    return clone
+
+
+@pytest.fixture(scope="module")
+def release(tagged: Path) -> Path:
+    """The files of a release."""
+    return _released(tagged, 0o022)
 
 
 def _released(clone: Path, umask: int) -> Path:
@@ -90,29 +90,31 @@ def _file(dist: Path, pattern: str) -> Path:
     return found
 
 
-def test_two_releases_have_the_same_bytes(releases: list[Path]) -> None:
-    one, another = ({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()} for dist in releases)
+@pytest.mark.nightly
+def test_two_releases_from_other_folders_under_other_umasks_have_the_same_bytes(release: Path, tagged: Path) -> None:
+    clone = tagged.parent / "another-folder"
+    git(tagged.parent, "clone", "--quiet", str(tagged), str(clone))
+    dists = (release, _released(clone, 0o077))
+    one, another = ({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()} for dist in dists)
     assert one == another
     assert len(one) == 12
     assert "dynamo-webhooks.pyz" in one
 
 
-def test_sums_name_every_file_with_its_digest(releases: list[Path]) -> None:
-    dist = releases[0]
+def test_sums_name_every_file_with_its_digest(release: Path) -> None:
+    dist = release
     sums = {name: digest for line in (dist / "SHA256SUMS").read_text().splitlines() for digest, name in [line.split("  ")]}
     assert sums == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir() if file.name != "SHA256SUMS"}
 
 
-def test_nothing_tells_where_it_was_built(releases: list[Path], image: Path) -> None:
-    where = str(releases[0].parent).encode()
-    for file in [*releases[0].iterdir(), *(path for path in image.rglob("*") if path.is_file() and not path.is_symlink())]:
+def test_nothing_tells_where_it_was_built(release: Path, image: Path) -> None:
+    where = str(release.parent).encode()
+    for file in [*release.iterdir(), *(path for path in image.rglob("*") if path.is_file() and not path.is_symlink())]:
         assert where not in file.read_bytes(), file.name
 
 
-def test_the_pyz_runs_on_every_interpreter_that_is_here_and_holds_modules_for_the_others(
-    releases: list[Path], bare: Path, tmp_path: Path
-) -> None:
-    packed = releases[0] / "dynamo-webhooks.pyz"
+def test_the_pyz_runs_on_every_interpreter_that_is_here_and_holds_modules_for_the_others(release: Path, bare: Path, tmp_path: Path) -> None:
+    packed = release / "dynamo-webhooks.pyz"
     newer = shutil.which("python3.13")
     tried = 0
     for python in filter(None, (str(bare), newer)):
@@ -131,8 +133,8 @@ def test_the_pyz_runs_on_every_interpreter_that_is_here_and_holds_modules_for_th
                 assert f"{module}.cpython-{version}-{processor}-linux-gnu.so" in held
 
 
-def test_the_pyz_serves_editors_and_the_extension_brings_it(releases: list[Path], bare: Path, tmp_path: Path) -> None:
-    packed = releases[0] / "dynamo-webhooks.pyz"
+def test_the_pyz_serves_editors_and_the_extension_brings_it(release: Path, bare: Path, tmp_path: Path) -> None:
+    packed = release / "dynamo-webhooks.pyz"
     first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
     sent = [first, {"jsonrpc": "2.0", "id": 2, "method": "shutdown"}, {"jsonrpc": "2.0", "method": "exit"}]
     asked = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in (json.dumps(one).encode() for one in sent))
@@ -140,43 +142,52 @@ def test_the_pyz_serves_editors_and_the_extension_brings_it(releases: list[Path]
     done = subprocess.run([bare, packed, "lsp"], env=around, input=asked, capture_output=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b'"codeLensProvider"' in done.stdout
-    extension = read_zip(_file(releases[0], "*.vsix"))
+    extension = read_zip(_file(release, "*.vsix"))
     assert extension["extension/dynamo-webhooks.pyz"] == packed.read_bytes()
     assert json.loads(extension["extension/package.json"])["version"] == "0.1.0"
-    assert json.loads(_file(releases[0], "*-vscode.cdx.json").read_text())["components"]
+    assert json.loads(_file(release, "*-vscode.cdx.json").read_text())["components"]
 
 
 @pytest.mark.parametrize(("pattern", "compiled"), [("*-none-any.whl", False), ("*-manylinux_*.whl", True)])
-def test_a_wheel_installs_from_its_lock(releases: list[Path], tmp_path: Path, pattern: str, compiled: bool) -> None:
-    wheel = _file(releases[0], pattern)
+def test_a_wheel_installs_from_its_lock(release: Path, tmp_path: Path, pattern: str, compiled: bool) -> None:
+    wheel = _file(release, pattern)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*install, "--require-hashes", "--requirement", releases[0] / "requirements-files.lock"], check=True)
+    subprocess.run([*install, "--require-hashes", "--requirement", release / "requirements-files.lock"], check=True)
     subprocess.run([*install, "--no-deps", wheel], check=True)
     done = subprocess.run([python, "-m", "dynamo_webhooks", "version"], capture_output=True, text=True, check=False, cwd=tmp_path)
     said = json.loads(done.stdout or "{}")
     assert (done.returncode, said.get("version"), said.get("compiled")) == (0, "0.1.0", compiled), done.stderr
 
 
-def test_conversion_passes_its_tests_and_laws_on_the_compiled_modules_of_the_wheel(releases: list[Path]) -> None:
-    clone = releases[1].parent
-    for name, content in read_zip(_file(releases[1], "*-manylinux_*.whl")).items():
+@pytest.fixture(scope="module")
+def compiled(release: Path, tagged: Path) -> Path:
+    """The tagged repository, with the compiled modules of its wheel in place."""
+    for name, content in read_zip(_file(release, "*-manylinux_*.whl")).items():
         if name.endswith(".so"):
-            (clone / name).write_bytes(content)  # rooms are links there
-    done = subprocess.run([sys.executable, "-m", "dynamo_webhooks", "version"], capture_output=True, text=True, check=True, cwd=clone)
+            (tagged / name).write_bytes(content)  # rooms are links there
+    done = subprocess.run([sys.executable, "-m", "dynamo_webhooks", "version"], capture_output=True, text=True, check=True, cwd=tagged)
     assert json.loads(done.stdout)["compiled"]
-    tests = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not interpreted and not alone", *COMPILED]
-    done = subprocess.run(tests, capture_output=True, text=True, check=False, cwd=clone)
+    return tagged
+
+
+@pytest.mark.nightly
+def test_rooms_pass_their_tests_and_laws_on_the_compiled_modules_of_the_wheel(compiled: Path) -> None:
+    tests = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not interpreted and not nightly", *COMPILED]
+    done = subprocess.run(tests, capture_output=True, text=True, check=False, cwd=compiled)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
+
+
+def test_compiled_modules_give_the_recorded_answers_that_the_sources_give(compiled: Path) -> None:
     ask = [sys.executable, "-m", "tests.golden.answers"]
-    compiled, interpreted = (subprocess.run(ask, capture_output=True, text=True, check=True, cwd=cwd).stdout for cwd in (clone, ROOT))
-    assert compiled.count("\n") > 20_000
-    assert [pair for pair in zip(compiled.split("\n"), interpreted.split("\n"), strict=True) if pair[0] != pair[1]] == []
+    answers, expected = (subprocess.run(ask, capture_output=True, text=True, check=True, cwd=cwd).stdout for cwd in (compiled, ROOT))
+    assert answers.count("\n") > 20_000
+    assert [pair for pair in zip(answers.split("\n"), expected.split("\n"), strict=True) if pair[0] != pair[1]] == []
 
 
-def test_the_wheel_for_musl_differs_in_its_modules_which_need_python_and_musl_alone(releases: list[Path], tmp_path: Path) -> None:
-    glibc, musl = (read_zip(_file(releases[0], f"*-{form}_*.whl")) for form in ("manylinux", "musllinux"))
+def test_the_wheel_for_musl_differs_in_its_modules_which_need_python_and_musl_alone(release: Path, tmp_path: Path) -> None:
+    glibc, musl = (read_zip(_file(release, f"*-{form}_*.whl")) for form in ("manylinux", "musllinux"))
     assert {name.replace("-gnu.so", "-musl.so") for name in glibc} == musl.keys()
     assert {name.rpartition("/")[2] for name, content in glibc.items() if musl.get(name) not in (content, None)} == {"WHEEL", "RECORD"}
     offered = _symbols("--defined-only", Path(f"/lib/ld-musl-{platform.machine()}.so.1"))
@@ -192,16 +203,16 @@ def _symbols(which: str, file: Path) -> set[str]:
     return {words[-1] for line in listed.splitlines() if (words := line.split())[-2] != "w"}
 
 
-def test_the_bill_of_the_image_lists_what_the_lock_does(releases: list[Path]) -> None:
-    bill = json.loads(_file(releases[0], "dynamo-webhooks-*[0-9].cdx.json").read_text())
+def test_the_bill_of_the_image_lists_what_the_lock_does(release: Path) -> None:
+    bill = json.loads(_file(release, "dynamo-webhooks-*[0-9].cdx.json").read_text())
     listed = {canonicalize_name(each["name"]): each["version"] for each in bill["components"]}
-    lock = (releases[0] / "requirements-server.lock").read_text()
+    lock = (release / "requirements-server.lock").read_text()
     assert listed == {**dict(re.findall(r"^([\w-]+)==([^\s;]+)", lock, re.MULTILINE)), "python": platform.python_version()}
     assert all(each.get("licenses") for each in bill["components"] if each["name"] != "python")
 
 
-def test_skopeo_finds_the_image_that_the_containerfile_declares(releases: list[Path], tmp_path: Path) -> None:
-    archive = _file(releases[0], "*-oci.tar")
+def test_skopeo_finds_the_image_that_the_containerfile_declares(release: Path, tmp_path: Path) -> None:
+    archive = _file(release, "*-oci.tar")
     skopeo = shutil.which("skopeo")
     if not skopeo:
         _lacking("no skopeo on this machine")
@@ -219,13 +230,13 @@ def test_skopeo_finds_the_image_that_the_containerfile_declares(releases: list[P
 
 
 @pytest.fixture(scope="module")
-def image(releases: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def image(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The root of the image as umoci unpacks it; it is large, so that it goes when it has been used."""
     home = tmp_path_factory.mktemp("image")
     umoci = shutil.which("umoci")
     if not umoci:
         _lacking("no umoci on this machine")
-    with tarfile.open(_file(releases[0], "*-oci.tar")) as opened:
+    with tarfile.open(_file(release, "*-oci.tar")) as opened:
         opened.extractall(home / "layout", filter="data")
     rootless = [] if os.geteuid() == 0 else ["--rootless"]
     unpack = [umoci, "raw", "unpack", *rootless, "--image", f"{home / 'layout'}:0.1.0", str(home / "root")]

@@ -9,8 +9,6 @@ from tests.cluster.assets.build import ACTIONLINT
 from tests.cluster.assets.wanted import wanted
 from tests.release.test_workflows import FOLDER
 
-pytestmark = pytest.mark.neighbours
-
 
 def _found(*files: Path) -> str:
     """What it finds; it looks for no shellcheck, which not every machine has."""

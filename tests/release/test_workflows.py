@@ -12,9 +12,10 @@ from tests.manifests.environment import ROOT
 from tools.release.archives import sha256
 
 FOLDER: Final = ROOT / ".github" / "workflows"
-NAMES: Final = ("release", "test")
+NAMES: Final = ("nightly", "release", "test")
 BY_VERSION: Final = {"actions/attest-build-provenance"}  # its commits could not be looked up; the file says so
 ALLOWED: Final = {
+    ("nightly", "nightly"): {"contents": "read"},
     ("test", "test"): {"contents": "read"},
     ("release", "build"): {"contents": "read"},
     ("release", "publish"): {"attestations": "write", "contents": "write", "id-token": "write", "packages": "write"},
@@ -45,7 +46,7 @@ def test_each_job_has_the_rights_that_it_needs_and_an_end(name: str) -> None:
     assert {(name, job): about["permissions"] for job, about in workflow["jobs"].items()} == {
         key: ALLOWED[key] for key in ALLOWED if key[0] == name
     }
-    assert all(0 < int(job["timeout-minutes"]) <= 150 for job in workflow["jobs"].values())
+    assert all(0 < int(job["timeout-minutes"]) <= 350 for job in workflow["jobs"].values())
     assert all("latest" not in job["runs-on"] + str(job.get("container")) for job in workflow["jobs"].values())
 
 
@@ -68,11 +69,15 @@ def test_no_expression_stands_in_a_script_and_no_token_stays_in_a_checkout(name:
 
 def test_strangers_start_only_what_may_read() -> None:
     assert set(_loaded("test")["on"]) == {"push", "pull_request"}
+    assert set(_loaded("nightly")["on"]) == {"schedule", "workflow_dispatch"}
     assert _loaded("release")["on"] == {"push": {"tags": ["v*"]}}
 
 
 def test_they_run_what_the_project_runs_and_publish_what_was_built_twice() -> None:
-    assert _steps("test")[-1] == {"run": ".ci/run"}
+    assert _steps("test")[-1] == {"run": '.ci/run "$TIER"'}
+    assert _steps("nightly")[-1] == {"run": ".ci/run nightly"}
+    tiers = _loaded("test")["jobs"]["test"]["strategy"]["matrix"]["tier"]
+    assert f"set -- {' '.join(tiers)}\n" in (ROOT / ".ci" / "run").read_text()
     scripts = [step.get("run", "") for step in _steps("release")]
     assert [script for script in scripts if "make release" in script] == [
         "make release",

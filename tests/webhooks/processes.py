@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 DEADLINE: Final = 90.0
 ROOT: Final = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ class Command:
         self.lines: list[str] = []
         self._rest = b""
 
-    def __enter__(self) -> Command:
+    def __enter__(self) -> Self:
         """Nothing more to do."""
         return self
 

@@ -27,7 +27,12 @@ def graph() -> dict[str, Any]:
             "envs": [{"name": "TOKEN", "value": PRIVATE}],
             "pvcs": [{"name": "cache", "create": False}],
             "services": {
-                "frontend": {"componentType": "frontend", "replicas": 1, "envs": [{"name": "TOKEN", "value": PRIVATE}]},
+                "frontend": {
+                    "componentType": "frontend",
+                    "replicas": 1,
+                    "envs": [{"name": "TOKEN", "value": PRIVATE}],
+                    "extraPodSpec": {"mainContainer": {"image": "runtime:1.2.0"}},
+                },
                 "worker": {
                     "componentType": "worker",
                     "replicas": 2,

@@ -9,6 +9,7 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.api.deep import MAX_OBJECT_LEVELS
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -17,6 +18,8 @@ from dynamo_webhooks.webhooks import admission
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
 from dynamo_webhooks.webhooks.routes import ROUTES, route_path
+from tests.hostile.deep import deep_object, places
+from tests.rows import run_each
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, PRIVATE, graph, review
 
 FACTS = Facts(
@@ -35,6 +38,7 @@ FACTS = Facts(
 )
 SETTINGS = Settings(FACTS)
 OTHER_VERSIONS = [route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT and route.converts]
+JUDGED = {route.kind for route in ROUTES.values() if route.purpose is Purpose.VALIDATE}
 
 
 def ask(body: bytes, path: str = GRAPHS, chosen: Settings = SETTINGS) -> Answer:
@@ -147,7 +151,7 @@ def test_a_stored_graph_that_was_too_large_before_is_judged_like_any_other() -> 
     ]
 
 
-@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+@run_each("version", ["v1alpha1", "v1beta1"])
 def test_a_bound_hides_no_error(version: str) -> None:
     """Thousands of warnings, and of errors that the stored object had, come before the one that is new."""
     services = {f"w{i:05}": {"replicas": -1, "dynamoNamespace": "x"} for i in range(3_000)}
@@ -184,7 +188,7 @@ def test_a_v1beta1_review_is_answered_as_such() -> None:
     assert orjson.loads(ask(body).body)["apiVersion"] == "admission.k8s.io/v1beta1"
 
 
-@pytest.mark.parametrize("missing", ["apiVersion", "kind"])
+@run_each("missing", ["apiVersion", "kind"])
 def test_a_review_without_type_is_taken_for_one(missing: str) -> None:
     whole = orjson.loads(review(graph()))
     del whole[missing]
@@ -196,7 +200,7 @@ BROKEN["spec"]["services"]["frontend"]["replicas"] = "two"
 NO_SERVICES: dict[str, Any] = {"metadata": {"name": "g", "namespace": "llm"}, "spec": {}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("operation", "obj", "old", "validate", "mutate"),
     [
         ("CREATE", NO_SERVICES, None, 422, 200),
@@ -228,8 +232,8 @@ def test_operations(operation: Any, obj: Any, old: Any, validate: int, mutate: i
         assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
 
 
-@pytest.mark.parametrize("old", ["text", [[]], False, 7, {"spec": "text", "metadata": []}])
-@pytest.mark.parametrize("path", [route.path for route in ROUTES.values() if route.purpose is not Purpose.CONVERT])
+@run_each("old", ["text", [[]], False, 7, {"spec": "text", "metadata": []}])
+@run_each("path", [route.path for route in ROUTES.values() if route.purpose is not Purpose.CONVERT])
 def test_only_an_update_has_an_object_before_it(path: str, old: Any) -> None:
     """What stands there in a create is nobody's concern, and is not decoded."""
     obj = {"metadata": {"name": "a"}}
@@ -240,8 +244,8 @@ def test_only_an_update_has_an_object_before_it(path: str, old: Any) -> None:
         assert getattr(beside.verdict, name) == getattr(without.verdict, name), name
 
 
-@pytest.mark.parametrize("field", ["apiVersion", "kind"])
-@pytest.mark.parametrize("where", ["object", "oldObject"])
+@run_each("field", ["apiVersion", "kind"])
+@run_each("where", ["object", "oldObject"])
 def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> None:
     other = graph()
     other[field] = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoModel"}[field]
@@ -251,7 +255,7 @@ def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> Non
     assert status["details"]["causes"][0]["field"] == field
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("body", "words"),
     [
         (b"", "got nothing"),
@@ -264,7 +268,7 @@ def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> Non
         (b'{"request": {"uid": "\xff"}}', "must be JSON"),
         (b"\xef\xbb\xbf{}", "must be JSON"),
         (b"[" * 7_000_000, "must be JSON"),
-        (b'{"request": ' + b'{"a":' * 1_500 + b"1" + b"}" * 1_500 + b"}", "must be JSON"),
+        (b'{"request": ' + b'{"a":' * 1_500 + b"}" * 1_500 + b"}", "must be JSON"),
         (b"null", "got nothing"),
         (b"[]", "got a list"),
         (b'"x"', "got a text"),
@@ -279,7 +283,6 @@ def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> Non
         (b'{"apiVersion": ["x"], "request": {"uid": "u"}}', "apiVersion must be"),
         (b'{"kind": "ConversionReview", "request": {"uid": "u"}}', "kind must be AdmissionReview"),
     ],
-    ids=lambda value: str(value)[:24],
 )
 def test_what_no_review_can_answer(body: bytes, words: str) -> None:
     """An HTTP error with a Status of one sentence, which the API server shows."""
@@ -288,6 +291,33 @@ def test_what_no_review_can_answer(body: bytes, words: str) -> None:
     assert (found.status, status["code"], status["kind"], status["apiVersion"]) == (400, 400, "Status", "v1")
     assert words in status["message"]
     assert len(status["message"]) < 250
+
+
+@pytest.mark.parametrize(("kind", "version", "path"), [place for place in places() if place[0] in JUDGED])
+def test_new_objects_are_at_most_1022_levels_deep(kind: str, version: str, path: tuple[str, ...]) -> None:
+    """Those that were stored before are judged as any other, and managedFields don't count: nobody writes them."""
+    validate, mutate = (route_path(kind, version, purpose) for purpose in (Purpose.VALIDATE, Purpose.MUTATE))
+    managed = "managedFields" in path
+    for levels in (512, 1_022, 1_023, 3_000):
+        text = deep_object(kind, version, path, levels)
+        found = ask(_about(text), validate)
+        if levels > 1_022 and not managed:
+            message = refusal(found, 422)["message"]
+            assert f"must be nested at most {MAX_OBJECT_LEVELS} levels deep" in message
+            assert f"is invalid: {path[0]}." in message
+            assert found.verdict.bound == "depth"
+        else:
+            assert f"{MAX_OBJECT_LEVELS} levels" not in found.body.decode()
+        for body in (_about(text, "UPDATE", text), _about(b"null", "DELETE", text)):
+            assert f"{MAX_OBJECT_LEVELS} levels" not in ask(body, validate).body.decode()
+            assert ask(body, validate).verdict.outcome != "fault"
+        if mutate in ROUTES:
+            assert ask(_about(text), mutate).verdict.outcome == "allowed"
+
+
+def _about(obj: bytes, operation: str = "CREATE", old: bytes = b"null") -> bytes:
+    empty = review(None, operation)
+    return empty.replace(b'"object":null', b'"object":' + obj).replace(b'"oldObject":null', b'"oldObject":' + old)
 
 
 def test_duplicate_keys_the_last_wins() -> None:
@@ -300,7 +330,7 @@ def test_a_review_without_uid_is_answered() -> None:
     assert response(ask(b'{"request": {"operation": "DELETE", "oldObject": {}}}'), uid="")["allowed"] is True
 
 
-@pytest.mark.parametrize("number", ["1.5", "1e400", "2147483648", "-2147483649", "99999999999999999999999999", "true", '"1"', "[]"])
+@run_each("number", ["1.5", "1e400", "2147483648", "-2147483649", "99999999999999999999999999", "true", '"1"', "[]"])
 def test_numbers_that_no_int32_holds(number: str) -> None:
     body = review(graph()).replace(b'"replicas":2', b'"replicas":' + number.encode())
     if number == "1e400":
@@ -329,7 +359,7 @@ def test_an_object_on_its_way_out_is_not_judged() -> None:
     refusal(ask(review(gone)), 422)
 
 
-@pytest.mark.parametrize("route", OTHER_VERSIONS, ids=lambda route: route.path)
+@run_each("route", OTHER_VERSIONS)
 def test_the_other_version(route: Any) -> None:
     """It is judged as its own version is, before and after conversion; nothing is answered 501."""
     obj = {"apiVersion": f"nvidia.com/{route.version}", "kind": route.kind, "metadata": {"name": "g", "namespace": "llm"}}
@@ -372,7 +402,7 @@ def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.Monk
     assert "ValueError" in status["message"]
     assert PRIVATE not in status["message"]
     assert found.verdict.outcome == "fault"
-    assert [record.getMessage() for record in caplog.records] == ["a request could not be judged"]
+    assert [record.getMessage() for record in caplog.records] == ["a request could not be checked"]
 
 
 @pytest.mark.interpreted

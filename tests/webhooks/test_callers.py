@@ -15,6 +15,7 @@ from dynamo_webhooks.certs.context import ClientTrust
 from dynamo_webhooks.webhooks import metrics
 from dynamo_webhooks.webhooks.convert import example
 from dynamo_webhooks.webhooks.limits import Bound
+from tests.rows import run_each
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, Client, Http, Served, post, served, until
 
@@ -35,8 +36,7 @@ class Site:
 
     def context(self, leaf: trustme.LeafCert | None, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> ssl.SSLContext:
         """A client's, which trusts the server."""
-        made = ssl.create_default_context()
-        self.running._authority.configure_trust(made)
+        made = self.running.trusting()
         made.maximum_version = version
         if leaf is not None:
             leaf.configure_cert(made)
@@ -105,7 +105,7 @@ async def test_a_refusal_waits_for_no_body(site: Site) -> None:
     assert (await client.answer()).status == 403
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("names", "common", "status"),
     [
         ([NAME], NAME, 200),

@@ -8,6 +8,8 @@ import orjson
 import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.api import deep
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
@@ -16,6 +18,8 @@ from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.metrics import export
 from dynamo_webhooks.webhooks.routes import CONVERT
+from tests.hostile.deep import deep_object, places
+from tests.rows import run_each
 from tests.webhooks.requests import PRIVATE, graph
 
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
@@ -65,7 +69,7 @@ MIXED = [
 ]
 
 
-@pytest.mark.parametrize("version", ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"])
+@run_each("version", ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"])
 def test_the_version_of_the_review_is_echoed(version: str) -> None:
     _, told = ask(review([graph()], apiVersion=version))
     assert (told["apiVersion"], told["kind"]) == (version, "ConversionReview")
@@ -79,12 +83,12 @@ def test_kinds_are_mixed_and_keep_their_order() -> None:
     assert converted(there, ALPHA) == MIXED
 
 
-@pytest.mark.parametrize("objects", [[], None])
+@run_each("objects", [[], None])
 def test_an_empty_list_is_answered_with_an_empty_list(objects: Any) -> None:
     assert converted(objects) == []
 
 
-@pytest.mark.parametrize("obj", MIXED, ids=lambda obj: obj["kind"])
+@run_each("obj", MIXED)
 def test_the_version_that_it_has_is_given_back(obj: dict[str, Any]) -> None:
     assert converted([obj], ALPHA) == [obj]
     assert converted([of_kind("DynamoModel")], ALPHA) == [of_kind("DynamoModel")]
@@ -107,7 +111,7 @@ BAD: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("obj", "words"), BAD, ids=lambda value: value if isinstance(value, str) else "")
+@run_each(("obj", "words"), BAD)
 def test_what_cannot_convert_fails_the_review_and_is_named(obj: Any, words: str) -> None:
     message = refusal([graph(), obj])
     assert message.startswith("1 of 2 objects can't be converted to nvidia.com/v1beta1: ")
@@ -127,19 +131,17 @@ def test_all_failing_objects_are_named_up_to_a_bound() -> None:
     assert message.endswith("; and 30 more")
 
 
-@pytest.mark.parametrize("desired", [None, "", 5, "nvidia.com/v2", "other.example/v1beta1", "v1beta1", "nvidia.com/"])
+@run_each("desired", [None, "", 5, "nvidia.com/v2", "other.example/v1beta1", "v1beta1", "nvidia.com/"])
 def test_a_version_that_does_not_exist(desired: Any) -> None:
     refusal([graph()], desired)
 
 
-@pytest.mark.parametrize("objects", [{}, "x", 5])
+@run_each("objects", [{}, "x", 5])
 def test_objects_must_be_a_list(objects: Any) -> None:
     assert refusal(objects) == "request.objects must be a list"
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{", b"{}", b'{"request":null}', b'{"kind":"AdmissionReview","request":{}}', b'{"request":{"uid":5}}']
-)
+@run_each("body", [b"", b"[]", b"{", b"{}", b'{"request":null}', b'{"kind":"AdmissionReview","request":{}}', b'{"request":{"uid":5}}'])
 def test_a_body_without_a_review_is_rejected(body: bytes) -> None:
     found, told = ask(body)
     assert (found.status, told["kind"], told["status"]) == (400, "Status", "Failure")
@@ -185,7 +187,7 @@ def test_many_damaged_annotations_cost_few_lines(caplog: pytest.LogCaptureFixtur
     assert found.verdict.tally.damaged == 200
 
 
-@pytest.mark.parametrize("text", ["", "null", "{}", '{"spec":{"services":[]}}', '{"version":7,"spec":{}}'])
+@run_each("text", ["", "null", "{}", '{"spec":{"services":[]}}', '{"version":7,"spec":{}}'])
 def test_annotations_that_can_be_read_and_say_nothing_are_used_up(text: str) -> None:
     there = converted([_damaged("g", text)])
     [home] = converted(there, ALPHA)
@@ -202,20 +204,40 @@ def test_clients_cannot_make_labels() -> None:
     }
 
 
-def test_what_is_nested_too_deeply_for_the_encoder_converts() -> None:
-    deep: Any = "x"
-    for _ in range(300):
-        deep = [deep]
-    obj = of_kind("DynamoGraphDeploymentRequest", spec={"model": "m", "profilingConfig": {"config": {"deep": deep}}})
-    body = b'{"request":{"uid":"c-1","desiredAPIVersion":"nvidia.com/v1beta1","objects":[' + _nested(obj) + b"]}}"
-    _, told = ask(body)
-    assert told["response"]["result"] == {"status": "Success"}
+# one place each: the encoder's bound, the decoder's, that of a free field in a review of one object, and what an API server sends at most
+@pytest.mark.parametrize("levels", [300, 1_016, 1_021, 1_024, 2_000, 9_990])
+@pytest.mark.parametrize(("kind", "version", "path"), places())
+def test_whatever_depth_an_api_server_sends_converts_and_comes_home(kind: str, version: str, path: tuple[str, ...], levels: int) -> None:
+    text = deep_object(kind, version, path, levels)
+    there = _sent(text, ALPHA if version == "v1beta1" else BETA)
+    assert there.count(b'{"f:a":') + there.count(b'{\\"f:a\\":') > levels - 15
+    home = _sent(there, f"nvidia.com/{version}")
+    assert home.count(b'{"f:a":') == text.count(b'{"f:a":')
 
 
-def _nested(obj: Any) -> bytes:
-    import json
+def test_a_deep_object_does_not_keep_a_list_from_being_decoded_in_pieces() -> None:
+    """It is sent among others, by an API server that writes all alike."""
+    flat = orjson.dumps(graph())
+    start = flat.removesuffix(b"}").removeprefix(b'{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment"')
+    listed = [b'{"apiVersion":"nvidia.com/v1alpha1","kind":"DynamoGraphDeployment"' + start + b"}"] * 40
+    listed[7] = deep_object(GRAPH, "v1alpha1", ("metadata", "managedFields", "[]", "fieldsV1"), 3_000)
+    body = _body(b",".join(listed), BETA)
+    assert len(list(convert.steps(body, 2**16, line=Line.V1_2))) == len(listed) + 1
+    told = deep.load(answer(CONVERT, body, Settings(Facts())).body)["response"]
+    assert told["result"] == {"status": "Success"}
+    assert len(told["convertedObjects"]) == len(listed)
 
-    return json.dumps(obj).encode()
+
+def _sent(text: bytes, desired: str) -> bytes:
+    """The one object that an API server gets back, as text."""
+    found = answer(CONVERT, _body(text, desired), Settings(Facts()))
+    assert found.verdict.outcome == "converted"
+    return found.body[found.body.index(b'"convertedObjects":[') + len(b'"convertedObjects":[') :].removesuffix(b"]}}")
+
+
+def _body(objects: bytes, desired: str) -> bytes:
+    head = '{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"c-1","desiredAPIVersion":"'
+    return f'{head}{desired}","objects":['.encode() + objects + b"]}}"
 
 
 OBJECTS = 2_000
@@ -250,8 +272,8 @@ def test_two_thousand_objects_of_twenty_mebibytes_keep_order_number_and_metadata
     assert converted(there[:50], ALPHA) == objects[:50]
 
 
-@pytest.mark.parametrize(("kind", "alpha", "beta"), ONE_FIELD, ids=[kind for kind, *_ in ONE_FIELD])
-@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+@run_each(("kind", "alpha", "beta"), ONE_FIELD, ids=[kind for kind, *_ in ONE_FIELD])
+@run_each("version", ["v1alpha1", "v1beta1"])
 def test_fragments_of_every_kind_and_version_get_nothing(kind: str, alpha: dict[str, Any], beta: dict[str, Any], version: str) -> None:
     """Metadata alone, an empty part, one field, a field that nobody knows; a component deployment of v1beta1 says its name in its spec."""
     here, there, desired = (alpha, beta, BETA) if version == "v1alpha1" else (beta, alpha, ALPHA)

@@ -22,11 +22,13 @@ from dynamo_webhooks.webhooks.executor.forker import NO_ROOM, Order
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES
+from tests.rows import run_each
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, Http, post, served, until
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import MIXED
 from tests.webhooks.test_convert import review as conversion
+from tests.webhooks.test_processes import state
 
 LONG: Final = QUICK.small_body + 1
 CHUNKED: Final = f"POST {GRAPHS} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
@@ -99,7 +101,7 @@ async def ask(tmp_path: Path, path: str, body: bytes, limits: Any = WITHIN) -> t
         return found, server.server.meter.bounds
 
 
-@pytest.mark.parametrize("path", sorted(ROUTES))
+@run_each("path", sorted(ROUTES))
 async def test_the_answer_is_the_same_as_in_the_event_loop(tmp_path: Path, path: str) -> None:
     """Byte for byte, and the log and the counters say the same."""
     route = ROUTES[path]
@@ -191,15 +193,7 @@ async def test_the_process_of_a_client_that_leaves_ends_with_it(tmp_path: Path, 
         await until(lambda: begun.exists() and begun.read_text())
         client.writer.transport.abort()
         pid = int(begun.read_text())
-        await until(lambda: _state(pid) in "ZX")
-
-
-def _state(pid: int) -> str:
-    """A process's state, a letter, as the kernel knows it; X when there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
+        await until(lambda: state(pid) in "ZX")
 
 
 @pytest.mark.parametrize("size", [1, 100_000])

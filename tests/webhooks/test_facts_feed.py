@@ -15,6 +15,7 @@ import pytest
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.webhooks.cluster import feed as feeding
 from dynamo_webhooks.webhooks.cluster.feed import FIRST_SECONDS, Feed
+from tests.rows import run_each
 from tests.webhooks import serving
 from tests.webhooks.serving import DEADLINE
 
@@ -119,7 +120,7 @@ async def test_a_process_that_dies_is_started_again_and_its_last_words_stay(tmp_
     assert "the last known facts stay" in caplog.text
 
 
-@pytest.mark.parametrize("nonsense", ["not json", "{}", "[]", '{"facts": {}, "stale": {}}', report({}, traffic=[["200"]])])
+@run_each("nonsense", ["not json", "{}", "[]", '{"facts": {}, "stale": {}}', report({}, traffic=[["200"]])])
 async def test_a_process_that_talks_nonsense_is_started_again(tmp_path: Path, nonsense: str) -> None:
     fed = Fed(tmp_path, [[nonsense], [report({"grove": True})]])
     async with fed.running():

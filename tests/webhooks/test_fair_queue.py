@@ -9,6 +9,7 @@ import pytest
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
 from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, MAX_COST, FairQueue, client_address
 from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
+from tests.rows import run_each
 
 
 class Clock:
@@ -84,7 +85,7 @@ def test_what_was_used_is_forgotten_while_no_entry_waits() -> None:
     assert drained(queue) == ["a", "b"]
 
 
-@pytest.mark.parametrize("hostile", [1, 9, 100])
+@run_each("hostile", [1, 9, 100])
 def test_a_steady_client_of_small_entries_waits_for_two_costly_entries_of_new_clients(hostile: int) -> None:
     """Ten entries a second of 0.5 ms for a minute, less than its share; then come clients that have never sent, with entries of 25 ms."""
     clock, small, costly, longest = Clock(), 0.0005, 0.025, 0.0
@@ -130,7 +131,7 @@ def test_clients_that_are_gone_are_not_remembered_for_ever() -> None:
     assert len(queue._starts) < 2_000
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("peer", "client"),
     [
         (("10.0.0.7", 4711), "10.0.0.7"),

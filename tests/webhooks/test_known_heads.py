@@ -20,6 +20,7 @@ from dynamo_webhooks.webhooks.routes import find_route
 from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.hostile.settings import SEED
+from tests.rows import run_each
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, Served, post, served, until
 
@@ -44,7 +45,7 @@ def by_head(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("data", "size", "length"),
     [
         (post(GRAPHS, BODY), len(post(GRAPHS, BODY)) - len(BODY), len(BODY)),

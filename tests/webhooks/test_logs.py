@@ -18,6 +18,7 @@ from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, readable, stamp, word
 from dynamo_webhooks.webhooks.meters import access_line
+from tests.rows import run_each
 from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
@@ -133,7 +134,7 @@ def test_installing_twice_writes_once(file: tuple[Path, int]) -> None:
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-@pytest.mark.parametrize(("header", "told"), [(TRACE, TRACE), ("", None), (TRACE + "x", None), (TRACE.upper(), None), ("word\nword", None)])
+@run_each(("header", "told"), [(TRACE, TRACE), ("", None), (TRACE + "x", None), (TRACE.upper(), None), ("word\nword", None)])
 def test_a_trace_is_told_where_it_is_one(header: str, told: str | None) -> None:
     """Anything else in that header is a client's free text."""
     line = orjson.loads(access_line("", None, Verdict("allowed", 200), 0.0, header))
@@ -155,7 +156,6 @@ HOSTILE: Final = {
     "huge and unprintable": "\x1b" * 20_000,
     "key and value": "a allowed=true code=200",
 }
-each_hostile = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -183,7 +183,7 @@ def checked(line: bytes) -> dict[str, Any]:
     return found
 
 
-@each_hostile
+@run_each("text", HOSTILE.values(), HOSTILE)
 async def test_each_request_has_one_line_whatever_it_says(tmp_path: Path, text: str) -> None:
     """Refused, allowed and converted; in every place that a line quotes, and in those that none does."""
     obj = graph() | {"kind": text, "apiVersion": text}
@@ -215,7 +215,7 @@ async def test_each_request_has_one_line_whatever_it_says(tmp_path: Path, text: 
     assert not any(line["msg"] == "forged" for line in map(orjson.loads, lines))
 
 
-@pytest.mark.parametrize("value", [b"\xff\xfe", b"\x1b[31m", b"\xe2\x80\xae", b"00-" + b"a" * 3000, b"\xed\xa0\x80"], ids=repr)
+@run_each("value", [b"\xff\xfe", b"\x1b[31m", b"\xe2\x80\xae", b"00-" + b"a" * 3000, b"\xed\xa0\x80"])
 async def test_headers_and_paths_that_are_no_text(tmp_path: Path, value: bytes) -> None:
     """Bytes that are no UTF-8, codes and surrogates; each request is answered once, or refused, and leaves at most one line."""
     async with served(tmp_path) as running:
@@ -230,11 +230,11 @@ async def test_headers_and_paths_that_are_no_text(tmp_path: Path, value: bytes) 
     assert not any("traceparent" in orjson.loads(line) for line in lines)
 
 
-@pytest.mark.parametrize("text", [*HOSTILE.values(), "\ud800\udcff"], ids=[*HOSTILE, "half a character"])
-@pytest.mark.parametrize("console", [False, True])
+@run_each("text", [*HOSTILE.values(), "\ud800\udcff"], ids=[*HOSTILE, "half a character"])
+@run_each("console", [False, True])
 def test_messages_of_ordinary_records(tmp_path: Path, text: str, *, console: bool) -> None:
     """What other libraries and our own modules log, for programs and for people; a lone surrogate has no UTF-8."""
-    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    descriptor = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     handler = logs.install(Lines(descriptor), Logging(format="console" if console else "json"))
     try:
         logging.getLogger("somebody").error("it says %s", text)
@@ -282,7 +282,7 @@ async def test_a_changed_file_is_asked_once(tmp_path: Path) -> None:
     assert await looked(tmp_path, printing({"key": "kind", "value": "x"}, LEVEL), b"after") == ["debug"]
 
 
-@pytest.mark.parametrize("after", [b"before", b"", None])
+@run_each("after", [b"before", b"", None])
 async def test_the_same_file_or_none_changes_nothing(tmp_path: Path, after: bytes | None) -> None:
     assert await looked(tmp_path, printing(LEVEL), after) == []
 

@@ -1,17 +1,18 @@
 """How memory is divided."""
 
+import gc
 import re
 from pathlib import Path
-
-import pytest
 
 from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.memory import DEFAULT, FORKER, LEAST, MIB, WATCHER, container_limit, divide_memory, parts
+from dynamo_webhooks.webhooks.process import GC_THRESHOLD, settle
+from tests.rows import run_each
 from tests.webhooks.processes import ROOT
 
 
-@pytest.mark.parametrize("memory", [768 * MIB, 1024 * MIB, 64 * 1024 * MIB])
+@run_each("memory", [768 * MIB, 1024 * MIB, 64 * 1024 * MIB])
 def test_all_parts_together_fit(memory: int) -> None:
     found = divide_memory(Limits(), memory)
     assert sum(parts(found).values()) <= memory
@@ -20,7 +21,19 @@ def test_all_parts_together_fit(memory: int) -> None:
     assert found.conversion_body * WITH_ANSWER <= found.conversion_room
 
 
-@pytest.mark.parametrize("file", ["base/server.yaml", "chart/values.yaml"])
+def test_a_process_that_is_settled_collects_seldom() -> None:
+    """Each collection would copy pages that are shared with forked processes."""
+    before = gc.get_threshold()
+    try:
+        settle()
+        assert gc.get_threshold() == GC_THRESHOLD > before
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+@run_each("file", ["base/server.yaml", "chart/values.yaml"])
 def test_the_manifests_give_what_is_divided_without_a_limit(file: str) -> None:
     limits = re.findall(r"limits:\s+\{?memory: (\d+)Gi", (ROOT / "manifests" / file).read_text())
     assert int(limits[0]) * 1024 * MIB == DEFAULT
@@ -41,7 +54,7 @@ def test_too_little_memory_serves_with_the_least_share() -> None:
     assert sum(found.values()) - found["server"] - found["connections"] <= LEAST + WATCHER + FORKER
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("texts", "limit"),
     [
         (["536870912\n"], 512 * MIB),

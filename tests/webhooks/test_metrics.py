@@ -18,6 +18,7 @@ from dynamo_webhooks.webhooks.meters import BUCKETS, Meter
 from dynamo_webhooks.webhooks.metrics import DECLARED, OWN, export
 from dynamo_webhooks.webhooks.probes import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from dynamo_webhooks.webhooks.routes import ROUTES
+from tests.rows import run_each
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
@@ -88,7 +89,7 @@ def test_what_is_counted() -> None:
     assert found["dynamo_webhooks_requests_total", frozenset({GRAPHS, "CREATE", "refused", "400"})] == 1
 
 
-@pytest.mark.parametrize(("seconds", "bound"), [(0.001, "0.001"), (0.0011, "0.005"), (5.0, "5.0"), (6.0, "+Inf")])
+@run_each(("seconds", "bound"), [(0.001, "0.001"), (0.0011, "0.005"), (5.0, "5.0"), (6.0, "+Inf")])
 def test_buckets(seconds: float, bound: str) -> None:
     """A value equal to a bound belongs to it; buckets are cumulative."""
     found = samples(metered((GRAPHS, review(graph())), seconds=seconds))

@@ -28,6 +28,7 @@ from dynamo_webhooks.webhooks.probes import (
     Probes,
 )
 from dynamo_webhooks.webhooks.sockets import Address, bind
+from tests.rows import run_each
 from tests.webhooks.serving import DEADLINE, write_pair
 from tests.webhooks.test_facts_feed import Fed
 from tests.webhooks.test_probes import READY
@@ -54,14 +55,14 @@ class Door:
         self.refused += 1
 
 
-@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", GOOD, "Bearer \udcff", "Bearer é"])
+@run_each("header", ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", GOOD, "Bearer \udcff", "Bearer é"])
 async def test_without_a_bearer_token_nobody_is_asked(header: str) -> None:
     door = Door()
     assert await door.gate.refusal(header) == UNKNOWN
     assert (door.asked, door.refused) == ([], 1)
 
 
-@pytest.mark.parametrize("header", [BEARER, f"bearer  {GOOD} ", f"BEARER {GOOD}"])
+@run_each("header", [BEARER, f"bearer  {GOOD} ", f"BEARER {GOOD}"])
 async def test_a_token_is_passed_on_as_it_is(header: str) -> None:
     door = Door()
     assert await door.gate.refusal(header) is None
@@ -133,7 +134,7 @@ USER = {"username": "system:serviceaccount:monitoring:prometheus", "uid": "5", "
 KNOWN = {"authenticated": True, "user": USER}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("token", "access", "allowed"),
     [
         (KNOWN, {"allowed": True}, True),

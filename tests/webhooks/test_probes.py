@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-import pytest
-
 from dynamo_webhooks.webhooks.limits import SIDE
 from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes, Scrapes
 from dynamo_webhooks.webhooks.sockets import Address, bind
+from tests.rows import run_each
 from tests.webhooks.serving import DEADLINE
 
 
@@ -62,7 +61,7 @@ FAILED = ["[-]server failed", "[-]facts failed", "[+]handshake ok", *SHOWN[3:5],
 EXCLUDED = ["[+]server excluded", "[+]facts excluded", "[+]handshake ok", "warn: no check is called nothing", *SHOWN[3:]]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("state", "path", "status", "lines"),
     [
         (READY, "/readyz", 200, ["ok"]),

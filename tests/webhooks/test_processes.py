@@ -1,6 +1,8 @@
 """Real processes: start, readiness, signals, a crash, and configurations that can't be served."""
 
+import contextlib
 import errno
+import io
 import os
 import re
 import signal
@@ -10,12 +12,16 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import pytest
 
 from dynamo_webhooks.certs.files import store_self_signed
+from dynamo_webhooks.cli.daemon import listening
+from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.webhooks import sockets
 from dynamo_webhooks.webhooks.executor import forker
+from dynamo_webhooks.webhooks.sockets import Address
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
@@ -37,7 +43,7 @@ def test_start_serve_and_drain(tmp_path: Path) -> None:
     with Command(tmp_path) as command:
         command.ready()
         starts = [line.split()[0] for line in command.lines if not line.startswith(("{", "no --facts"))]
-        assert starts == ["probes", "metrics", "ca", "ready"]
+        assert starts == ["probes", "metrics", "operator", "ca", "ready"]
         assert Path(command.line("ca ")).is_file()
         assert any("taken for granted: operatorScope=cluster" in line for line in command.lines)
         connection = command.connect()
@@ -152,47 +158,54 @@ def test_a_server_with_other_certificates_guesses_nothing(tmp_path: Path) -> Non
 
 
 def serve(*flags: str) -> tuple[int, str]:
-    """Runs a command that must not start."""
-    words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "serve", *flags]
-    found = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
-    return found.returncode, found.stderr
+    """Runs a command that must not start, in this process; closes what it has bound, as the end of one of its own would."""
+    said, before = io.StringIO(), signal.getsignal(signal.SIGTERM)
+    with contextlib.ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        stack.callback(signal.signal, signal.SIGTERM, before)
+
+        def bind(where: Address) -> tuple[Address, socket.socket]:
+            found, sock = sockets.bind(where)
+            return found, stack.enter_context(sock)
+
+        patch.setattr(listening, "bind", bind)
+        stack.enter_context(contextlib.redirect_stderr(said))
+        return main(["serve", *flags]), said.getvalue()
 
 
 LOOPBACK = ("--listen", "127.0.0.1:0", "--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--no-cluster")
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (("--listen", "9443"), '--listen: must be HOST:PORT with a port from 0 to 65535, got "9443"'),
-        (("--probe-listen", "localhost:http"), "--probe-listen: must be HOST:PORT"),
-        (("--metrics-listen", "::1:80"), "--metrics-listen: must be HOST:PORT with an IPv6 host in brackets"),
-        (("--workers", "2"), "--workers: must be removed: a pod serves with one process; raise the replicas of the server's Deployment"),
-        (("--drain-lag", "-1"), "--drain-lag: must be from 0 to 300 seconds, got -1"),
-        (("--drain-lag", "inf"), "--drain-lag: must be from 0 to 300 seconds, got inf"),
-        (("--drain-lag", "nan"), "--drain-lag: must be from 0 to 300 seconds, got nan"),
-        (("--operator-version", "latest"), '--operator-version: must be a semantic version such as 1.2.0, got "latest"'),
-        (("--config", "/nowhere.yaml"), "--config /nowhere.yaml: does not exist"),
-        ((*LOOPBACK,), "--cert-dir: must name the directory"),
-        ((*LOOPBACK, "--self-signed", "--facts", "/nowhere/facts.yaml"), "/nowhere/facts.yaml"),
-        ((*LOOPBACK, "--self-signed", "--cert-dir", "/dev/null/certs"), "--cert-dir /dev/null/certs: "),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+BAD_FLAGS: Final = (
+    (("--listen", "9443"), '--listen: must be HOST:PORT with a port from 0 to 65535, got "9443"'),
+    (("--probe-listen", "localhost:http"), "--probe-listen: must be HOST:PORT"),
+    (("--metrics-listen", "::1:80"), "--metrics-listen: must be HOST:PORT with an IPv6 host in brackets"),
+    (("--workers", "2"), "--workers: must be removed: a pod serves with one process; raise the replicas of the server's Deployment"),
+    (("--drain-lag", "-1"), "--drain-lag: must be from 0 to 300 seconds, got -1"),
+    (("--drain-lag", "inf"), "--drain-lag: must be from 0 to 300 seconds, got inf"),
+    (("--drain-lag", "nan"), "--drain-lag: must be from 0 to 300 seconds, got nan"),
+    (("--operator-version", "latest"), '--operator-version: must be a semantic version such as 1.2.0, got "latest"'),
+    (("--config", "/nowhere.yaml"), "--config /nowhere.yaml: does not exist"),
+    ((*LOOPBACK,), "--cert-dir: must name the directory"),
+    ((*LOOPBACK, "--self-signed", "--facts", "/nowhere/facts.yaml"), "/nowhere/facts.yaml"),
+    ((*LOOPBACK, "--self-signed", "--cert-dir", "/dev/null/certs"), "--cert-dir /dev/null/certs: "),
 )
-def test_a_bad_flag_stops_the_start(flags: tuple[str, ...], words: str) -> None:
-    code, said = serve(*flags)
-    assert (code, words in said, "Traceback" in said) == (2, True, False)
+BAD_FACTS: Final = {"grove: maybe": "grove", "operatorScope: world": "operatorScope", "groove: true": "groove", "[1": "facts"}
 
 
-@pytest.mark.parametrize(
-    ("facts", "key"), [("grove: maybe", "grove"), ("operatorScope: world", "operatorScope"), ("groove: true", "groove"), ("[1", "facts")]
-)
-def test_bad_facts_stop_the_start(tmp_path: Path, facts: str, key: str) -> None:
-    file = tmp_path / "facts.yaml"
-    file.write_text(facts)
-    code, said = serve(*LOOPBACK, "--self-signed", "--cert-dir", str(tmp_path / "certs"), "--facts", str(file))
-    last = said.strip().splitlines()[-1]
-    assert (code, key in last, "Traceback" in said) == (2, True, False)
+def test_a_bad_flag_stops_the_start(subtests: pytest.Subtests) -> None:
+    for flags, words in BAD_FLAGS:
+        with subtests.test(flags=flags):
+            code, said = serve(*flags)
+            assert (code, words in said, "Traceback" in said) == (2, True, False)
+
+
+def test_bad_facts_stop_the_start(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for facts, key in BAD_FACTS.items():
+        with subtests.test(facts=facts):
+            file = tmp_path / "facts.yaml"
+            file.write_text(facts)
+            code, said = serve(*LOOPBACK, "--self-signed", "--cert-dir", str(tmp_path / "certs"), "--facts", str(file))
+            assert (code, key in said.strip().splitlines()[-1], "Traceback" in said) == (2, True, False)
 
 
 @pytest.mark.parametrize("reuse", [False, True])
@@ -212,10 +225,13 @@ def test_a_port_in_use_stops_the_start(tmp_path: Path, reuse: bool) -> None:
 
 
 def test_without_a_cluster_it_says_so(tmp_path: Path) -> None:
-    """Facts are not watched yet, and nobody shall believe that they are."""
-    code, said = serve("--cert-dir", str(tmp_path), "--listen", "bad host:1", *LOOPBACK[2:6])
-    assert code == 2
-    assert "facts come from the file alone" in said
+    """Facts are not watched yet, and nobody shall believe that they are. As a process, which says nothing more at its end."""
+    words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "serve", "--cert-dir", str(tmp_path), "--listen", "bad host:1"]
+    done = subprocess.run([*words, *LOOPBACK[2:6]], capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
+    assert done.returncode == 2
+    assert "facts come from the file alone" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Warning" not in done.stderr
 
 
 def test_a_fork_that_fails_leaves_signals_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:

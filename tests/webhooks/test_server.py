@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.rows import run_each
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 
@@ -35,7 +36,7 @@ JSON_TYPES = ("application/json", "application/json; charset=utf-8", "Applicatio
 OTHER_TYPES = ("", "text/plain", "application/jsonx", "application/yaml", "application/x-www-form-urlencoded")
 
 
-@pytest.mark.parametrize("kind", [*JSON_TYPES, *OTHER_TYPES])
+@run_each("kind", [*JSON_TYPES, *OTHER_TYPES])
 async def test_a_content_type_must_be_json(running: Served, kind: str) -> None:
     found = await (await running.connect()).post(GRAPHS, BODY, kind)
     expected = (200, None) if kind in JSON_TYPES else (415, "the content type must be application/json")
@@ -45,7 +46,7 @@ async def test_a_content_type_must_be_json(running: Served, kind: str) -> None:
 UNKNOWN = ("/", "/healthz", GRAPHS + "/", GRAPHS.upper(), "/validate", "*", "/%00")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("method", "path"),
     [*(("POST", path) for path in UNKNOWN), *((method, GRAPHS) for method in ("GET", "PUT", "DELETE", "OPTIONS", "PATCH"))],
 )
@@ -217,7 +218,7 @@ async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypat
     monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", fail)
     async with served(tmp_path) as running:
         [reason] = running.server.reasons()
-        assert "could not be judged" in reason
+        assert "could not be checked" in reason
         assert any(line["msg"].startswith("not ready: ") for line in running.log())
 
 

@@ -5,9 +5,10 @@ import socket
 import pytest
 
 from dynamo_webhooks.webhooks.sockets import Address, AddressError, bind, parse
+from tests.rows import run_each
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "address", "printed"),
     [
         ("127.0.0.1:9443", Address("127.0.0.1", 9443), "127.0.0.1:9443"),
@@ -21,9 +22,7 @@ def test_addresses(text: str, address: Address, printed: str) -> None:
     assert str(address) == printed
 
 
-@pytest.mark.parametrize(
-    "text", ["", "80", "host", "host:", "host:x", "host:-1", "host:65536", "::1:80", "host:8 0", "host:\N{SUPERSCRIPT TWO}"]
-)
+@run_each("text", ["", "80", "host", "host:", "host:x", "host:-1", "host:65536", "::1:80", "host:8 0", "host:\N{SUPERSCRIPT TWO}"])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(AddressError, match="must be HOST:PORT"):
         parse(text)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import orjson
+import yaml
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_NAME
@@ -25,7 +26,7 @@ from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
 from dynamo_webhooks.conversion.kinds import KINDS, field_rows
-from dynamo_webhooks.conversion.quirks import HEALED, NUMBERS, SPELLED
+from dynamo_webhooks.conversion.quirks import HEALED, SPELLED
 from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
 from dynamo_webhooks.kube.metrics import COUNTER, Declared
 from dynamo_webhooks.policies.catalogue import list_declared, list_rules
@@ -37,7 +38,7 @@ from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual import architecture
 from tools.manual.console import table
 from tools.manual.rules import list_every_rule
-from tools.size import BUDGETS
+from tools.written import ROOT
 
 
 def fields() -> str:
@@ -49,7 +50,7 @@ def _field_rows(kind: Kind) -> Iterator[tuple[str, ...]]:
     for left, right, rule in field_rows(kind):
         line = _since(kind.name, left)
         cells = (f"`{name}`" if name else "" for name in (left, right))
-        yield *cells, rule.replace("|", "\\|") + (f"; since line {line}" if line else "")
+        yield *cells, rule.replace("|", "\\|") + (f"; since operator {line}" if line else "")
 
 
 def _since(kind: str, path: str) -> str:
@@ -138,6 +139,8 @@ def _effect(action: argparse.Action) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
+# an entry that only refers to a difference of the engine
+_ENGINE_ALONE: Final = re.compile(r"Engine difference `[a-z-]+`\.")
 # own keys in sections that the Go operator knows
 _OURS: Final = ("allowed", "grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
 # what the page of the configuration says once, above the table
@@ -176,16 +179,15 @@ def _keys() -> Iterator[tuple[str, ...]]:
 def _differing(*, lacking: bool) -> Iterator[tuple[str, ...]]:
     for rule in list_declared():
         if rule.difference and rule.difference.lacking is lacking:
-            yield f"[`{rule.name}`](rules/{rule.name}.md)", " ".join(rule.difference.quirks), rule.difference.because
+            yield f"[`{rule.name}`](rules/{rule.name}.md)", rule.difference.because
 
 
 def _conversions() -> Iterator[tuple[str, ...]]:
-    for number in NUMBERS:
-        yield number, "fixed" if number in HEALED else "kept", HEALED.get(number) or CONVERSION_KEPT[number]
-    yield from ((number, "written differently", text) for number, text in SPELLED.items())
+    for what, texts in (("fixed", HEALED), ("kept", CONVERSION_KEPT), ("written differently", SPELLED)):
+        yield from ((what, text) for text in texts.values())
 
 
-# what the lines of the operator have different, from the marks of the models, the definitions and the rules: tables of docs/lines.md
+# what operator releases have different, from the marks of the models, the definitions and the rules: tables of docs/lines.md
 Node = dict[str, Any]
 Nodes = Mapping[tuple[str, str], Node]  # by version and path
 Row = tuple[str, ...]
@@ -199,7 +201,7 @@ _WORDS: Final = {"x-kubernetes-preserve-unknown-fields": "free form", "maxLength
 def _fields(heads: str, rows: Callable[[str, Nodes, Nodes], Iterator[Row]]) -> str:
     """The rows of each step from a line to the next, behind the later line."""
     steps = ((newer, rows(kind.name, _nodes(kind.name, older), _nodes(kind.name, newer))) for kind in EVERY_KIND for older, newer in _STEPS)
-    return table(f"line | {heads}", ((str(newer), *row) for newer, found in steps for row in found))
+    return table(f"operator | {heads}", ((str(newer), *row) for newer, found in steps for row in found))
 
 
 def _rules(heads: str, *, defaults: bool) -> str:
@@ -292,33 +294,43 @@ def _rows(heads: str, make: Callable[[], Iterable[Iterable[str]]]) -> Callable[[
     return lambda: table(heads, make())
 
 
+def _inputs() -> Iterator[tuple[str, ...]]:
+    """The inputs of the GitHub action, then its outputs."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    for name, about in action["inputs"].items():
+        yield f"`{name}`", f"`{about['default']}`" if about["default"] else "", about["description"]
+    yield from ((f"`outputs.{name}`", "", about["description"]) for name, about in action["outputs"].items())
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "transport": partial(_messages, "transport"),
     "server": partial(_messages, "server"),
     "ours": partial(_messages, "ours"),
     "facts": _rows("fact | meaning | rules that need it", _facts),
+    "inputs": _rows("input | default | meaning", _inputs),
     "keys": _rows("key | default | value | effect", _keys),
     "variables": _rows("variable | key", lambda: ((f"`{each.name}`", f"`{'.'.join(each.key)}`") for each in VARIABLES)),
     "metrics of the server": partial(describe_metrics, DECLARED.values()),
     "metrics of the provisioner": partial(describe_metrics, PROVISIONER),
     "metrics of the reconciler": partial(describe_metrics, RECONCILER),
     "metrics of both": partial(describe_metrics, PROCESS_METRICS),
-    "other verdicts": _rows("rule | number | difference, and why", partial(_differing, lacking=False)),
-    "rules that 1.2 lacks": _rows("rule | number | why", partial(_differing, lacking=True)),
+    "other verdicts": _rows("rule | difference, and why", partial(_differing, lacking=False)),
+    "rules that 1.2 lacks": _rows("rule | why", partial(_differing, lacking=True)),
     "differences of the engine": _rows("name | difference, and why", ENGINE.items),
-    "differences outside the rules": _rows("number | difference", lambda: sorted(CHANGED.items())),
-    "kept": _rows("number | why", lambda: sorted(KEPT.items())),
-    "conversion": _rows("number | | difference, or reason", _conversions),
+    "differences outside the rules": _rows(
+        "difference", lambda: ((text,) for _, text in sorted(CHANGED.items()) if not _ENGINE_ALONE.fullmatch(text))
+    ),
+    "kept": _rows("behaviour, and why it is kept", lambda: ((text,) for _, text in sorted(KEPT.items()))),
+    "conversion": _rows(" | difference, or reason", _conversions),
     "fields": fields,
     "added fields": lambda: _fields("kind | field | value", _added),
     "constraints": lambda: _fields("kind | field | before | since", _changed),
-    "definitions": lambda: table("line | kind | what | before | since", (row for kind in EVERY_KIND for row in _definition(kind.name))),
+    "definitions": lambda: table("operator | kind | what | before | since", (row for kind in EVERY_KIND for row in _definition(kind.name))),
     "defaults by line": lambda: _rules(f"default | effect | {_LINES}", defaults=True),
     "rules by line": lambda: _rules(f"rule | it refuses | {_LINES}", defaults=False),
     "rules": list_every_rule,
     "pipeline": architecture.draw_pipeline,
     "rooms": architecture.draw_rooms,
-    "budgets": _rows("room | lines", lambda: ((f"`{room}`", f"{most:,}") for room, most in BUDGETS.items())),
     "commands": _rows("command | effect", lambda: ((f"[`{name}`](commands/{name}.md)", text) for name, text in COMMANDS.items())),
     **{f"usage {name}": partial(usage, name) for name in COMMANDS},
     **{f"flags {name}": partial(flags, name) for name in COMMANDS},

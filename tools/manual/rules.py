@@ -42,6 +42,9 @@ _WORKER: Final = f"{_BETA}    - name: worker\n      type: worker\n"
 # what a page shows of a text that is too long for it, and that can't be packed
 _LONG: Final = "(400,000 random characters)"
 
+# what an annotation of conversion keeps, with a claim that lacks what v1alpha1 requires
+_CLAIM: Final = '{"spec": {"pvcs": [{"name": "data", "create": true}]}}'
+
 # check -> a file with a finding. conversion-loss has none: it would need an internal error, or an annotation written by hand.
 FILES: Final[dict[str, str]] = {
     "unknown-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraph\n{_HEAD}",
@@ -60,6 +63,7 @@ FILES: Final[dict[str, str]] = {
     "stays-after-move": f"{_BETA}    - {{name: worker, type: worker}}\n",
     "duplicate-object": f"{_WORKER}---\n{_WORKER}",
     "name-of-other-version": f"{_WORKER}      podTemplate: {{spec: {{containers: [{{name: main, resources: {{limits: {{gpu: 1}}}}}}]}}}}\n",
+    "kept-value-mismatch": _WORKER.replace("namespace: llm}", f"namespace: llm, annotations: {{nvidia.com/dgd-spec: '{_CLAIM}'}}}}"),
     "unfilled-placeholder": f"{_WORKER}      replicas: ${{REPLICAS}}\n",
 }
 # check -> the file as it was, where the check compares with that
@@ -108,11 +112,11 @@ def list_every_rule() -> str:
         name = f"[`{rule.name}`](rules/{rule.name}.md)"
         cells = [rule.code, name, rule.title.rstrip("."), level_of(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
         rows.append([*cells, span_of(rule), "differs" if rule.difference else ""])
-    return table("code | name | title | level | operations | looks at | facts | line | 1.2", [*rows, _FAULT])
+    return table("code | name | title | level | operations | looks at | facts | operator | 1.2", [*rows, _FAULT])
 
 
 def span_of(rule: Rule) -> str:
-    """Which lines have a rule; empty for all."""
+    """Which operator releases have a rule; empty for all."""
     first, last = rule.lines[0], rule.lines[-1]
     return "" if len(rule.lines) == len(Line) else f"since {first}" if first != OLDEST else f"up to {last}"
 
@@ -156,30 +160,32 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
         facts = ", ".join(f"[`{fact}`](../ci.md#facts-of-the-cluster)" for fact in page["facts"])
         lines.append(f"| facts | {facts}; without them a server refuses |")
     if len(rule.lines) < len(Line):
-        lines.append(f"| lines of the operator | {', '.join(rule.lines)} |")
+        lines.append(f"| operator releases | {', '.join(rule.lines)} |")
     if not rule.is_default:
-        kept = "accepted" if rule.ratchets else "refused too"
-        lines.append(f"| on updates | mistakes of the stored object are {kept} |")
+        kept = "accepted" if rule.ratchets else "refused, too"
+        lines.append(f"| on updates | a mistake that the stored object already has is {kept} |")
     yield "\n".join(lines)
     for difference in page["differences"]:
-        numbers = f" ({', '.join(difference['quirks'])})" if difference["quirks"] else ""
-        only = "It lacks the rule" if difference["lacking"] else "Its verdicts are others"
-        yield f"**Difference from the Go operator 1.2**{numbers}. {only}: {difference['because']}. [All differences](../differences.md)."
+        only = "It doesn't have this rule" if difference["lacking"] else "It decides differently"
+        text = f"{only}; the reason for this rule: {difference['because']}"
+        yield f"**Difference from the Go operator 1.2.** {text}. [All differences](../differences.md)."
 
 
 def _place(place: dict[str, Any]) -> str:
-    fields = " or ".join(f"`{field}`" for field in place["fields"])
+    fields = " or ".join(f"several entries in `{field[:-2]}`" if field.endswith(">1") else f"`{field}`" for field in place["fields"])
     return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", with {fields}" if fields else "")
 
 
 def _of_check(rule: Rule) -> Iterator[str]:
     if rule.name == "unknown-field":
-        yield "With `--validate=warn`, and in objects of a cluster, it is a warning."
+        yield "With `--validate=warn`, and for objects that are read from a cluster, this is a warning."
     if rule.name == "long-remainder":
-        before = "on updates of an object that was too long before"
-        yield f"From half the limit, and {before}, it is a warning. The server makes the same check."
+        before = "on updates of an object that was too long already"
+        yield f"From half the limit, and {before}, this is a warning. The server makes the same check."
+    elif rule.name == "kept-value-mismatch":
+        yield "The server makes the same check."
     else:
-        yield "The server has no such rule: the API server, its schema or `check` finds it."
+        yield "The webhook server doesn't evaluate this rule: the API server, its schema or `check` finds it."
 
 
 def _examples(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
@@ -213,8 +219,9 @@ def _fenced(blocks: Iterable[str]) -> Iterator[str]:
 def _ignoring(name: str) -> Iterator[str]:
     yield "## Ignore it"
     yield (
-        "A comment with a reason on the line, or on the line above, silences `check` for one place, but not an API server. To ignore the\n"
-        f"rule, use `--ignore {name}`; to accept all current findings, [a baseline](../ci.md#an-old-repository-with-many-findings)."
+        "A comment with a reason on the same line, or on the line above, makes `check` ignore the rule there; API servers ignore it. To\n"
+        f"ignore the rule everywhere, use `--ignore {name}`; for all current findings, use "
+        "[a baseline](../ci.md#an-old-repository-with-many-findings)."
     )
     yield f"```yaml\n# dynamo-webhooks: ignore[{name}] reason\n```"
 

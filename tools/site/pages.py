@@ -11,9 +11,13 @@ from posixpath import dirname, join, normpath, relpath
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import list_kind_versions
-from dynamo_webhooks.api.schema import SINCE, Node, resolve, whole_schema
-from dynamo_webhooks.cli.commands.explain.field import find_other_version
+from dynamo_webhooks.api.schema import Node, whole_schema
+from dynamo_webhooks.cli.commands.completion.candidates import list_actions
+from dynamo_webhooks.cli.commands.explain.cause import operator_messages
+from dynamo_webhooks.cli.commands.explain.field import describe_place, place_parts
+from dynamo_webhooks.cli.commands.explain.message import Words, tables
 from dynamo_webhooks.cli.commands.explain.sentence import read_texts
+from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.project.keys import CLUSTER_KEYS, KEYS, OVERRIDE_KEYS
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
@@ -52,7 +56,7 @@ def _facets(rule: Rule) -> dict[str, list[str]]:
     }
 
 
-_LABELS: Final = {"since": "since line", "until": "until line", "operator": "Go operator 1.2"}
+_LABELS: Final = {"since": "since operator", "until": "before operator", "operator": "Go operator 1.2"}
 
 
 def _select(name: str, values: Iterable[str]) -> str:
@@ -70,9 +74,10 @@ def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
 
 # the pages of the fields of all kinds, and of the keys of a project file: a heading, and so an address, for each
 Steps: TypeAlias = tuple[str, ...]
-Keyed: TypeAlias = tuple[bool, ...]
 WILD: Final = "*"
 _PROJECT_FILE: Final = "fields/project-file"
+_CODE: Final = re.compile(r"`[^`]*`|<")
+_RULE: Final = re.compile(r"^- `([a-z0-9-]+)`(?= \(DYN)", re.MULTILINE)
 
 
 def field_pages() -> dict[str, str]:
@@ -86,54 +91,47 @@ def address(path: Steps) -> str:
     return ".".join(step for step in path if step != WILD)
 
 
-def own_fields(kind: str, version: str) -> Iterator[tuple[Steps, Keyed, Node]]:
-    """The fields that this API declares, in the order of the schema, and for each step whether it is a key of a map.
-
-    Below a field of one of Kubernetes' types are none.
-    """
-    yield from _below(whole_schema(kind, version), (), ())
+def own_fields(kind: str, version: str) -> Iterator[Steps]:
+    """The fields that this API declares, in the order of the schema; below a field of one of Kubernetes' types are none."""
+    yield from _below(whole_schema(kind, version), ())
 
 
-def _below(node: Node, path: Steps, keyed: Keyed) -> Iterator[tuple[Steps, Keyed, Node]]:
+def _below(node: Node, path: Steps) -> Iterator[Steps]:
     for name, below in (node.get("properties") or {}).items():
-        yield (*path, name), (*keyed, False), below
-        yield from _below(below, (*path, name), (*keyed, False))
+        yield (*path, name)
+        yield from _below(below, (*path, name))
     for word in ("items", "additionalProperties"):
         if isinstance(entry := node.get(word), dict):
-            yield from _below(entry, (*path, WILD), (*keyed, word != "items"))
+            yield from _below(entry, (*path, WILD))
 
 
 @cache
 def _addresses(kind: str, version: str) -> frozenset[str]:
-    return frozenset(address(path) for path, _, _ in own_fields(kind, version))
+    return frozenset(address(path) for path in own_fields(kind, version))
 
 
 def _page(kind: str, version: str) -> str:
-    intro = "This page lists the fields of the kind; `kubectl explain` shows those of Kubernetes' own types below them."
-    sections = (_section(kind, version, *field) for field in own_fields(kind, version))
+    intro = (
+        "This page lists all fields of the kind: type, meaning, default, allowed values by operator release, the field of the other "
+        "version, and the rules that are nearest to it. `kubectl explain` shows the fields of Kubernetes' own types below them."
+    )
+    sections = (_section(kind, version, path) for path in own_fields(kind, version))
     return "\n\n".join(["---\nhide: [toc]\n---", f"# {kind} {version}", intro, *sections]) + "\n"
 
 
-def _section(kind: str, version: str, path: Steps, keyed: Keyed, node: Node) -> str:
-    """One field: its path, its meaning, its type, and its place in the other version."""
-    whole = resolve(node)
-    said = [escape(whole.get("description") or node.get("description") or "", quote=False)]
-    values = ", ".join(f"`{value}`" for value in whole.get("enum") or () if value != "")
-    said.append(f"Type {whole.get('type', 'any')}{f', one of {values}' if values else ''}.")
-    said += [f"Default `{whole['default']}`."] if "default" in whole else []
-    said += [f"Since line {node[SINCE]} of the operator."] if SINCE in node else []
-    said.append(_elsewhere(kind, version, path, keyed))
-    return f"### `{'.'.join(path)}` {{ #{address(path)} }}\n\n{' '.join(filter(None, said))}"
-
-
-def _elsewhere(kind: str, version: str, path: Steps, keyed: Keyed) -> str:
-    other = find_other_version(kind, version, path, keyed)
-    if other is None or not other["exact"] or path[0] == "status":
-        return ""
-    there = address(tuple(other["path"].split(".")))
-    if there not in _addresses(kind, other["version"]):  # within one of Kubernetes' types
-        return f"In {other['version']}: `{other['path']}`."
-    return f"In {other['version']}: [`{other['path']}`]({kind.lower()}-{other['version']}.md#{there})."
+def _section(kind: str, version: str, path: Steps) -> str:
+    """One field: its path, and what `explain` prints about it, with links."""
+    place = describe_place(kind, version, path)
+    assert place is not None, path  # noqa: S101 - the path is of the schema
+    text = _RULE.sub(lambda found: f"- [`{found[1]}`](../rules/{found[1]}.md)", "\n\n".join(place_parts(place)))
+    text = _CODE.sub(lambda found: found[0] if found[0] != "<" else "&lt;", text)
+    other = place["other"]
+    # else the other field is within one of Kubernetes' types
+    if other and (there := address(tuple(other["path"].split(".")))) in _addresses(kind, other["version"]):
+        beside = f"In {other['version']}: "
+        link = f"[`{other['path']}`]({kind.lower()}-{other['version']}.md#{there})"
+        text = text.replace(f"{beside}`{other['path']}`", beside + link)
+    return f"### `{'.'.join(path)}` {{ #{address(path)} }}\n\n{text}"
 
 
 def _project_file() -> str:
@@ -158,13 +156,15 @@ _BLOCK: Final = re.compile(r"(^(`{3,}).*?^\2 *$)", re.MULTILINE | re.DOTALL)
 _KEY: Final = re.compile(r"^\| `([\w.]+)`( \+)? \|", re.MULTILINE)
 _FLAG: Final = re.compile(r"^\| `((?:-\w, )?--([\w-]+)[^`]*)` \|", re.MULTILINE)
 _VALUE: Final = re.compile(r', got "[^"]+"')  # which says nothing of the rule
+_OUTER: Final = re.compile(r"\]\(([A-Z]+(?:\.md)?)\b")  # of the README, to a file beside it
 _GROUP: Final = re.compile(r"^\*\*For (.+)\*\*$")
 
 
 def site_files(*, playground: bool) -> dict[str, bytes]:
     """Every file by its name: pages and what they show below `pages/`, the settings beside it."""
     sources = _sources()
-    texts = {name: data.decode() for name, data in sources.items() if name.endswith(".md")} | field_pages()
+    texts = {name: data.decode() for name, data in sources.items() if name.endswith(".md")}
+    texts |= {"README.md": _home(texts["README.md"]), **field_pages()}
     pages = {name: _for_site(name, text, texts.keys()).encode() for name, text in texts.items()}
     theme = {file.name: file.read_bytes() for file in sorted(THEME.iterdir())}
     settings = {
@@ -173,9 +173,15 @@ def site_files(*, playground: bool) -> dict[str, bytes]:
         "theme": {"custom_dir": f"{_BESIDE}/overrides"},
         "nav": navigation(texts, playground=playground),
     }
-    texts_of_rules = {"messages.json": json.dumps(messages(), separators=(",", ":")).encode()}
+    texts_of_rules = {"messages.json": json.dumps(answers(), separators=(",", ":")).encode()}
     files = {f"pages/{name}": data for name, data in {**sources, **pages, **theme, **texts_of_rules}.items()}
     return {**files, SETTINGS: json.dumps(settings, indent=1).encode()}
+
+
+def _home(index: str) -> str:
+    """The first page: what the repository's README says, with links as from docs/, and then the list of all pages."""
+    readme = _OUTER.sub(r"](../\1", (ROOT / "README.md").read_text("utf-8").replace("](docs/", "]("))
+    return f"{readme}\n## All pages\n{index.partition(chr(10))[2]}"
 
 
 def _sources() -> dict[str, bytes]:
@@ -216,6 +222,9 @@ def _for_site(name: str, text: str, known: Collection[str]) -> str:
         text = _RULES.sub(lambda _: filtered_index(), text)
     elif name.startswith("rules/"):
         text = "\n\n".join([text.rstrip(), *_messages(name.removeprefix("rules/").removesuffix(".md"))]) + "\n"
+    elif name == "refusals.md":
+        for entry in list_known():
+            text = text.replace(f"| `{entry.shown}` |", f'| <span id="{entry.name}">`{entry.shown}`</span> |')
     elif name == "configuration.md":
         text = _KEY.sub(r'| <span id="\1">`\1`</span>\2 |', text)
     elif name.startswith("commands/"):
@@ -251,6 +260,41 @@ def messages() -> dict[str, list[str]]:
     }
 
 
+def answers() -> dict[str, Any]:
+    """What the search answers pasted and typed texts from: messages of rules, of the Go operator and of the API server, and flags."""
+    return {
+        "rules": messages(),
+        "operator": [
+            [rule.name, [kind.partition("/")[0] for kind in rule.kinds], pieces]
+            for rule, said in operator_messages().items()
+            for pieces in said
+        ],
+        "known": [[entry.name, entry.shown, entry.rule.name if entry.rule else "", _for_script(entry.pattern)] for entry in list_known()],
+        "flags": flags(),
+    }
+
+
+def list_known() -> list[Words]:
+    """The messages that no rule writes, in the order in which they are looked for."""
+    return [entry for table in tables().values() for entry in table]
+
+
+def _for_script(pattern: str) -> str:
+    """A pattern as JavaScript has it: there the start has another sign, and every repetition may be taken back."""
+    return pattern.replace(r"\A", "^").replace(")*+", ")*")
+
+
+def flags() -> dict[str, list[str]]:
+    """The flags of all commands, and the commands that have each."""
+    found: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        for action in list_actions(name):
+            for option in action.option_strings:
+                if option.startswith("--"):
+                    found.setdefault(option, []).append(name)
+    return found
+
+
 def _messages(rule: str) -> Iterator[str]:
     """What a rule says, for people who search for a message; values are left out."""
     said = messages().get(rule)
@@ -258,6 +302,10 @@ def _messages(rule: str) -> Iterator[str]:
         yield "## Messages"
         yield f"A refusal of this rule ends in `[{rule}]` and has some of these words:"
         yield "\n".join(f"- {text.replace('<', '&lt;').replace('*', chr(92) + '*')}" for text in said)
+    operator = [" ... ".join(pieces) for one, messages_of in operator_messages().items() if one.name == rule for pieces in messages_of]
+    if operator:
+        yield "The Go operator says:"
+        yield "\n".join(f"- {text.strip().replace('<', '&lt;')}" for text in operator)
 
 
 def main(arguments: list[str]) -> None:

@@ -43,6 +43,7 @@ class Watcher:
         self._last: dict[str, Any] = {}
         self._reported = clocks.monotonic()
         self._missing: list[str] = []
+        self._unnamed: frozenset[str] = frozenset()
         self._leases.subscribe(self._lease)
         self._topologies.subscribe(lambda _old, _new: self.look())
         self._groups.subscribe(lambda _known: self.look())
@@ -69,6 +70,10 @@ class Watcher:
         if found != self._last or now - self._reported >= REPORT_SECONDS:
             self._last, self._reported = found, now
             self._report({**found, "stale": self._stale()})
+        unnamed = self.claims.excluded(now) - self.claims.exempt(now)
+        for namespace in sorted(unnamed - self._unnamed):
+            _LOG.warning("namespace %s is claimed by a Lease, and judged: namespace.scope.claimable doesn't name it", namespace)
+        self._unnamed = unnamed
         lacking = list_missing(self._told, observed)
         if lacking and lacking != self._missing:
             _LOG.error("switched on by the configuration, but its API group is not served: %s", ", ".join(lacking))
@@ -82,7 +87,7 @@ class Watcher:
             if self._topologies.synced.is_set()
             else None,
             self._topologies.state is WatchState.ABSENT,
-            self.claims.excluded(now) if self._leases.synced.is_set() else None,
+            self.claims.exempt(now) if self._leases.synced.is_set() else None,
         )
 
     def _settled(self) -> bool:

@@ -14,7 +14,7 @@ class CheckpointJobSpec(Part):
     """The job that makes the checkpoint."""
 
     pod_template_spec: PodTemplate = Field(description="Template of the job's pod.")
-    target_container_name: ContainerName = Field("main", description="Container whose state is kept.")
+    target_container_name: ContainerName = Field("main", description="Container whose state is saved.")
     shared_memory: SharedMemory | None = Field(None, description="The shared memory volume of the pod.")
     active_deadline_seconds: Annotated[Int64, Field(ge=1)] = Field(3600, description="Seconds after which the job is given up.")
     backoff_limit: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Deprecated and ignored.")
@@ -22,7 +22,7 @@ class CheckpointJobSpec(Part):
 
 
 class CheckpointSpec(Part):
-    """What is kept and how."""
+    """What to save, and how."""
 
     identity: CheckpointIdentity = Field(description="What the checkpoint depends on.")
     gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between containers of the job.")
@@ -32,14 +32,14 @@ class CheckpointSpec(Part):
 class CheckpointStatus(Part):
     """How far the checkpoint has come."""
 
-    phase: Literal["Pending", "Creating", "Ready", "Failed"] | None = Field(None, description="Where the checkpoint stands.")
+    phase: Literal["Pending", "Creating", "Ready", "Failed"] | None = Field(None, description="Phase of the checkpoint.")
     identity_hash: str | None = Field(None, description="Hash of the identity.")
     checkpoint_id: Annotated[str, since("1.4")] | None = Field(
         None, alias="checkpointID", description="Identifier of the checkpoint's data."
     )
     pod_snapshot_name: Annotated[str, since("1.4")] | None = Field(None, description="Name of the snapshot of the pod.")
-    location: str | None = Field(None, description="Deprecated: where the checkpoint lies.")
-    storage_type: Literal["pvc", "s3", "oci"] | None = Field(None, description="Deprecated: kind of storage it lies in.")
+    location: str | None = Field(None, description="Deprecated: location of the checkpoint.")
+    storage_type: Literal["pvc", "s3", "oci"] | None = Field(None, description="Deprecated: storage type of the checkpoint.")
     job_name: str | None = Field(None, description="Name of the job that makes it.")
     created_at: Time | None = Field(None, description="When it became ready.")
     message: str | None = Field(None, description="Details for people.")
@@ -49,7 +49,7 @@ class CheckpointStatus(Part):
 class DynamoCheckpoint(Part, json_schema_extra=validations(CKPT_IDENTITY_IMMUTABLE)):
     """A checkpoint of a container, from which pods start warm."""
 
-    spec: CheckpointSpec | None = Field(None, description="What is kept and how.")
+    spec: CheckpointSpec | None = Field(None, description="What to save, and how.")
     status: CheckpointStatus | None = Field(None, description="What was seen; written by the operator.")
 
 
@@ -60,7 +60,7 @@ class ModelSource(Part):
 
 
 class ModelSpec(Part):
-    """Which model is meant."""
+    """Model, and where it is loaded from."""
 
     model_name: str = Field(description="Full name of the model.")
     base_model_name: str = Field(description="Name of the base model, by which the serving pods are found.")
@@ -94,7 +94,7 @@ class ModelStatus(Part):
 class DynamoModel(Part):
     """A model, and where it is served."""
 
-    spec: ModelSpec | None = Field(None, description="Which model is meant.")
+    spec: ModelSpec | None = Field(None, description="Model, and where it is loaded from.")
     status: ModelStatus | None = Field(None, description="What was seen; written by the operator.")
 
 

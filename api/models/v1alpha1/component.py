@@ -93,7 +93,7 @@ class Autoscaling(Part):
 
 
 class IngressTls(Part):
-    """Where the certificate of the ingress lies."""
+    """Secret with the certificate of the ingress."""
 
     secret_name: str | None = Field(None, description="Secret with the certificate.")
 
@@ -108,7 +108,7 @@ class Ingress(Part):
     host_prefix: str | None = Field(None, description="Put before the host name.")
     annotations: Texts | None = Field(None, description="Annotations of the Ingress or VirtualService.")
     labels: Texts | None = Field(None, description="Labels of the Ingress or VirtualService.")
-    tls: IngressTls | None = Field(None, description="Where the certificate of the ingress lies.")
+    tls: IngressTls | None = Field(None, description="Secret with the certificate of the ingress.")
     host_suffix: str | None = Field(None, description="Domain put after the host name.")
     ingress_controller_class_name: str | None = Field(None, description="Class of the ingress controller.")
 
@@ -126,7 +126,7 @@ class Checkpoint(CheckpointPolicy, json_schema_extra=validations(*CHECKPOINT_ALP
     """Starts the pods of a service from a checkpoint."""
 
     enabled: bool = Field(False, description="Whether pods start from a checkpoint.")
-    identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
+    identity: CheckpointIdentity | None = Field(None, description="Identity by which a checkpoint is found or created.")
 
 
 class GmsClientPod(Part):
@@ -200,13 +200,15 @@ class ComponentRole(Role):
 class GraphRole(ComponentRole):
     """One role of the pods of a replica that spans several nodes."""
 
-    provider_override: ProviderOverride | None = Field(None, description="Changes the resource that the workload provider runs them by.")
+    provider_override: ProviderOverride | None = Field(
+        None, description="Overrides a part of the workload provider's resource for the role."
+    )
 
 
 class ScalingAdapter(Part):
-    """Hands the number of replicas to a scaling adapter."""
+    """Lets a scaling adapter own the number of replicas."""
 
-    enabled: bool = Field(False, description="Whether an adapter is made and owns the replicas.")
+    enabled: bool = Field(False, description="Whether an adapter is created and owns the replicas.")
 
 
 class FrontendSidecar(Part):
@@ -247,7 +249,7 @@ class Component(ComponentParts):
     liveness_probe: Probe | None = Field(None, description="Liveness probe of the main container.")
     readiness_probe: Probe | None = Field(None, description="Readiness probe of the main container.")
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
-    scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
+    scaling_adapter: ScalingAdapter | None = Field(None, description="Lets a scaling adapter own the number of replicas.")
     epp_config: Picker | None = None
     frontend_sidecar: FrontendSidecar | None = Field(None, description="A frontend beside the main container.")
     checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
@@ -260,14 +262,14 @@ class GraphComponent(Component, json_schema_extra=validations(*PART_ALPHA)):
     """One service: what runs, how often, and with which extras."""
 
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
-        None, description="Changes the resource that the workload provider runs the component by."
+        None, description="Overrides a part of the workload provider's resource for the component."
     )
     roles: Roles[GraphRole] | None = None
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
 class ComponentSpec(Component, json_schema_extra=validations(*ALONE_ALPHA)):
-    """What the component should look like."""
+    """Desired state of the component."""
 
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
     roles: Roles[ComponentRole] | None = None
@@ -276,7 +278,7 @@ class ComponentSpec(Component, json_schema_extra=validations(*ALONE_ALPHA)):
 class ComponentStatus(Part):
     """What was seen of the component."""
 
-    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     conditions: Conditions
     pod_selector: Texts | None = Field(None, description="Labels of the component's pods.")
     service: ServiceReplicaStatus | None = Field(None, description="Replicas of the component.")
@@ -285,7 +287,7 @@ class ComponentStatus(Part):
 class DynamoComponentDeployment(Part):
     """One component of a graph as an object of its own, usually made by the operator."""
 
-    spec: ComponentSpec | None = Field(None, description="What the component should look like.")
+    spec: ComponentSpec | None = Field(None, description="Desired state of the component.")
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
 
 
@@ -307,7 +309,7 @@ class GraphTopology(Part):
 
 
 class GraphSpec(GraphSettings, json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_ALPHA)):
-    """What the graph should look like."""
+    """Desired state of the graph."""
 
     pvcs: Annotated[list[VolumeClaim], Field(max_length=100)] | None = Field(None, description="Claims that services can mount by name.")
     services: Annotated[dict[str, GraphComponent], Field(max_length=25)] | None = Field(
@@ -329,7 +331,7 @@ class GraphStatus(GraphProgress):
 class DynamoGraphDeployment(Part):
     """A graph of services that together serve a model."""
 
-    spec: GraphSpec | None = Field(None, description="What the graph should look like.")
+    spec: GraphSpec | None = Field(None, description="Desired state of the graph.")
     status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
 
 
@@ -341,7 +343,7 @@ class ServiceReference(Part):
 
 
 class ScalingAdapterSpec(Part):
-    """How many replicas are wanted, and of what."""
+    """Replicas and the target to scale."""
 
     replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas of the service.")
     dgd_ref: ServiceReference = Field(description="The service that is scaled.")
@@ -358,5 +360,5 @@ class ScalingAdapterStatus(Part):
 class DynamoGraphDeploymentScalingAdapter(Part):
     """Lets autoscalers set the replicas of one service of a graph."""
 
-    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
+    spec: ScalingAdapterSpec | None = Field(None, description="Replicas and the target to scale.")
     status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

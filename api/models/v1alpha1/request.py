@@ -65,11 +65,11 @@ class RequestStatus(Part):
 
     state: Annotated[
         Literal["Initializing", "Pending", "Profiling", "Deploying", "Ready", "DeploymentDeleted", "Failed"], REQUIRED_ANYWAY
-    ] = Field("Initializing", description="Where the request stands.")
+    ] = Field("Initializing", description="State of the request.")
     backend: str | None = Field(None, description="Inference engine that was chosen.")
-    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     conditions: Conditions | None = None
-    profiling_results: str | None = Field(None, description="Where the results lie.")
+    profiling_results: str | None = Field(None, description="Location of the results.")
     generated_deployment: EmbeddedObject | None = Field(None, description="The graph that was found.")
     deployment: DeploymentStatus | None = Field(None, description="The graph that was deployed at once.")
 

@@ -78,7 +78,7 @@ class Checkpoint(CheckpointPolicy, json_schema_extra=validations(*CHECKPOINT_BET
     """Starts the pods of a component from a checkpoint; below line 1.5 its presence switches that on."""
 
     enabled: Annotated[bool, since("1.3")] = Field(description="Whether pods start from a checkpoint.")
-    identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
+    identity: CheckpointIdentity | None = Field(None, description="Identity by which a checkpoint is found or created.")
 
 
 class GmsClientPod(Part):
@@ -107,11 +107,11 @@ class Failover(Part):
 class Grove(Part):
     """Settings of a component that Grove runs."""
 
-    force_scaling_group: bool | None = Field(None, description="Runs even a component of one node a replica in a scaling group of its own.")
+    force_scaling_group: bool | None = Field(None, description="Runs a single-node component in its own scaling group, too.")
 
 
 class Experimental(Part):
-    """Features that may still change or go."""
+    """Experimental features, which may change or be removed."""
 
     gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between engines.")
     failover: Failover | None = Field(None, description="Keeps a standby engine ready.")
@@ -147,7 +147,9 @@ class ComponentRole(Role):
 class GraphRole(ComponentRole):
     """One role of the pods of a replica that spans several nodes."""
 
-    provider_override: ProviderOverride | None = Field(None, description="Changes the resource that the workload provider runs them by.")
+    provider_override: ProviderOverride | None = Field(
+        None, description="Overrides a part of the workload provider's resource for the role."
+    )
 
 
 class ScalingAdapter(Part):
@@ -182,12 +184,12 @@ class ComponentSettings(ComponentParts):
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     shared_memory_size: Quantity | None = Field(None, description="Size of the shared memory volume; zero leaves it out.")
     model_ref: ModelReference | None = Field(None, description="Model that the component serves, for endpoint discovery.")
-    scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
+    scaling_adapter: ScalingAdapter | None = Field(None, description="Lets a scaling adapter own the number of replicas.")
     epp_config: EndpointPicker | None = None
     frontend_sidecar: str | None = Field(None, description="Name of the container that runs a frontend beside the main one.")
     compilation_cache: CompilationCache | None = Field(None, description="A claim for compiled kernels.")
     topology_constraint: ComponentTopology | None = Field(None, description="Where the pods are packed together.")
-    experimental: Experimental | None = Field(None, description="Features that may still change or go.")
+    experimental: Experimental | None = Field(None, description="Experimental features, which may change or be removed.")
 
 
 class Component(ComponentSettings, json_schema_extra=validations(*PART_BETA)):
@@ -195,14 +197,14 @@ class Component(ComponentSettings, json_schema_extra=validations(*PART_BETA)):
 
     name: ComponentName = Field(description="Name of the component, unique in the graph.")
     provider_override: Annotated[ProviderOverride, since("1.5")] | None = Field(
-        None, description="Changes the resource that the workload provider runs the component by."
+        None, description="Overrides a part of the workload provider's resource for the component."
     )
     roles: Roles[GraphRole] | None = None
     lpx: Annotated[Lpx, since("1.6")] | None = Field(None, description="Settings of a component of type lpx.")
 
 
 class ComponentSpec(ComponentSettings, json_schema_extra=validations(*ALONE_BETA)):
-    """What the component should look like."""
+    """Desired state of the component."""
 
     # Recorded answers of the API server accept a component on its own without a name.
     name: ComponentName | None = Field(None, description="Name of the component in its graph.")
@@ -213,7 +215,7 @@ class ComponentSpec(ComponentSettings, json_schema_extra=validations(*ALONE_BETA
 class ComponentStatus(Part):
     """What was seen of the component."""
 
-    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     conditions: ConditionsByType | None = None
     component: ComponentReplicaStatus | None = Field(None, description="Replicas of the component.")
 
@@ -221,7 +223,7 @@ class ComponentStatus(Part):
 class DynamoComponentDeployment(Part):
     """One component of a graph as an object of its own, usually made by the operator."""
 
-    spec: ComponentSpec | None = Field(None, description="What the component should look like.")
+    spec: ComponentSpec | None = Field(None, description="Desired state of the component.")
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
 
 
@@ -233,7 +235,7 @@ class GraphTopology(Part):
 
 
 class GraphSpec(GraphSettings, json_schema_extra=validations(RESTART_ON_CREATE, LPX_RESTART_BETA)):
-    """What the graph should look like."""
+    """Desired state of the graph."""
 
     components: Annotated[list[Component], Field(max_length=25), BY_NAME, Facets(validations(ONE_EPP, UNIQUE_NAMES))] | None = Field(
         None, description="The components that the graph consists of, each with a name and pods of its own."
@@ -254,7 +256,7 @@ class GraphStatus(GraphProgress):
 class DynamoGraphDeployment(Part):
     """A graph of components that together serve a model."""
 
-    spec: GraphSpec | None = Field(None, description="What the graph should look like.")
+    spec: GraphSpec | None = Field(None, description="Desired state of the graph.")
     status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
 
 
@@ -266,7 +268,7 @@ class ComponentReference(Part):
 
 
 class ScalingAdapterSpec(Part):
-    """How many replicas are wanted, and of what."""
+    """Replicas and the target to scale."""
 
     replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas of the component.")
     dgd_ref: ComponentReference = Field(description="The component that is scaled.")
@@ -283,5 +285,5 @@ class ScalingAdapterStatus(Part):
 class DynamoGraphDeploymentScalingAdapter(Part):
     """Lets autoscalers set the replicas of one component of a graph."""
 
-    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
+    spec: ScalingAdapterSpec | None = Field(None, description="Replicas and the target to scale.")
     status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

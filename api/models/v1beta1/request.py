@@ -44,7 +44,7 @@ class ModelCache(Part):
 
 
 class Hardware(Part):
-    """The GPUs to profile and deploy on; what is left out is looked up in the cluster."""
+    """GPUs for profiling and deployment; omitted values are read from the cluster."""
 
     gpu_sku: Annotated[GpuSku, TWICE, below("1.6", allOf=[{"enum": _SKUS}] * 2)] | None = Field(
         None, description="Model of GPU; only nodes that have it are considered."
@@ -57,12 +57,12 @@ class Hardware(Part):
 
 
 class Workload(Part):
-    """The traffic to be expected."""
+    """Expected traffic."""
 
     isl: Int32 = Field(4000, description="Length of the input in tokens.")
     osl: Int32 = Field(1000, description="Length of the output in tokens.")
-    concurrency: float | None = Field(None, description="Requests under way at the same time.")
-    request_rate: float | None = Field(None, description="Requests a second.")
+    concurrency: float | None = Field(None, description="Concurrent requests.")
+    request_rate: float | None = Field(None, description="Requests per second.")
 
 
 class Targets(Part):
@@ -112,12 +112,12 @@ class RequestSpec(Part):
     )
     image: str | None = Field(None, description="Image of profiler and workers.")
     model_cache: ModelCache | None = Field(None, description="A claim that holds the weights.")
-    hardware: Hardware | None = Field(None, description="The GPUs to profile and deploy on; what is left out is looked up in the cluster.")
-    workload: Workload | None = Field(None, description="The traffic to be expected.")
-    sla: Targets | None = Field(None, description="Latencies to be met, or a direction to optimise in.")
-    overrides: Overrides | None = Field(None, description="Changes to the profiling job, and to the graph that is made.")
+    hardware: Hardware | None = Field(None, description="GPUs for profiling and deployment; omitted values are read from the cluster.")
+    workload: Workload | None = Field(None, description="Expected traffic.")
+    sla: Targets | None = Field(None, description="Target latencies, or what to optimise.")
+    overrides: Overrides | None = Field(None, description="Changes to the profiling job and to the generated graph.")
     features: Features | None = Field(None, description="Optional parts of the graph: a planner, or a simulated backend.")
-    search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="How widely the profiler searches.")
+    search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="Search strategy of the profiler.")
     runtime_version_override: VersionOverride | None = None
     auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
 
@@ -158,7 +158,7 @@ class RequestStatus(Part):
     conditions: ConditionsByType | None = None
     profiling_results: ProfilingResults | None = Field(None, description="What profiling found.")
     deployment_info: DeploymentInfo | None = Field(None, description="The deployed graph in short.")
-    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
 
 
 class DynamoGraphDeploymentRequest(Part):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ....api.wording import escape_unprintable_lines
 from ....kube.errors import ApiError, UnavailableError
 from ...console import flags
 from ...console.escaping import encode_json
@@ -39,15 +38,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "action",
         choices=("inspect", "issue", "rotate", "inject"),
-        help="inspect: show everything; issue: a new certificate now; rotate: ask the provisioner for a new authority; "
-        "inject: write the bundle into all objects that lack it",
+        help="inspect: show everything; issue: a new certificate now; rotate: ask the provisioner for a new CA; "
+        "inject: write the caBundle into all objects that lack it",
     )
     flags.configuration(parser)
     flags.kubeconfig(parser)
+    parser.add_argument("--context", metavar="NAME", default="", help="context of the kubeconfig")
     add("--namespace", metavar="NS", help="namespace of the installation (default: the pod's, else dynamo-system)")
     add("--secret", metavar="NAME", help="serving Secret (default webhook-server-cert)")
     add("--service", metavar="NAME", help="Service of the webhooks (default dynamo-webhooks)")
-    add("--compromised", action="store_true", help="rotate: the authority's key was disclosed, so don't wait")
+    add("--compromised", action="store_true", help="rotate: the CA's key was disclosed, so don't wait")
     add("--dry-run", action="store_true", help="print what would be done, and write nothing")
     add("-o", "--output", choices=("text", "json"), default="text", help="inspect: the format")
     flags.verbose(parser)
@@ -103,7 +103,7 @@ async def _cluster(args: argparse.Namespace) -> int:
     from ....certs.provision import COMPONENT
     from . import work
 
-    async with connect_cluster(COMPONENT, args.kubeconfig) as cluster:
+    async with connect_cluster(COMPONENT, args.kubeconfig, args.context) as cluster:
         hands = work.Hands(cluster, await installed(args, cluster))
         if args.action == "inspect":
             return _show(work.describe_cluster(await hands.gatherer.gather()), args.output)
@@ -127,5 +127,5 @@ def _show(facts: dict[str, Any], output: str) -> int:
     if output == "json":
         write_stdout(encode_json(facts, orjson.OPT_INDENT_2) + "\n")
     else:
-        write_stdout(escape_unprintable_lines(as_text(facts)))
+        write_stdout(as_text(facts))
     return OK if facts["ready"] else REFUSED

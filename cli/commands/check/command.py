@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="user name of the request")
     flags.facts(parser)
-    flags.upgrade(parser, "also what each line of the operator up to this one finds, in their order, with its remedy")
+    flags.upgrade(parser, "also check with each later operator release up to this one; each finding names the release that adds it")
     rules = parser.add_argument_group("rules")
     rules.add_argument("--select", action="append", default=[], metavar="WORD", help="only these rules: names, codes or prefixes")
     rules.add_argument("--ignore", action="append", default=[], metavar="WORD", help="without these rules")
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on", choices=("error", "warning", "never"), default="error", help="findings that make the exit code 1 (default %(default)s)"
     )
     others = {"true": STRICT, "false": IGNORE}  # kubectl's other words
-    text = "what becomes of unknown fields, as in kubectl apply (default strict; objects of a cluster: warn)"
+    text = "how to treat unknown fields, as in kubectl apply (default strict; objects of a cluster: warn)"
     strictness.add_argument("--validate", type=lambda word: others.get(word, word), choices=(STRICT, WARN, IGNORE), help=text)
     strictness.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
     strictness.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     suppression.add_argument("--baseline", metavar="FILE", help="file of known findings, which do not count")
     suppression.add_argument("--update-baseline", action="store_true", help="write current findings to that file")
     suppression.add_argument(
-        "--add-ignores", metavar="REASON", help="write comments with this reason into the files, which ignore the findings that count"
+        "--add-ignores", metavar="REASON", help="add comments with this reason to the files, so that no finding counts"
     )
     project = parser.add_argument_group("project")
     flags.project(project)

@@ -15,7 +15,7 @@ from ...yaml.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ....policies.facts import Facts
     from ...objects.cluster_snapshot import Sight
@@ -37,6 +37,16 @@ class Inputs(NamedTuple):
         return known if self.sight is None else self.sight.fill(known)
 
     @property
+    def namespace(self) -> str:
+        """The namespace of objects that name none, where a cluster is asked."""
+        return "" if self.sight is None else self.sight.namespace
+
+    @property
+    def phases(self) -> Mapping[str, str] | None:
+        """The phases of the cluster's namespaces, where they are known."""
+        return None if self.sight is None else self.sight.phases
+
+    @property
     def usual_validation(self) -> str:
         """What becomes of unknown fields: kubectl refuses them in files; what a cluster holds was accepted."""
         return STRICT if self.sight is None or self.old is not None else WARN
@@ -47,17 +57,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs = parser.add_argument_group("inputs")
     flags.paths(inputs)
     inputs.add_argument("--stdin-name", default="", metavar="NAME", help="name of standard input in reports")
-    inputs.add_argument("--files-from", metavar="FILE", help="file of paths, one a line, or - for standard input")
+    inputs.add_argument("--files-from", metavar="FILE", help="file of paths, one per line, or - for standard input")
     repeatable = partial(inputs.add_argument, action="append", default=[])
     repeatable("-k", "--kustomize", metavar="DIR", help="folder to render with kustomize, without fetching; repeatable")
     repeatable("--helm", metavar="DIR", help="chart to render with helm; repeatable")
     repeatable("--values", metavar="FILE", help="with --helm: values file of all charts; repeatable")
     values = "value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable"
     repeatable("--set", metavar="NAME=VALUE", help=values)
-    repeatable("--env-file", metavar="FILE", help="file of such values, one NAME=VALUE a line; --set overrides it; repeatable")
-    inputs.add_argument("--fix", action="store_true", help="write remedies that need no judgement into the files, then check these")
+    repeatable("--env-file", metavar="FILE", help="file of such values, one NAME=VALUE per line; --set overrides it; repeatable")
+    inputs.add_argument("--fix", action="store_true", help="write safe automatic fixes into the files, then check the result")
     inputs.add_argument("--diff", action="store_true", help="with --fix: print the changes, and write nothing")
-    flags.cluster(inputs, "judge files as updates of a cluster's objects; without files, check its objects; also reads unknown facts")
+    flags.cluster(inputs, "check files as updates of the cluster's objects; without files, check these objects; also reads unknown facts")
     repeatable("--old", metavar="PATH", help="stored objects of an update; repeatable")
     inputs.add_argument("--against", metavar="GIT-REF", help="take stored objects from this Git revision")
 
@@ -71,7 +81,7 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
     files += _rendered(arguments)
     fill = None
     if arguments.set or arguments.env_file:
-        from ...files.documents import parse_values
+        from ...files.placeholder_values import parse_values
 
         fill = parse_values(arguments.set, arguments.env_file)
     old, sight = _old(arguments, files, fill), None
@@ -80,7 +90,7 @@ def gather_inputs(arguments: argparse.Namespace) -> Inputs:
 
         sight = snapshot_cluster(arguments.kubeconfig, arguments.context, arguments.namespace)
         if _names_files(arguments):
-            old = Live(sight, arguments.namespace)
+            old = Live(sight)
         else:
             files = [*sight.files]
     return Inputs(files, old, fill, sight)
@@ -133,7 +143,7 @@ def refuse_changes(arguments: argparse.Namespace) -> None:
     ignoring = arguments.add_ignores is not None
     changing = {"--fix": arguments.fix, "--add-ignores": ignoring, "--update-baseline": arguments.update_baseline}
     if arguments.upgrade_to is not None and (flag := next(filter(changing.get, changing), "")):
-        raise UsageError(f"--upgrade-to lists what later lines find: leave out {flag}")
+        raise UsageError(f"--upgrade-to lists findings of later operator releases: leave out {flag}")
     refuse((arguments.update_baseline and arguments.baseline is None, "--update-baseline needs --baseline with the file to write"))
     if not arguments.fix and not ignoring:
         refuse((arguments.diff, "--diff shows what --fix or --add-ignores would write: give one of them"))

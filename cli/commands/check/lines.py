@@ -24,7 +24,7 @@ def explain_lines(arguments: argparse.Namespace, targets: Targets, files: Iterab
     for _, target in sorted(used.items()):
         known = fill(target.facts)
         line = known.line
-        near = f"; rules of line {NEAREST[line]}, the nearest" if line in NEAREST else ""
+        near = f"; rules of operator {NEAREST[line]}, the nearest known release" if line in NEAREST else ""
         told.setdefault(str(line), []).append(_told(arguments, target, known) + near)
     return [JudgedBy(line, ", ".join(dict.fromkeys(sources))) for line, sources in sorted(told.items())]
 
@@ -40,7 +40,7 @@ def _told(arguments: argparse.Namespace, target: Target, known: Facts) -> str:
         return "the fact operatorLine" if target.facts.operatorLine is not UNKNOWN else "the cluster's definitions"
     if known.operatorVersion is UNKNOWN:
         return DEFAULT
-    beyond = "; later lines count as the newest known" if is_beyond(known.operatorVersion) else ""
+    beyond = "; later releases count as the newest known" if is_beyond(known.operatorVersion) else ""
     return f"operatorVersion {known.operatorVersion}{beyond}"
 
 
@@ -48,7 +48,7 @@ def list_steps(now: Line, to: Line) -> list[Line]:
     """The lines after one, up to another. Raises: UsageError if there are none."""
     steps = [line for line in Line if now < line <= to]
     if not steps:
-        raise UsageError(f"{_UPGRADE} {to}: must be a line after {now}, by which files are judged; --line names another")
+        raise UsageError(f"{_UPGRADE} {to}: must be a later operator release than {now}, with which files are checked; --line sets another")
     return steps
 
 
@@ -60,7 +60,7 @@ def add_later_lines(result: Result, steps: list[Line], judge: Callable[[Line], R
         later = judge(line)
         fresh = [one for one in later.findings if _about(one) not in known]
         known |= set(map(_about, fresh))
-        findings += [one._replace(message=f"from line {line} on {one.message}", since="") for one in fresh]
+        findings += [one._replace(message=f"since operator {line}: {one.message}", since="") for one in fresh]
         new = [one for one in later.not_evaluated if _of_note(one) not in noted]
         noted |= set(map(_of_note, new))
         notes += new

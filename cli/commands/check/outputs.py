@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--answer", action="store_true", help="also print the API server's response for each object, in the words of Kubernetes 1.34"
     )
-    output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
+    output.add_argument("-q", "--quiet", action="store_true", help="one line per finding, no summary")
     output.add_argument("--statistics", action="store_true", help="print counts by rule instead of the findings")
     flags.verbose(output, "name each input on stderr; ")
     output.add_argument(
@@ -130,10 +130,10 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
 
 def _put(arguments: argparse.Namespace, one: ReportRequest, result: Result, code: int) -> None:
     report = _report(arguments, one, result, code)
-    report = report if one.form in _ESCAPED else inert(report)
     if one.form == "text" and not one.file:
-        write_stdout(report)
+        write_stdout(report, painted=True)
         return
+    report = report if one.form in _ESCAPED else inert(report)
     data = report.encode("utf-8", "backslashreplace")  # whatever the terminal's encoding is: programs read it
     if not one.file:
         write_bytes(data)

@@ -1,4 +1,4 @@
-"""The graphs that a run of `check` looked at, as pictures for its reports; those that can't be drawn are left out.
+"""The graphs that a run of `check` looked at, as pictures for its reports, and why some can't be drawn.
 
 Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads.
 """
@@ -18,8 +18,10 @@ LONGEST: Final = 1_000_000  # characters of one
 GRAPHS: Final = 40
 
 
-def draw_graphs(arguments: argparse.Namespace, result: Result, targets: Targets, fill: Callable[[Facts], Facts]) -> list[Picture]:
-    """The pictures of the first graphs, in order; with `--against` only those that the change touches, marked.
+def draw_graphs(
+    arguments: argparse.Namespace, result: Result, targets: Targets, fill: Callable[[Facts], Facts]
+) -> tuple[list[Picture], list[str]]:
+    """The pictures of the first graphs, in order, and problems of others; with `--against` only those that the change touches, marked.
 
     Placeholders are drawn unchanged: their values may be secrets. `fill` adds facts of a live cluster.
     """
@@ -34,17 +36,18 @@ def draw_graphs(arguments: argparse.Namespace, result: Result, targets: Targets,
 
     if arguments.against is None:
         texts = {one.source.name: one.source.text for one in result.checked if one.identity.kind in KINDS}
-        return [one.picture for one in _drawn(texts.items(), asked)]
+        drawn, undrawn = _draw(texts.items(), asked)
+        return [one.picture for one in drawn], undrawn
     now = {one.source.name: one.source.text for one in result.checked}
     before, after, changed = _changed(arguments, now)
-    new = _drawn(after.items(), asked)
+    new, undrawn = _draw(after.items(), asked)
     shown = {one.identity for one in new}
-    drawn = {(one.file, *one.identity) for one in new}
+    placed = {(one.file, *one.identity) for one in new}
     # what a changed file holds and is not drawn may have moved there: its old file doesn't show that it is gone
     held = ((one.source.name, one.identity) for one in result.checked if one.source.name in changed)
-    kept = {key for file, one in held if (file, *(key := (one.kind, one.namespace or "default", one.name))) not in drawn}
-    old = [one for one in _drawn(before.items(), asked) if one.identity in shown or one.identity not in kept]
-    return [picture for picture in pair_pictures(old, new) if any(part.change for part in picture.parts)]
+    kept = {key for file, one in held if (file, *(key := (one.kind, one.namespace or "default", one.name))) not in placed}
+    old = [one for one in _draw(before.items(), asked)[0] if one.identity in shown or one.identity not in kept]
+    return [picture for picture in pair_pictures(old, new) if any(part.change for part in picture.parts)], undrawn
 
 
 def _changed(arguments: argparse.Namespace, now: dict[str, str]) -> tuple[dict[str, str], dict[str, str], set[str]]:
@@ -58,11 +61,17 @@ def _changed(arguments: argparse.Namespace, now: dict[str, str]) -> tuple[dict[s
     return {name: was[name] for name in names if name in was}, {name: now[name] for name in names if name in now}, changed
 
 
-def _drawn(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> list[Drawn]:
+def _draw(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> tuple[list[Drawn], list[str]]:
     found: list[Drawn] = []
+    problems: list[str] = []
     for number, (name, text) in enumerate(texts):
         if number == FILES or len(found) >= GRAPHS:
+            problems.append(f"{name} and later files: a report draws at most {GRAPHS} graphs of {FILES} files")
             break
-        if len(text) <= LONGEST:
-            found += draw(render_text(name, text, asked(name)))[0]
-    return found[:GRAPHS]
+        if len(text) > LONGEST:
+            problems.append(f"{name}: must have at most {LONGEST:,} characters to be drawn, got {len(text):,}")
+            continue
+        drawn, more = draw(render_text(name, text, asked(name)))
+        found += drawn
+        problems += more
+    return found[:GRAPHS], problems

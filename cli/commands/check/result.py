@@ -63,9 +63,9 @@ class JudgedBy(NamedTuple):
     told: str
 
     def __str__(self) -> str:
-        """Writes `line 1.2 (--line)`; of the default line also how to choose another."""
+        """Writes `operator 1.2 (--line)`; of the default line also how to choose another."""
         other = "; --line names another" if self.told.startswith(DEFAULT) else ""
-        return f"line {self.line} ({self.told}{other})"
+        return f"operator {self.line} ({self.told}{other})"
 
 
 class Result(NamedTuple):
@@ -82,7 +82,9 @@ class Result(NamedTuple):
     others: int = 0  # ignored documents of other kinds
     lines: Sequence[JudgedBy] = ()  # one for each cluster of the project file that objects are for
     pictures: Sequence[Picture] = ()  # of the checked graphs, where a report shows them
+    undrawn: Sequence[str] = ()  # sentences about those that can't be drawn
     site: str = ""  # the address of the documentation
+    namespace: str = ""  # of a cluster, in which objects were looked for that name none
 
     def count(self, level: str) -> int:
         """How many findings have a level."""

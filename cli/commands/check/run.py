@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ....api.paths import format_path, lookup
 from ....api.wording import escape_unprintable, shorten
-from ....policies.checks import STAYS_AFTER_MOVE
+from ....policies.checks import NAMESPACE, STAYS_AFTER_MOVE
 from ....policies.review import CREATE, DELETE, UPDATE, Fields
 from ...console.output import write_stderr
+from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.read import STDIN
 from ...objects.manifest import Identity, Manifest, place_in, unfold_all
 from ...objects.stored import Previous, StoredObjects
 from ...validation.finding import LONGEST, LocatedFinding, NotEvaluated, Outcome, report_own
-from ...validation.levels import CONVERSION, FAULT, WARNING
+from ...validation.levels import CONVERSION, ERROR, FAULT, SCHEMA, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Source
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
 _NAME = ("metadata", "name")
+_NAMESPACE = ("metadata", "namespace")
 MANY = 500  # files that take longer to check without orjson than its import takes
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
@@ -87,7 +89,15 @@ class Run:
 
     def take(self, file: Item, stdin_name: str) -> None:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
-        self._turn_to(stdin_name if file == STDIN and stdin_name else file if isinstance(file, str) else file.name)
+        name = stdin_name if file == STDIN and stdin_name else file if isinstance(file, str) else file.name
+        self._turn_to(name)
+        try:
+            with limit_cpu(name):
+                self._take(file, stdin_name)
+        except InputError as error:
+            self._found.unreadable.append(error)
+
+    def _take(self, file: Item, stdin_name: str) -> None:
         findings: list[LocatedFinding] = []
         source: Source | None = None
         found = self._found
@@ -158,7 +168,8 @@ class Run:
         outcome = _checked(found, operation, past.object, self.settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
-        return outcome.findings + (_staying(found, past.moved) if past.moved is not None else [])
+        staying = _staying(found, past.moved) if past.moved is not None else []
+        return outcome.findings + staying + _misplaced(found, operation, self.settings)
 
     def _past(self, found: Manifest, written: Identity) -> Previous | InputError:
         """The stored object, if the operation needs it: `auto` is an update if there is an old object.
@@ -189,6 +200,24 @@ def _masked(answer: Answer, source: Source) -> Answer:
     causes = tuple((field, fill.masked(message, source.text)) for field, message in answer.causes)
     warnings = tuple(fill.masked(warning, source.text) for warning in answer.warnings)
     return answer._replace(message=fill.masked(answer.message, source.text), warnings=warnings, causes=causes)
+
+
+def _misplaced(found: Manifest, operation: str, settings: Settings) -> list[LocatedFinding]:
+    """What an API server says of the namespace alone."""
+    name, document = found.identity.namespace, found.document
+    if not name or settings.phases is None:
+        return []
+    if name not in settings.phases:
+        text = f'must be a namespace of the cluster, got "{name}"'
+    elif settings.phases[name] == "Terminating" and operation != UPDATE:
+        text = f'must be a namespace that stays, and "{name}" is being deleted'
+    else:
+        return []
+    return [
+        report_own(
+            NAMESPACE, ERROR, SCHEMA, document.source, document.value_position(_NAMESPACE), found.identity, format_path(_NAMESPACE), text
+        )
+    ]
 
 
 def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:

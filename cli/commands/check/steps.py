@@ -56,12 +56,13 @@ def check(arguments: argparse.Namespace) -> int:
         not arguments.no_defaults,
         arguments.validate or inputs.usual_validation,
         choice.judges,
+        phases=inputs.phases,
         asked=ask_rules(arguments.user_rules, inputs.files, inputs.fill),
     )
 
     def settings(file: str) -> Settings:
         target = targets.of(file)
-        namespace = arguments.namespace or target.namespace
+        namespace = arguments.namespace or target.namespace or inputs.namespace
         return usual._replace(facts=inputs.add_facts(target.facts), namespace=namespace, cluster=target.cluster)
 
     def checked(mends: Sequence[Mended] = (), by: Callable[[str], Settings] = settings) -> Result:
@@ -79,7 +80,7 @@ def check(arguments: argparse.Namespace) -> int:
         mends, fixed = _change(arguments, counting)
         result = checked(mends if arguments.diff else ()) if mends else result
     lines = explain_lines(arguments, targets, {one.source.name for one in result.checked}, inputs.add_facts)
-    result = result._replace(lines=lines, site=arguments.site)
+    result = result._replace(lines=lines, site=arguments.site, namespace=inputs.namespace if inputs.old is not None else "")
     if arguments.upgrade_to is not None:
 
         def of_line(line: Line) -> Result:
@@ -97,7 +98,8 @@ def check(arguments: argparse.Namespace) -> int:
     if any(one.form in DRAWN for one in asked):
         from .pictures import draw_graphs
 
-        result = result._replace(pictures=draw_graphs(arguments, result, targets, inputs.add_facts))
+        pictures, undrawn = draw_graphs(arguments, result, targets, inputs.add_facts)
+        result = result._replace(pictures=pictures, undrawn=undrawn)
     return write_reports(arguments, asked, result, worst_code((fixed, code)))
 
 

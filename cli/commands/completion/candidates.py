@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
+from ....policies.catalogue import list_all
 from ....policies.facts import Facts
 from ...console.program import COMMANDS
 from ...project.keys import FORMATS
 from .. import load
-from ..explain import rule
 from ..schema import outputs
 from ..schema.kinds import MIXED
 
@@ -22,15 +22,19 @@ _SPLIT: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }
 
 
+def _rules() -> list[str]:
+    return [rule.name for rule in list_all()]
+
+
 def _kinds() -> list[str]:
     return [kind.name for kind in KINDS]
 
 
 # (command, the parser's name of the flag or argument) -> its values
 NAMES: Final[dict[tuple[str, str], Callable[[], Iterable[str]]]] = {
-    ("check", "select"): rule.names,
-    ("check", "ignore"): rule.names,
-    ("explain", "words"): lambda: (*rule.names(), *_kinds()),
+    ("check", "select"): _rules,
+    ("check", "ignore"): _rules,
+    ("explain", "words"): lambda: (*_rules(), *_kinds()),
     ("schema", "name"): lambda: (MIXED, *_kinds(), *(f"{kind}.{version}" for kind, version in list_kind_versions()), *outputs.names()),
     ("schema", "version"): lambda: (ALPHA, BETA),
     ("convert", "fields"): _kinds,
@@ -69,7 +73,7 @@ def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
     elif before is not None and before.nargs != 0:
         wanted, value = [before], last
     elif last.startswith("-"):
-        return _beginning(last, {option: _help(action) for option, action in flags.items()}), False
+        return _beginning(last, {option: describe(action) for option, action in flags.items()}), False
     else:
         wanted = [action for action in actions if not action.option_strings]
     begin, found, files = flag + equals, Found(), False
@@ -84,7 +88,8 @@ def _beginning(begin: str, known: Found) -> Found:
     return {word: text for word, text in known.items() if word.startswith(begin)}
 
 
-def _help(action: argparse.Action) -> str:
+def describe(action: argparse.Action) -> str:
+    """What a flag does, as `--help` says it."""
     return (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from ....api.line import USUAL
+from ....api.line import NEWEST
 from ....api.wording import shorten
 from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
@@ -13,6 +13,7 @@ from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, 
 from ...console.flags import find_kind
 from ...console.nearest import did_you_mean
 from ...console.output import write_document, write_stderr, write_stdout
+from ...files.budget import limit_cpu
 from ...files.read import STDIN, load_text
 from ...files.write import write_if_unchanged
 from ...legacy.recognise import recognise
@@ -29,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
     parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to convert to")
-    flags.line(parser, f"line of the operator that gets the objects (default: the project file's, else {USUAL})")
+    flags.line(parser, f"operator release that will store the objects (default: the project file's, else {NEWEST})")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file would change")
     parser.add_argument("--write", action="store_true", help="change the files instead of printing")
@@ -70,17 +71,18 @@ def _convert(arguments: argparse.Namespace) -> int:
     targets = Targets(arguments)
     files = input_files(arguments, arguments.paths)
     builds = cache(lambda: _builds(files))
+    how = {"verify": arguments.verify, "builds": builds, "lenient": arguments.allow_empty}
     for file in files:
         try:
             if isinstance(file, InputError):
                 raise file
             text = load_text(file)
+            with limit_cpu(file):
+                outcome, refused = convert_accepted(file, text, arguments.to, line=targets.line_of(file) or NEWEST, **how)
         except InputError as error:
             write_stderr(str(error))
             codes.append(UNREADABLE)
             continue
-        how = {"verify": arguments.verify, "builds": builds, "lenient": arguments.allow_empty}
-        outcome, refused = convert_accepted(file, text, arguments.to, line=targets.line_of(file) or USUAL, **how)
         found += outcome.objects
         codes += [REFUSED] * bool(outcome.failures or refused) + [UNREADABLE] * bool(outcome.unreadable)
         notes = () if arguments.quiet else outcome.notes
@@ -95,6 +97,8 @@ def _convert(arguments: argparse.Namespace) -> int:
     if not found and not arguments.allow_empty and UNREADABLE not in codes:
         write_stderr(NO_OBJECT)
         codes.append(NOTHING_FOUND)
+    if arguments.write and found and worst_code(codes) == OK and not any(one.converted for one in done) and not arguments.quiet:
+        write_stderr(f"nothing to do: no object needs conversion to {arguments.to}")
     if not arguments.check and not arguments.write:
         _print(done, arguments.output)
     return worst_code(codes)

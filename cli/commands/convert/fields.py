@@ -15,10 +15,9 @@ from ...legacy.modernise import Note
 from ...rewrite.align import Origin, match_items
 
 _SERVICES: Final = ("spec", "services")
-_EMPTY: Final = '{"spec":{},"version":1}'  # the mark of the version in which an object was written, and nothing more
 _LISTED: Final = 12  # fields of one object
 _NAMED: Final = ("services", "components")
-_MARK: Final = ("spec", "services", "NAME")  # with nothing in it: a mark of how the component was written
+_MARK: Final = ("spec", "services", "NAME")  # with nothing in it but names: a mark of how the component was written
 
 
 def trace_converted(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> Origin:
@@ -54,15 +53,23 @@ def behind(one: Origin, before: Origin) -> Origin:
 
 def describe_remainder(obj: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """The annotations that conversion wrote on an object, each with the fields that it holds, at most a dozen and a count of the rest."""
-    kind = KINDS[obj["kind"]]
-    annotations = (obj.get("metadata") or {}).get("annotations") or {}
     found = []
-    for key, part in zip(annotation_keys(kind), ("spec", "status"), strict=True):
-        if key in annotations and annotations[key] != _EMPTY:
-            fields = list(dict.fromkeys(_fields(annotations[key], part)))
-            more = [f"and {len(fields) - _LISTED} more"] if len(fields) > _LISTED else []
-            found.append((key, fields[:_LISTED] + more))
+    for key, fields in _remainders(obj):
+        more = [f"and {len(fields) - _LISTED} more"] if len(fields) > _LISTED else []
+        found.append((key, fields[:_LISTED] + more))
     return found
+
+
+def list_marks(obj: dict[str, Any]) -> list[str]:
+    """The annotations of conversion that hold no field: marks of the version in which an object was written, and of how."""
+    return [key for key, fields in _remainders(obj) if not fields]
+
+
+def _remainders(obj: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    for key, part in zip(annotation_keys(KINDS[obj["kind"]]), ("spec", "status"), strict=True):
+        if key in annotations:
+            yield key, list(dict.fromkeys(_fields(annotations[key], part)))
 
 
 def _fields(text: Any, part: str) -> Iterator[str]:
@@ -74,11 +81,15 @@ def _fields(text: Any, part: str) -> Iterator[str]:
     if not isinstance(content, dict):
         return
     for path, value in _leaves(content.get("spec") or {} if part == "spec" else content, (part,)):
-        if value != {} or path[1] not in _NAMED or len(path) > len(_MARK):
+        if path[1] not in _NAMED or len(path) > len(_MARK) or not _is_mark(value):
             yield format_path(path)
     kept = content.get(KEPT) or [] if part == "spec" else []
     for entry in kept if is_well_formed(kept) else ():
         yield format_path(tuple(entry[0]))
+
+
+def _is_mark(value: Any) -> bool:
+    return value == {} or (isinstance(value, list) and all(isinstance(one, dict) and one.keys() <= {"name"} for one in value))
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:

@@ -4,6 +4,7 @@ below them, an apply beside another manager would switch them off. So do empty s
 the converted file then finds nothing to write."""
 
 import copy
+from contextlib import suppress
 from typing import Any, Final
 
 from ....api.kinds import BETA
@@ -13,10 +14,12 @@ from ....conversion.engine import Converted
 from ....conversion.kind import property_of
 from ....conversion.kinds import KINDS
 from ....conversion.legacy import RECORD
-from ....conversion.objects import Target, convert_object
+from ....conversion.lens.protocol import ConversionError
+from ....conversion.objects import Target, convert_object, target
 from ....conversion.remainder import reserved_keys
 from ....conversion.request import REQUEST, SECTIONS
 from ...objects.forms import with_schema_defaults
+from .fields import list_marks
 
 Object = dict[str, Any]
 _CHECKPOINT: Final = ("experimental", "checkpoint")
@@ -59,6 +62,16 @@ def leave_out_types(obj: dict[str, Any], wanted: Target) -> tuple[dict[str, Any]
     return new, found
 
 
+def leave_out_marks(obj: Object) -> Object:
+    """A copy without annotations that hold no value of the other version; the very same object where there is none."""
+    marks = list_marks(obj)
+    if not marks:
+        return obj
+    annotations = {key: text for key, text in _annotations(obj).items() if key not in marks}
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "annotations"}
+    return {**obj, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}
+
+
 def find_adapters_off(obj: dict[str, Any], wanted: Target) -> list[Path]:
     """Empty scaling adapters of v1alpha1 on the way to v1beta1, where such a block is on. Costs one look at each component."""
     if wanted.version != BETA:
@@ -87,10 +100,7 @@ BLOCKS: Final = frozenset({"gpuMemoryService", "failover", "checkpoint"})
 def convert_as_served(obj: Object, wanted: Target) -> Converted:
     """Convert the object as written, with the remainder of the defaulted one. Raises: ConversionError as `convert_object` does."""
     done = convert_object(_with_sections(obj), wanted, whole=True)
-    stored = with_schema_defaults(obj, wanted.line)
-    if type(metadata := stored.get("metadata")) is dict:
-        stored["metadata"] = {"uid": "-", **metadata}
-    full = convert_object(stored, wanted, whole=True).object
+    full = convert_object(_stored(obj, wanted.line), wanted, whole=True).object
     ours = reserved_keys(KINDS[obj["kind"]])
     metadata = dict(done.object["metadata"])
     annotations = {key: text for key, text in _annotations(done.object).items() if key not in ours}
@@ -105,7 +115,31 @@ def convert_as_served(obj: Object, wanted: Target) -> Converted:
     found = {**_with_blocks(done.object, full), "metadata": metadata}
     if "status" not in obj and "status" not in full:
         found.pop("status", None)  # a manager who applied it would fight with the controller
-    return Converted(found, done.damaged)
+    return Converted(_without_marks(found, target(obj["apiVersion"], wanted.line)), done.damaged)
+
+
+def _without_marks(obj: Object, back: Target) -> Object:
+    """The object without annotations that hold no value, unless it would convert back to another one.
+
+    They say in which version it was written first. A cluster keeps its own: no manager owns them.
+    """
+    bare = leave_out_marks(obj)
+    if bare is not obj:
+        with suppress(ConversionError):
+            homes = [
+                [leave_out_marks(convert_object(form, back, whole=True).object) for form in (one, _stored(one, back.line))]
+                for one in (obj, bare)
+            ]
+            return bare if homes[0] == homes[1] else obj
+    return obj
+
+
+def _stored(obj: Object, line: Line) -> Object:
+    """The object as an API server has stored it."""
+    stored = with_schema_defaults(obj, line)
+    if type(metadata := stored.get("metadata")) is dict:
+        stored["metadata"] = {"uid": "-", **metadata}
+    return stored
 
 
 def _with_sections(obj: Object) -> Object:

@@ -15,6 +15,7 @@ from ...console.escaping import encode_json
 from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import flag_for
+from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import Server
@@ -41,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         choices=("text", "json", "diff", "patch", "yaml"),
         default="text",
-        help="a line an edit; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line an object; "
-        "the defaulted objects (default text)",
+        help="one line per change; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line per "
+        "object; the defaulted objects (default text)",
     )
     parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update if --old has the object")
     parser.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_stdout(emit_json(_document(outcomes, code)))
     elif arguments.output != "diff":
         write_stdout(_format(outcomes, arguments.output))
-    _say(arguments, outcomes, targets.usual.facts.line)
+    _say(arguments, outcomes, targets)
     if arguments.output == "diff" or arguments.write:
         code = worst_code([code, *(_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes)])
     return code
@@ -92,7 +93,8 @@ def _read(file: str | InputError, asked: Callable[[str], Asked]) -> Outcome:
     try:
         if isinstance(file, InputError):
             raise file
-        return default_text(file, load_text(file), asked(file))
+        with limit_cpu(file):
+            return default_text(file, load_text(file), asked(file))
     except InputError as error:
         return Outcome(Source(error.name, ""), [], [error])
 
@@ -107,23 +109,26 @@ def _code(arguments: argparse.Namespace, outcomes: Sequence[Outcome]) -> int:
     return worst_code(codes)
 
 
-def _say(arguments: argparse.Namespace, outcomes: Sequence[Outcome], line: Line) -> None:
+def _say(arguments: argparse.Namespace, outcomes: Sequence[Outcome], targets: Targets) -> None:
     """Reports what could not be read or asked, and a summary."""
     for outcome in outcomes:
         for error in outcome.unreadable:
             write_stderr(str(error))
         for one in outcome.objects:
+            for sentence in one.unknown:
+                write_stderr(sentence)
             if one.failure:
                 write_stderr(f"{outcome.source.name}:{one.found.document.position(()).line}: {one.found.identity}: {one.failure}")
     if arguments.quiet:
         return
+    line = targets.usual.facts.line
     for sentence in _idle(outcomes, line):
         write_stderr(sentence)
     if not any(outcome.objects for outcome in outcomes) and not arguments.allow_empty:
         if not any(outcome.unreadable for outcome in outcomes):
             write_stderr(NO_OBJECT)
     elif arguments.output == "text":
-        write_stderr(_summary(outcomes))
+        write_stderr(_summary(outcomes, "" if targets.several else f" for operator {line}"))
 
 
 def _idle(outcomes: Sequence[Outcome], line: Line) -> Iterator[str]:
@@ -138,7 +143,7 @@ def _change(outcome: Outcome, *, write: bool) -> int:
     """Writes a file as the defaults make it, or prints the difference; says what keeps a file as it is, and returns its exit code."""
     name = outcome.source.name
     if outcome.failed:
-        write_stderr(f"{name}: left as it is, since a part of it can't be read or judged")
+        write_stderr(f"{name}: left unchanged, because part of it can't be read or checked")
         return OK  # the exit code for it is set already
     try:
         new = outcome.new_text()
@@ -174,14 +179,14 @@ def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
     }
 
 
-def _summary(outcomes: Sequence[Outcome]) -> str:
+def _summary(outcomes: Sequence[Outcome], lines: str) -> str:
     """One line with the counts."""
     every = list(_objects(outcomes))
     changed = [one for one in every if one.edits]
     edits, failed = sum(len(one.edits) for one in changed), sum(bool(one.failure) for one in every)
     told = [f"{edits} edit{'s' * (edits != 1)} in {len(changed)}"] * bool(edits)
-    told += [f"{failed} could not be judged"] * bool(failed)
-    return f"{len(every)} object{'s' * (len(every) != 1)}: {', '.join(told) or 'nothing to fill in'}"
+    told += [f"{failed} could not be checked"] * bool(failed)
+    return f"{count_of(len(every), 'object')}{lines}: {', '.join(told) or 'nothing to fill in'}"
 
 
 def _objects(outcomes: Sequence[Outcome]) -> Iterator[Changed]:

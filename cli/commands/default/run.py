@@ -1,6 +1,6 @@
 """Applies defaults to the objects of one text, and names the edits in the author's version: which rule sets which field."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ....admission.judging import Defaulted
@@ -16,6 +16,7 @@ from ...objects.forms import FormError, Server, decode_manifest, default
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import Old
 from ...objects.text_edits import NewText, replace_objects
+from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
 
 
@@ -46,6 +47,7 @@ class Changed(NamedTuple):
     patch: list[PatchOperation]
     idle: list[Finding]
     failure: str = ""  # why the defaults could not be asked
+    unknown: Sequence[str] = ()  # sentences about fields that the server drops
 
 
 class Outcome(NamedTuple):
@@ -75,8 +77,12 @@ def default_text(name: str, text: str, asked: Asked) -> Outcome:
     """What the defaults change in every object of a text."""
     source = Source(name, text)
     read = list(read_text(source))
-    objects = [default_object(found, asked) for found in find_manifests(one for one in read if isinstance(one, Document))]
+    objects = [_defaulted(found, asked) for found in find_manifests(one for one in read if isinstance(one, Document))]
     return Outcome(source, objects, [one for one in read if isinstance(one, InputError)])
+
+
+def _defaulted(found: Manifest, asked: Asked) -> Changed:
+    return default_object(found, asked)._replace(unknown=describe_unknown_fields(found, asked.server.facts))
 
 
 def default_object(found: Manifest, asked: Asked) -> Changed:

@@ -67,14 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     def asked(name: str) -> Asked:
         facts = targets.of(split_revision(name)[1]).facts
-        return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "")
+        return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "", live=sight is not None)
 
     if sight is not None:
 
         def placed(name: str) -> tuple[str, Line]:
-            return arguments.namespace or targets.of(name).namespace, asked(name).server.line
+            return arguments.namespace or targets.of(name).namespace or sight.namespace, asked(name).server.line
 
-        old, new = with_live(arguments.old, arguments.exclude, Live(sight, arguments.namespace), placed)
+        old, new = with_live(arguments.old, arguments.exclude, Live(sight), placed)
     else:
         old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
     # where nothing of a side can be read, the other side's objects are neither gone nor new

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....conversion.kinds import KINDS
-from ....policies.review import UPDATE, Fields
+from ....policies.checks import UNKNOWN_FIELD
+from ....policies.review import CREATE, UPDATE, Fields
+from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.find import find_files, is_excluded
 from ...files.revision import Trees, below
 from ...objects.forms import FormError, Server, complete, in_version
 from ...objects.manifest import Identity, Manifest, Placed, find_manifests, pair_up, place_in
 from ...objects.stored import Old, Previous, format_place
-from ...validation.finding import LocatedFinding, merge_duplicates
+from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
 from ...validation.pipeline import Settings, check_object
 from ...yaml.load import InputError, Source
 from .compare import ADDED, CHANGED, REMOVED, Difference, find_differences
@@ -37,6 +39,7 @@ class Asked(NamedTuple):
 
     server: Server
     to: str = ""  # the version to compare in; empty: that of the new object
+    live: bool = False  # whether the old side is a cluster, which answers new objects
 
 
 class Side(NamedTuple):
@@ -80,7 +83,12 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
     """
     side = Side([], [], *split_revision(path))
     for file in _files(path, excluded):
-        for one in read_documents(file, ""):
+        try:
+            with limit_cpu(file if isinstance(file, str) else file.name):
+                read = list(read_documents(file, ""))
+        except InputError as error:
+            read = [error]
+        for one in read:
             if isinstance(one, InputError):
                 side.unreadable.append(one)
             else:
@@ -172,22 +180,28 @@ def source_of(pair: Pair) -> str:
 
 def compare_pair(pair: Pair, asked: Asked) -> Compared:
     """Compares one pair; an object that can't be is one that failed, with the reason."""
-    if pair.old is None or pair.new is None:
-        return Compared(pair, ADDED if pair.old is None else REMOVED)
+    if pair.new is None:
+        return Compared(pair, REMOVED)
+    if pair.old is None:
+        answered = check_object(pair.new, CREATE, None, Settings(*asked.server)) if asked.live else Outcome([], [])
+        return Compared(pair, ADDED, pair.new.version if asked.live else "", findings=_sorted(answered))
     old, new, kind, line = pair.old, pair.new, pair.identity.kind, asked.server.line
     version = asked.to if asked.to and kind in KINDS else new.version
     try:
-        # the namespace that only one side names is the same one: it decided the match
-        before = _placed(complete(old, asked.server, None), pair)
-        after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
-        found = find_differences(before, after, kind, version, line)
-        real = [one for one in found if not one.change.spelling]
-        spelt = [one for one in found if one.change.spelling]
-        rewritten = not real and old.data != new.data
-        findings = _findings(old, new, asked) if real else ()
-    except FormError as error:
+        with limit_cpu(source_of(pair)):
+            # the namespace that only one side names is the same one: it decided the match
+            before = _placed(complete(old, asked.server, None), pair)
+            after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
+            found = find_differences(before, after, kind, version, line)
+            real = [one for one in found if not one.change.spelling]
+            spelt = [one for one in found if one.change.spelling]
+            rewritten = not real and old.data != new.data
+            findings = _findings(old, new, asked) if real or rewritten else []
+            if not real:  # a field that no version has makes no difference, and is refused all the same
+                findings = [one for one in findings if one.rule == UNKNOWN_FIELD.name]
+    except (FormError, InputError) as error:
         return Compared(pair, FAILED, failure=str(error))
-    return Compared(pair, CHANGED if real else EQUAL, version, real, spelt, rewritten, findings)
+    return Compared(pair, CHANGED if real or findings else EQUAL, version, real, spelt, rewritten, findings)
 
 
 def _placed(obj: Fields, pair: Pair) -> Fields:
@@ -200,5 +214,8 @@ def _findings(old: Manifest, new: Manifest, asked: Asked) -> list[LocatedFinding
     was = Old([old._replace(identity=new.identity)]).of(new, asked.server.line)
     if isinstance(was, InputError):
         raise FormError(was.text)
-    outcome = check_object(new, UPDATE, copy.deepcopy(was), Settings(*asked.server))
+    return _sorted(check_object(new, UPDATE, copy.deepcopy(was), Settings(*asked.server)))
+
+
+def _sorted(outcome: Outcome) -> list[LocatedFinding]:
     return merge_duplicates(sorted(outcome.findings, key=lambda finding: finding.order))

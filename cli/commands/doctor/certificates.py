@@ -1,7 +1,7 @@
 """Checks certificates, and the processes that present and renew them: Secrets, dates, trust, rotation, Service and Lease."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ....certs.certificate import Certificate, read_certificates
@@ -11,6 +11,7 @@ from ....certs.report import reports
 from ....certs.state import DAY, CertificateState, Endpoint, Mode, Serving, Stance, Target, TargetKind
 from ....certs.trust import list_presented_leaves
 from ....kube.lease import BELIEVED
+from ....kube.protocol import Node
 from ....kube.times import parse_time
 from . import repairs
 from .finding import Finding, error, info, warning
@@ -20,7 +21,6 @@ SOON: Final = 90 * DAY  # an authority that ends within this time should have be
 _OWN_WORDS: Final = frozenset({"WebhookConfigMissing"})  # other checks report it more exactly
 _MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
 _LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
-_PORT: Final = 443
 
 
 def secrets(sight: Sight) -> Iterator[Finding]:
@@ -93,7 +93,8 @@ def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain
         yield error("conversion", what, text, inject)
     elif target.stance is Stance.FOREIGN and target.kind is TargetKind.CRD:
         text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}; it calls another one and is left unchanged"
-        yield error("conversion", what, text + ", unless the configuration has certificates.takeOverConversion")
+        text += ", unless the configuration has certificates.takeOverConversion"
+        yield error("conversion", what, text, f"{repairs.convert_by(target.name, profile)} && {inject}")
     elif target.stance is Stance.ANNOTATED:
         yield info("trust", what, "cert-manager writes its bundle; the provisioner only compares it")
     if target.stance not in {Stance.OURS, Stance.ANNOTATED}:
@@ -132,10 +133,11 @@ def endpoints(sight: Sight) -> Iterator[Finding]:
     what, look = f"Service {where}/{service}", repairs.status(where, "server")
     if sight.service is None:
         if "service" not in sight.unseen:
-            yield error("endpoints", what, "is not there: no webhook can be called", repairs.manifests(sight.about))
+            yield error("endpoints", what, "is not there: no webhook can be called", sight.parts.restore("Service", service))
         return
-    if _PORT not in [port.get("port") for port in (sight.service.get("spec") or {}).get("ports") or ()]:
-        yield error("endpoints", what, f"must have port {_PORT}, which the configuration objects name", repairs.manifests(sight.about))
+    if repairs.PORT not in [port.get("port") for port in (sight.service.get("spec") or {}).get("ports") or ()]:
+        text = f"spec.ports must have port {repairs.PORT}, which the configuration objects name"
+        yield error("endpoints", what, text, _with_port(sight, sight.service))
     found = sight.state.endpoints if sight.state else None
     if found is None:
         return
@@ -145,6 +147,16 @@ def endpoints(sight: Sight) -> Iterator[Finding]:
         yield error("endpoints", what, f"has no ready endpoint among {', '.join(each.address for each in found)}", look)
     for each in found:
         yield from _endpoint(sight, each, look)
+
+
+def _with_port(sight: Sight, service: Node) -> str:
+    """Gives the port of a Service with one port its number back, and adds it to others."""
+    ports = (service.get("spec") or {}).get("ports") or []
+    port = {"name": "webhook", "protocol": "TCP", "port": repairs.PORT, "targetPort": "webhook"}
+    where, name = sight.namespace, sight.about.profile.service
+    if len(ports) == 1:
+        return repairs.patch("Service", name, "/spec/ports/0/port", repairs.PORT, "replace", namespace=where)
+    return repairs.patch("Service", name, "/spec/ports/-", port, namespace=where)
 
 
 def _endpoint(sight: Sight, endpoint: Endpoint, look: str) -> Iterator[Finding]:
@@ -171,16 +183,39 @@ def provisioner(sight: Sight) -> Iterator[Finding]:
     spec = sight.lease.get("spec") or {}
     if not spec.get("holderIdentity"):
         yield error("provisioner", what, "has no holder: no provisioner runs", repairs.status(where, "provisioner"))
-        return
+    elif said := late_lease(sight.lease, sight.now):
+        yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {said}: nothing is repaired or renewed", again)
+
+
+def late_lease(lease: Node, now: datetime) -> str | None:
+    """Since when a Lease has not been renewed, if its holder has missed several renewals; None while it is renewed."""
+    spec = lease.get("spec") or {}
     renewed = parse_time(spec.get("renewTime"))
     late = timedelta(seconds=min(float(spec.get("leaseDurationSeconds") or _LASTING), BELIEVED * _LASTING) * _MISSED)
-    if renewed is None or abs(sight.now - renewed) > late:
-        said = f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"
-        yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {said}: nothing is repaired or renewed", again)
+    if renewed is not None and abs(now - renewed) <= late:
+        return None
+    return f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"
+
+
+def reconciler(sight: Sight) -> Iterator[Finding]:
+    """A reconciler must hold its Lease and renew it, where one is installed."""
+    election, where = sight.about.election, sight.namespace
+    parts = [key for key, _ in sight.parts.of_kind("Deployment") if key[2].endswith("-reconciler")]
+    if election is None or not any(sight.parts.live.get(key) for key in parts):
+        return
+    what, lease = f"Lease {'/'.join(election)}", sight.election
+    if lease is None or not (lease.get("spec") or {}).get("holderIdentity"):
+        if "election" not in sight.unseen:
+            text = "has no holder: no reconciler runs, and graphs stay as they are"
+            yield error("reconciler", what, text, repairs.status(where, "reconciler"))
+    elif said := late_lease(lease, sight.now):
+        text = f"{lease['spec']['holderIdentity']} has not renewed it {said}: graphs stay as they are"
+        yield error("reconciler", what, text, repairs.restart(where, "reconciler"))
 
 
 def scope(sight: Sight) -> Iterator[Finding]:
     """Which namespaces other operators have claimed."""
     if sight.claims:
-        text = f"claimed by operators of their own, which we leave alone: {', '.join(sight.claims)}"
+        judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"
+        text = f"claimed by operators of their own, {judged}: {', '.join(sight.claims)}"
         yield info("scope", "namespaces", text)

@@ -5,23 +5,26 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ....kube.errors import ApiError
 from ...console import flags
 from ...console.escaping import visible
-from ...console.exits import OK, REFUSED, UNREACHABLE
+from ...console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
 from ...installation.connection import connect_cluster
 from .finding import Finding, Level, as_data, as_text, sort_findings, warning
 
 if TYPE_CHECKING:
     from ....api.line import Line
+    from ....certs.installation import Installation
     from ....kube.protocol import Cluster
     from ....kube.storage_versions import Opener
 
 HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
+_CLIENT: Final = "dynamo-webhooks-doctor"
 _NEAR: Final = 5.0  # seconds for an API server by its own address, which can't be reached from everywhere
 
 
@@ -34,8 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.lenient(parser)
     flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="context of the kubeconfig")
+    add(
+        "--print",
+        metavar="KIND/NAME",
+        default="",
+        help="print an object as this installation has it, to create it again, and check nothing",
+    )
     add("--uninstall-check", action="store_true", help="list what prevents removing the installation, in the order of removal")
-    flags.upgrade(parser, "also name versions of other controllers beside those of each line up to this one, and pods at scheduling gates")
+    flags.upgrade(parser, "also compare other controllers with those of each operator release up to this one, and list gated pods")
     add("-o", "--output", choices=("text", "json"), default="text", help="format (default text)")
     flags.verbose(parser)
 
@@ -43,16 +52,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """1 when something is an error, 6 when the cluster can't be reached. Raises: UsageError for a wrong configuration."""
     try:
-        findings = sort_findings(asyncio.run(_examine(args)))
+        if args.print:
+            write_stdout(asyncio.run(_printed(args)))
+            return OK
+        found = asyncio.run(_examine(args))
     except ApiError as error:
         write_stderr(f"the cluster can't be looked at: {error.message}")
         return UNREACHABLE
+    from .repairs import addressed
+
+    findings = sort_findings([replace(each, repair=addressed(each.repair, args.kubeconfig, args.context)) for each in found])
     write_stdout(visible(json.dumps(as_data(findings), indent=2)) + "\n" if args.output == "json" else as_text(findings))
     return REFUSED if any(each.level is Level.ERROR for each in findings) else OK
 
 
 async def _examine(args: argparse.Namespace) -> list[Finding]:
-    connect = partial(connect_cluster, "dynamo-webhooks-doctor", args.kubeconfig, args.context)
+    connect = partial(connect_cluster, _CLIENT, args.kubeconfig, args.context)
     async with connect() as cluster:
         return await examine(
             cluster,
@@ -63,6 +78,33 @@ async def _examine(args: argparse.Namespace) -> list[Finding]:
             opener=partial(connect, patience=_NEAR),
             upgrade_to=args.upgrade_to,
         )
+
+
+async def _printed(args: argparse.Namespace) -> str:
+    """One object of the installation as YAML. Raises: ApiError, UsageError."""
+    from ...installation.parts import read_parts
+    from ...rewrite.emit import emit_yaml
+
+    kind, _, name = args.print.partition("/")
+    async with connect_cluster(_CLIENT, args.kubeconfig, args.context) as cluster:
+        place, _ = await _installed(cluster, args.namespace, args.config, lenient=args.lenient_config)
+        parts = await read_parts(cluster, place)
+    if (key := parts.find(kind, name)) is None:
+        known = ", ".join(sorted(f"{each[0]}/{each[2]}" for each in parts.wanted)) or "none, because it has names of its own"
+        raise UsageError(f'--print: must be an object of the installation, got "{args.print}"; known are {known}')
+    return emit_yaml(parts.printed(key))
+
+
+async def _installed(cluster: Cluster, namespace: str, config: str | None, *, lenient: bool) -> tuple[Installation, list[Finding]]:
+    """The installation of a configuration, and the errors in that. Raises: ApiError, UsageError."""
+    from ...installation import names
+
+    if config is not None:
+        (place, wrong), what = names.by_file(config, namespace, lenient=lenient), config
+    else:
+        place, wrong = await names.in_cluster(cluster, namespace, lenient=lenient)
+        what = f"ConfigMap {place.profile.namespace}/{names.CONFIG}"
+    return place, [warning("configuration", what, wrong)] if wrong else []
 
 
 async def examine(
@@ -76,18 +118,14 @@ async def examine(
     upgrade_to: Line | None = None,
 ) -> list[Finding]:
     """All findings, in the order of the checks; `opener` connects to one of several API servers. Raises: ApiError, UsageError."""
-    from ...installation import names
-    from . import certificates, definitions, repairs, storage
+    from . import certificates, definitions, storage, workloads
     from .dry_run import requests
     from .neighbours import neighbours
     from .observe import look
+    from .others import others
+    from .rights import rights
 
-    if config is not None:
-        (place, wrong), what = names.by_file(config, namespace, lenient=lenient), config
-    else:
-        place, wrong = await names.in_cluster(cluster, namespace, lenient=lenient)
-        what = f"ConfigMap {place.profile.namespace}/{names.CONFIG}"
-    found = [warning("configuration", what, wrong)] if wrong else []
+    place, found = await _installed(cluster, namespace, config, lenient=lenient)
     sight = await look(cluster, place)
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
@@ -95,6 +133,7 @@ async def examine(
     checks = (
         certificates.endpoints,
         certificates.provisioner,
+        certificates.reconciler,
         definitions.kinds,
         definitions.lines,
         definitions.configurations,
@@ -106,8 +145,14 @@ async def examine(
         definitions.guard,
         certificates.scope,
     )
+    running = await workloads.Running().read(cluster, sight.namespace)
+    found += workloads.unread((sight.parts.unseen, running.unseen))
+    found += [*workloads.workloads(sight.parts, running), *workloads.selection(sight, sight.parts, running)]
     found += [each for check in checks for each in check(sight)]
-    found += await storage.contents(cluster, sight)
-    found += await storage.servers(cluster, opener, sight) if opener else ()
-    found += await neighbours(cluster, sight, upgrade_to) if upgrade_to is not None else ()
-    return [*found, *await requests(cluster, sight.namespace, sight.claims, repairs.manifests(place))]
+    missing = {str(kind): name for kind, name in place.targets if sight.configurations.get(kind, {}) is None}
+    restore = {kind: sight.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
+    asking = [rights(cluster, place, sight.parts), others(cluster, sight, sight.parts), storage.contents(cluster, sight)]
+    asking += [storage.servers(cluster, opener, sight)] if opener else []
+    asking += [neighbours(cluster, sight, upgrade_to)] if upgrade_to is not None else []
+    answers = await asyncio.gather(*asking, requests(cluster, sight.namespace, sight.claims, restore))
+    return [*found, *(each for answer in answers for each in answer)]

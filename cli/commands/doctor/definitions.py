@@ -37,12 +37,13 @@ def lines(sight: Sight) -> Iterator[Finding]:
     kind, version = BY_ALIAS["DGD"], sight.about.version
     line, wanted = of_definition(sight.crds[kind.plural]), of_release(version)
     if wanted is not None and is_beyond(version):
-        text = f"operator.version is {version}, later than line {NEWEST}, the newest that this release knows and judges by"
+        text = f"operator.version is {version}, later than operator {NEWEST}, the newest release that is supported here"
         yield warning("line", _named(kind), text)
     if line is None or wanted is None or wanted is line:
         return
     text = f"is of line {line} of the operator, and operator.version is {version}, of line {wanted}: they must be of one line"
-    yield warning("line", _named(kind), text, repairs.definitions(sight.about, wanted) if line < wanted else "")
+    text += "; set operator.version to that line, or unknown fields are lost and known ones refused" if line > wanted else ""
+    yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted) if line < wanted else "")
 
 
 def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
@@ -50,7 +51,7 @@ def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
     conditions = {str(each.get("type")): each for each in status.get("conditions") or () if isinstance(each, dict)}
     if (conditions.get("Established") or {}).get("status") != "True":
         said = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
-        yield error("kinds", _named(kind), f"must be established, and is not: {said}", repair)
+        yield error("kinds", _named(kind), f"must be established, but is not: {said}", repair)
     missing = [version.name for version in kind.versions if version.name not in known.served]
     if missing:
         yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repair)
@@ -70,6 +71,10 @@ def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
         text = f"spec.conversion must lead to {CONVERT}, and leads to {service.get('path') or '/'}"
         repair = repairs.patch(TargetKind.CRD, kind.crd_name, "/spec/conversion/webhook/clientConfig/service/path", CONVERT)
         yield error("conversion", _named(kind), text, repair)
+    if service.get("port", repairs.PORT) != repairs.PORT:
+        text = f"spec.conversion must call port {repairs.PORT} of the Service, and calls {service['port']}"
+        repair = repairs.patch(TargetKind.CRD, kind.crd_name, "/spec/conversion/webhook/clientConfig/service/port", repairs.PORT)
+        yield error("conversion", _named(kind), text, repair)
     if "v1" not in (webhook.get("conversionReviewVersions") or ()):
         text = "spec.conversion.webhook.conversionReviewVersions must contain v1, the only version that the server supports"
         repair = repairs.patch(TargetKind.CRD, kind.crd_name, "/spec/conversion/webhook/conversionReviewVersions", ["v1"])
@@ -84,21 +89,46 @@ def configurations(sight: Sight) -> Iterator[Finding]:
         found, what = sight.configurations[kind], f"{kind} {name}"
         if found is None:
             if name not in sight.unseen:
-                yield error("configurations", what, "is not there: nothing is judged or defaulted", repairs.manifests(sight.about))
+                yield error("configurations", what, "is not there: nothing is validated or defaulted", sight.parts.restore(kind, name))
             continue
+        repair = _whole_again(sight, kind, name, found)
         ours = {path: entry for entry in found.get("webhooks") or () if (path := _path(entry, sight))}
         if not ours:
-            text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is judged or defaulted"
-            yield error("configurations", what, text, repairs.manifests(sight.about))
+            text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is validated or defaulted"
+            yield error("configurations", what, text, repair)
             continue
         for route in ROUTES.values():
             if route.purpose is _PURPOSES[kind]:
-                yield from _entry(what, route, ours.get(route.path), repairs.manifests(sight.about))
+                yield from _entry(what, route, ours.get(route.path), repair)
         for index, entry in enumerate(found.get("webhooks") or ()):
             if _path(entry, sight) not in ("", PATH) and entry.get("failurePolicy") == "Ignore":
                 text = f"{entry['name']} must refuse requests while no server responds, and admits them: failurePolicy is Ignore"
                 repair = repairs.patch(kind, name, f"/webhooks/{index}/failurePolicy", "Fail", "replace")
-                yield warning("configurations", what, text, repair)
+                yield error("configurations", what, text, repair)
+
+
+def _whole_again(sight: Sight, kind: TargetKind, name: str, found: Node) -> str:
+    """Patches the entries that are missing, lead elsewhere or match less than the manifests say; all else stays."""
+    key = sight.parts.find(kind, name)
+    entries = found.get("webhooks") or []
+    places = {entry.get("name"): index for index, entry in enumerate(entries)}
+    bundle = next(filter(None, ((entry.get("clientConfig") or {}).get("caBundle") for entry in entries)), None)
+    changes: list[Node] = []
+    for wanted in (sight.parts.wanted[key].get("webhooks") or ()) if key else ():
+        index = places.get(wanted["name"])
+        service = wanted["clientConfig"]["service"]
+        if index is None:
+            config = {"service": service, **({"caBundle": bundle} if bundle else {})}
+            changes.append({"op": "add", "path": "/webhooks/-", "value": {**wanted, "clientConfig": config}})
+            continue
+        now = (entries[index].get("clientConfig") or {}).get("service") or {}
+        if any(now.get(part) != service.get(part) for part in ("name", "namespace", "path")):
+            changes.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/service", "value": service})
+        if entries[index].get("rules") != wanted.get("rules"):
+            changes.append({"op": "add", "path": f"/webhooks/{index}/rules", "value": wanted["rules"]})
+    if not entries and changes:
+        changes = [{"op": "add", "path": "/webhooks", "value": [each["value"] for each in changes]}]
+    return repairs.patch_all(kind, name, changes) if changes else ""
 
 
 def new_pods(sight: Sight) -> Iterator[Finding]:
@@ -109,7 +139,7 @@ def new_pods(sight: Sight) -> Iterator[Finding]:
     entries = [(index, one) for index, one in enumerate((found or {}).get("webhooks") or ()) if _path(one, sight) == PATH]
     if found is not None and not entries and sight.about.restores:
         text = f"no entry leads to {PATH}: workers are restored, but pods that are added to cold ones start cold"
-        yield warning("new-pods", what, f"{text}; apply the component overlays/checkpoints")
+        yield warning("new-pods", what, f"{text}; apply manifests/components/checkpoints")
     for index, entry in entries:
         chosen = entry.get("objectSelector") or {}
         keys = {*(chosen.get("matchLabels") or {}), *(one.get("key") for one in chosen.get("matchExpressions") or ())}
@@ -158,11 +188,12 @@ def guard(sight: Sight) -> Iterator[Finding]:
     for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
         if found is None and kind not in sight.unseen:
             text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
-            yield warning("guard", f"{kind} {name}", text, repairs.manifests(sight.about))
+            yield warning("guard", f"{kind} {name}", text, sight.parts.restore(kind, name))
     actions = ((sight.binding or {}).get("spec") or {}).get("validationActions") or []
     if sight.binding is not None and "Deny" not in actions:
         text = f"spec.validationActions must hold Deny, got {', '.join(actions) or 'nothing'}: nothing is refused"
-        yield warning("guard", f"ValidatingAdmissionPolicyBinding {name}", text, repairs.manifests(sight.about))
+        kind = "ValidatingAdmissionPolicyBinding"
+        yield warning("guard", f"{kind} {name}", text, repairs.patch(kind, name, "/spec/validationActions", ["Deny"]))
     for each in KINDS:
         notes = ((sight.crds[each.plural] or {}).get("metadata") or {}).get("annotations") or {}
         if notes.get(ALLOW_DATA_LOSS) == "true":

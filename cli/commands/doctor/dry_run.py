@@ -1,6 +1,8 @@
 """Real requests that change nothing: dry-run creates that must be defaulted, converted, allowed or refused by our webhooks."""
 
+import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -10,9 +12,13 @@ from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
 from ....policies.domain import ORIGIN_VERSION
 from .finding import Finding, error, warning
-from .repairs import MANIFESTS, certs, status
+from .repairs import certs, status
 
 DENIED: Final = "denied the request"
+# marks of repairs that the caller knows
+SERVICE: Final = "Service"
+MUTATING: Final = "MutatingWebhookConfiguration"
+VALIDATING: Final = "ValidatingWebhookConfiguration"
 KIND: Final = "DynamoGraphDeployment"  # stored in one version and served in two, defaulted and judged in both
 _IMAGE: Final = {"name": "main", "image": "example.com/dynamo-webhooks-doctor:1.5.0"}  # with a version, which line 1.5 asks for
 _GOOD: Final[dict[str, dict[str, Any]]] = {
@@ -23,6 +29,9 @@ _GOOD: Final[dict[str, dict[str, Any]]] = {
 _WRONG: Final[dict[str, dict[str, Any]]] = {ALPHA: {"services": {}}, BETA: {"components": []}}
 
 
+_RESTORED: Final = frozenset({SERVICE, MUTATING, VALIDATING})
+
+
 # a pattern in the API server's message -> its meaning, in words that an administrator will search for, and the repair in {namespace}
 _CAUSES: Final = {
     "certificate signed by unknown authority|failed to verify certificate: x509: certificate signed": (
@@ -31,9 +40,9 @@ _CAUSES: Final = {
     ),
     "expired or is not yet valid": ("the certificate or its authority has ended, or a clock is wrong", certs("issue", "{namespace}")),
     "certificate is valid for|Common Name field": ("the certificate names another Service", certs("issue", "{namespace}")),
-    "failed to find any PEM data|unable to load root certificates": ("a caBundle is no certificate", certs("inject", "{namespace}")),
+    "failed to find any PEM data|unable to load root certificates": ("a caBundle isn't a certificate", certs("inject", "{namespace}")),
     "connection refused|no endpoints available|no service endpoint": ("no server is ready", status("{namespace}", "server")),
-    'service "[^"]*" not found': ("the Service is not there", MANIFESTS),
+    'service "[^"]*" not found': ("the Service is not there", SERVICE),
     "deadline exceeded|i/o timeout|no route to host": (
         "a firewall, a mesh or an overload is between the API server and port 9443",
         status("{namespace}", "server"),
@@ -41,12 +50,14 @@ _CAUSES: Final = {
 }
 
 
-async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], manifests: str = MANIFESTS) -> list[Finding]:
-    """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged."""
-    found: list[Finding] = []
-    for version in (ALPHA, BETA):
-        found += await _tried(cluster, namespace, version, expected=namespace not in excluded)
-    return [replace(each, repair=manifests) if each.repair == MANIFESTS else each for each in found]
+async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], restore: Mapping[str, str] | None = None) -> list[Finding]:
+    """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged.
+
+    `restore` are the commands that create missing objects again, by the kind.
+    """
+    expected, again = namespace not in excluded, restore or {}
+    found = await asyncio.gather(*(_tried(cluster, namespace, version, expected=expected) for version in (ALPHA, BETA)))
+    return [replace(one, repair=again.get(one.repair, "")) if one.repair in _RESTORED else one for each in found for one in each]
 
 
 async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:
@@ -56,12 +67,12 @@ async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bo
     except ApiError as failed:
         return [_failure(failed, namespace, version)]
     if expected and ORIGIN_VERSION not in (made["metadata"].get("annotations") or {}):
-        return [_error(version, "was created without defaults: the mutating webhook wasn't asked", MANIFESTS)]
+        return [_error(version, "was created without defaults: the mutating webhook wasn't called", MUTATING)]
     try:
         await cluster.create(resource, _graph(version, namespace, _WRONG[version]), dry_run=True)
     except ApiError as failed:
         return [] if DENIED in failed.message else [_failure(failed, namespace, version)]
-    return [_error(version, "a wrong one was accepted: the validating webhook wasn't asked", MANIFESTS)] if expected else []
+    return [_error(version, "a wrong one was accepted: the validating webhook wasn't asked", VALIDATING)] if expected else []
 
 
 def _error(version: str, text: str, repair: str) -> Finding:

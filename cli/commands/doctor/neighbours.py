@@ -67,7 +67,7 @@ def _recognise(image: str) -> tuple[str, str] | None:
 def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
     released = {line: _RELEASED.get(line, {}).get(name) for line in lines}
     text = "; ".join(
-        f"line {line} was released with {wanted or 'a version that its notes do not name'}" for line, wanted in released.items()
+        f"operator {line} was released with {wanted or 'a version that its notes do not name'}" for line, wanted in released.items()
     )
     said = f"runs {name} {version}; {text}" if text else f"runs {name} {version}"
     if (name, version) == _STUCK:

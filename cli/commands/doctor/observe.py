@@ -1,8 +1,9 @@
 """Everything of an installation that checks look at, read once, from the API server and from the servers themselves; nothing is judged."""
 
+import asyncio
 from collections.abc import Awaitable
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from ....api.kinds import KINDS
 from ....certs.inject import RESOURCES
@@ -13,9 +14,11 @@ from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
 from ....kube.scope import LEASE_NAME
+from ...installation.parts import Parts, read_parts
 from ..certs.work import Hands
 
 Found = TypeVar("Found")
+GUARD: Final = (POLICIES.kind, POLICY_BINDINGS.kind)
 
 
 def name_policy(about: Installation) -> str:
@@ -38,6 +41,8 @@ class Sight(NamedTuple):
     unseen: dict[str, str]  # what may not be read -> the API server's sentence
     policy: Node | None = None  # which guards the definitions
     binding: Node | None = None
+    election: Node | None = None  # the reconciler's Lease
+    parts: Parts = Parts()
 
     @property
     def namespace(self) -> str:
@@ -62,13 +67,15 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
     gathered = await see("certificates", Hands(cluster, about).gatherer.gather())
     names = {kind: name for kind, name in about.targets if kind is not TargetKind.CRD}
     guard = name_policy(about)
+    election = about.election
     claims = await see("claims", cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"))
+    crds = await asyncio.gather(*(see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS))
     return Sight(
         about=about,
         now=now,
         state=gathered.state if gathered else None,
         conditions=tuple(read_conditions({"metadata": {"annotations": gathered.notes}})) if gathered else (),
-        crds={kind.plural: await see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS},
+        crds={kind.plural: crd for kind, crd in zip(KINDS, crds, strict=True)},
         configurations={kind: await see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
         service=await see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
         lease=await see("lease", cluster.get(LEASES, about.called.lease, profile.namespace)),
@@ -76,4 +83,6 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
         unseen=unseen,
         policy=await see(POLICIES.kind, cluster.get(POLICIES, guard)),
         binding=await see(POLICY_BINDINGS.kind, cluster.get(POLICY_BINDINGS, guard)),
+        election=await see("election", cluster.get(LEASES, election[1], election[0])) if election else None,
+        parts=await read_parts(cluster, about),
     )

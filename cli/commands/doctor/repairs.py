@@ -1,22 +1,26 @@
 """The commands that repair what `doctor` finds."""
 
 import json
+import re
+import shlex
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from ....api.crd import NAMESPACE, SERVICE
 from ....api.kinds import Kind
 from ....certs.installation import Installation
-from ....certs.names import Names
-from ....certs.state import Mode, TargetKind
+from ....certs.names import CONVERT
+from ....certs.state import Profile, TargetKind
+from ....kube.protocol import Node
 
-MANIFESTS: Final = "kubectl apply --server-side -k manifests/overlays/self-signed"
+PORT: Final = 443  # of the Service, as all configuration objects name it
 
 
-def manifests(about: Installation) -> str:
-    """Applies the manifests; empty where they would make another installation of it, with other names, certificates or a wider scope."""
-    called, usual = about.called, Names(NAMESPACE)
-    same = all(getattr(called, part) == getattr(usual, part) for part in ("serving", "authority", "trust", "lease"))
-    return MANIFESTS if same and about.mode is Mode.MANAGED and _is_named_as_usual(about) and _converts(about) else ""
+def addressed(repair: str, kubeconfig: str, context: str) -> str:
+    """The same command for the cluster that was looked at: with the flags that `doctor` was given."""
+    given = (("--kubeconfig", kubeconfig), ("--context", context))
+    words = "".join(f" {flag} {shlex.quote(value)}" for flag, value in given if value)
+    return re.sub(r"(^|\| |&& )(kubectl|dynamo-webhooks \w+)", lambda found: f"{found[0]}{words}", repair)
 
 
 def definitions(about: Installation, line: str = "") -> str:
@@ -57,6 +61,18 @@ def migrate(kind: Kind, version: str) -> str:
     return f"dynamo-webhooks migrate --to {version} --kind {kind.name}"
 
 
-def patch(kind: str, name: str, path: str, value: object, operation: Literal["add", "replace"] = "add") -> str:
+def patch(kind: str, name: str, path: str, value: object, operation: Literal["add", "replace"] = "add", *, namespace: str = "") -> str:
     """Sets one field of an object."""
-    return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps([{'op': operation, 'path': path, 'value': value}])}'"
+    return patch_all(kind, name, [{"op": operation, "path": path, "value": value}], namespace=namespace)
+
+
+def patch_all(kind: str, name: str, changes: Sequence[Node], *, namespace: str = "") -> str:
+    """Changes some fields of an object."""
+    where = f"-n {namespace} " if namespace else ""
+    return f"kubectl {where}patch {kind.lower()} {name} --type=json -p {shlex.quote(json.dumps(changes))}"
+
+
+def convert_by(definition: str, profile: Profile) -> str:
+    """Has a definition call our Service for conversion."""
+    service = {"name": profile.service, "namespace": profile.namespace, "path": CONVERT, "port": PORT}
+    return patch(TargetKind.CRD, definition, "/spec/conversion/webhook/clientConfig/service", service)

@@ -1,12 +1,12 @@
 """Checks stored objects: in which versions they are, how large they are, what names them, and which are left before a removal."""
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ....api.crd import ALLOW_DATA_LOSS
-from ....api.kinds import BETA, BY_NAME, GROUP, KINDS, Kind
+from ....api.kinds import BETA, BY_ALIAS, BY_NAME, GROUP, KINDS, Kind
+from ....api.line import Line, decide_line
 from ....api.paths import format_path, lookup
 from ....api.wording import count_of, shorten
 from ....conversion import kinds
@@ -17,6 +17,7 @@ from ....kube.errors import ApiError, ForbiddenError, NotFoundError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import Resource, resource_of_kind
 from ....kube.storage_versions import Opener, Seen, load_api_servers, read_definition, read_storage_hash, read_storage_hashes, storage_hash
+from ...installation.parts import COMPONENT
 from . import repairs
 from .finding import Finding, error, full_name, info, warning
 from .observe import Sight
@@ -64,12 +65,13 @@ def _of_servers(sight: Sight, kind: Kind, seen: Sequence[Seen]) -> Iterator[Find
 async def contents(cluster: Cluster, sight: Sight) -> list[Finding]:
     """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
     found: list[Finding] = []
+    line = decide_line(sight.about.version, sight.crds[BY_ALIAS["DGD"].plural])
     for kind in KINDS:
         if kind.name in kinds.KINDS:
             resource = stored_resource(sight, kind)
             objects = await _list_all(cluster, resource, found)
             for obj in objects:
-                found += find_long_objects(obj, kind.name, resource.version)
+                found += find_long_objects(obj, kind.name, resource.version, line)
             found += find_managed_fields(sight, kind, resource.version, objects)
     return found
 
@@ -90,11 +92,11 @@ async def _list_all(
     return []
 
 
-def find_long_objects(obj: Node, kind: str, version: str) -> list[Finding]:
+def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[Finding]:
     """An object that the other version shows in part is a warning, one on its way there is for information."""
     metadata, what = obj["metadata"], f"{kind} {full_name(obj)}"
     try:
-        weight = weigh(kinds.KINDS[kind], obj, version, obj)
+        weight = weigh(kinds.kind_of(kind, line), obj, version, obj)
     except ConversionError as failed:
         return [warning("sizes", what, f"can't be converted: {shorten(format_path(failed.path), _LONGEST)} {failed.reason}")]
     if weight is None:
@@ -126,25 +128,26 @@ def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequenc
 
 
 async def removal(cluster: Cluster, sight: Sight) -> list[Finding]:
-    """The findings in the order in which an installation is taken down: objects, webhooks, conversion."""
+    """The findings in the order in which an installation is taken down: webhooks, what would restore them, conversion; objects may stay."""
     found: list[Finding] = []
     for kind in KINDS:
         if sight.crds[kind.plural] is not None:
             found += await _left(cluster, sight, kind)
-    return [*found, *_webhooks(sight), *_stanzas(sight)]
+    return [*found, *_webhooks(sight), *_processes(sight), *_stanzas(sight)]
 
 
 async def _left(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
-    """Remaining objects, listed in their stored version, which needs no conversion."""
+    """Remaining objects, listed in their stored version, which needs no conversion. They may stay."""
     found: list[Finding] = []
     harm = ", and removing the CRD deletes them"
     items = await _list_all(cluster, stored_resource(sight, kind), found, forbidden="objects", check="objects", harm=harm)
     if items:
         held = sum(bool(each["metadata"].get("finalizers")) for each in items)
-        text = f"{len(items)} are left: {', '.join(map(full_name, items[:_LEFT]))}"
+        text = f"{len(items)} are left and may stay: {', '.join(map(full_name, items[:_LEFT]))}"
         text += f" and {len(items) - _LEFT} more" if len(items) > _LEFT else ""
-        text += f"; {held} have finalizers that the reconciler must remove" if held else ""
-        found.append(error("objects", f"{kind.plural} of every namespace", text, f"kubectl delete {kind.plural} --all --all-namespaces"))
+        text += f". To delete them, run kubectl delete {kind.plural} --all --all-namespaces before anything else"
+        text += f"; the reconciler then removes the finalizers of {held}" if held else ""
+        found.append(info("objects", f"{kind.plural} of every namespace", text))
     return found
 
 
@@ -155,23 +158,51 @@ def _webhooks(sight: Sight) -> Iterator[Finding]:
             yield error("configurations", f"{kind} {name}", text, f"kubectl delete {kind.lower()} {name}")
 
 
+def _processes(sight: Sight) -> Iterator[Finding]:
+    """The provisioner, while a definition calls us: it would switch conversion on again."""
+    if not any(_calls_us(sight, sight.crds[kind.plural] or {}) for kind in KINDS):
+        return
+    for (kind, namespace, name), obj in sight.parts.live.items():
+        if kind == "Deployment" and obj is not None and lookup(obj, ("metadata", "labels", COMPONENT)) in ("provisioner", "reconciler"):
+            text = "must be removed before conversion is switched off, which the provisioner would repair and the reconciler needs"
+            yield error("processes", f"Deployment {name}", text, f"kubectl -n {namespace} delete deployment {name}")
+
+
+def _calls_us(sight: Sight, crd: Node) -> bool:
+    service = lookup(crd, ("spec", "conversion", "webhook", "clientConfig", "service"))
+    return (lookup(service, ("name",)), lookup(service, ("namespace",))) == (sight.about.profile.service, sight.namespace)
+
+
 def _stanzas(sight: Sight) -> Iterator[Finding]:
-    """CRDs that call our Service for conversion; switching that off is safe only when no object needs it."""
+    """CRDs that call our Service for conversion; switching that off is safe where only the stored version is served."""
     for kind in KINDS:
         crd = sight.crds[kind.plural] or {}
-        service = lookup(crd, ("spec", "conversion", "webhook", "clientConfig", "service"))
-        if (lookup(service, ("name",)), lookup(service, ("namespace",))) != (sight.about.profile.service, sight.namespace):
+        if not _calls_us(sight, crd):
             continue
-        stored = read_definition(crd).stored
-        # with the word that gets it past the policy on the definitions
-        change = {
-            "metadata": {"annotations": {ALLOW_DATA_LOSS: "true"}},
-            "spec": {"conversion": {"strategy": "None", "webhook": None}},
-        }
+        what, stored, version = (
+            f"CustomResourceDefinition {kind.crd_name}",
+            read_definition(crd).stored,
+            stored_resource(sight, kind).version,
+        )
+        if len(stored) > 1:
+            text = f"objects may be stored in {' and '.join(stored)}, and must be stored in {version} before conversion is switched off"
+            yield error("stored-versions", what, text, repairs.migrate(kind, version))
         text = (
             "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
         )
-        repair = f"kubectl patch crd {kind.crd_name} --type=merge -p '{json.dumps(change)}'"  # which makes the parents that are missing
-        if len(stored) > 1:
-            text += f"; objects may be stored in {' and '.join(stored)}, so write each of them once more first"
-        yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repair)
+        yield error("conversion", what, text, repairs.patch_all("crd", kind.crd_name, list(_without_conversion(crd, version))))
+
+
+def _without_conversion(crd: Node, stored: str) -> Iterator[Node]:
+    """The patch of docs/install.md: the stored version alone is served, unconverted, with the word that gets it past the policy."""
+    notes = lookup(crd, ("metadata", "annotations"))
+    if isinstance(notes, dict) and notes:
+        name = ALLOW_DATA_LOSS.replace("~", "~0").replace("/", "~1")
+        yield {"op": "add", "path": f"/metadata/annotations/{name}", "value": "true"}
+    else:
+        yield {"op": "add", "path": "/metadata/annotations", "value": {ALLOW_DATA_LOSS: "true"}}
+    for index, each in enumerate(crd["spec"].get("versions") or ()):
+        if each.get("served") and each["name"] != stored:
+            yield {"op": "test", "path": f"/spec/versions/{index}/name", "value": each["name"]}
+            yield {"op": "replace", "path": f"/spec/versions/{index}/served", "value": False}
+    yield {"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}

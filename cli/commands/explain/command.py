@@ -1,4 +1,4 @@
-"""The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, or a pasted server message."""
+"""The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, a flag, or a pasted server message."""
 
 import argparse
 import sys
@@ -12,15 +12,16 @@ from ....api.kinds import BY_NAME
 from ....api.wording import escape_unprintable
 from ....policies.facts import Facts
 from ...console import flags
+from ...console.escaping import encode_json
 from ...console.exits import OK, UsageError
 from ...console.nearest import did_you_mean
 from ...console.output import write_stdout
 from ...console.program import help_width
 from ...project.apply import RULES_FROM, apply_project
 from ...project.keys import USER
-from . import field, kind, message, rule
+from . import field, flag, kind, message, rule
 
-HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
+HELP = "explain a rule, a field, a kind, a fact, a flag or a pasted server message"
 _EXAMPLES = """\
 examples:
   dynamo-webhooks explain replicas-non-negative --examples
@@ -33,12 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.epilog = _EXAMPLES
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=help_width())
-    words = "rule name or code, kind, field path, fact, or server message (- for standard input)"
+    words = "rule name or code, kind, field path, fact, flag, or server message (- for standard input)"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="format (default %(default)s)")
     parser.add_argument("--examples", action="store_true", help="also print the examples of rules")
     flags.project(parser, clusters=False)
     flags.verbose(parser)
+    parser.set_defaults(is_word=flag.exists)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     apply_project(arguments, ("site", *((RULES_FROM,) if USER in text else ())), ())
     pages, shown = _pages(text, arguments.site, examples=arguments.examples)
     if arguments.output == "json":
-        write_stdout(orjson.dumps(pages, option=orjson.OPT_INDENT_2).decode() + "\n")
+        write_stdout(encode_json(pages, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout("\n".join(shown))
     return OK
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The pages that a text asks for, as data and as Markdown."""
-    whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or field.find(text)
+    whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or flag.find(text) or field.find(text)
     pages = [rule.complete(page, site) if "rule" in page else page for page in ([whole] if whole else message.find(text))]
     if not pages:
         raise _unknown(text)
@@ -69,6 +71,7 @@ def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]
         "kind": kind.markdown,
         "fact": kind.fact_markdown,
         "field": field.markdown,
+        "flag": flag.markdown,
         "message": message.markdown,
     }
     return pages, [writers[next(iter(page))](page) for page in pages]
@@ -82,4 +85,4 @@ def _unknown(text: str) -> Exception:
     path = field.correct_path(text) if len(text) <= 200 else None
     known = [*rule.names(), *BY_NAME, *Facts._fields]
     near = f"; a field of that name is {', '.join(paths)}" if paths else f"; did you mean {path}?" if path else did_you_mean(text, known)
-    return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message that we know{near}")
+    return UsageError(f"{shown}: not a rule, a kind, a field of a kind, or a message that we know{near}")

@@ -3,19 +3,22 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
-from ....api.kinds import BY_NAME, GROUP, list_kind_versions
-from ....api.line import OLDEST, Line
+from ....api.kinds import BY_NAME, list_kind_versions
+from ....api.line import NEWEST, OLDEST, Line
 from ....api.paths import Key, Path
 from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
 from ....policies.rule import Rule, field_of
 from ...console.flags import find_kind
 from ...console.nearest import nearest
+from .cause import WILD, Steps, split_steps
+from .filled import fills
+from .releases import list_releases
 from .sentence import read_texts
 
-_STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 # keyword of a schema -> what people call it
 LIMITS: Final = {
     "minimum": "at least",
@@ -27,31 +30,26 @@ LIMITS: Final = {
     "pattern": "pattern",
     "format": "format",
 }
-WILD: Final = "*"
+_MAX_RULES: Final = 5  # of a field, in the text for people
 _DEEPEST: Final = 6  # steps within which a field is searched by its bare name
 
 Page = dict[str, Any]
-Steps = tuple[str, ...]
 
 
 def find(word: str) -> Page | None:
     """The page of a path, which may begin with a kind, and have keys and indices in brackets, as names, or as `*`; None for no field."""
-    steps = _steps(word)
+    steps = split_steps(word)
     named = find_kind(steps[0]) if steps else None
     path = steps if named is None else steps[1:]
     if not path or not all(steps):
         return None
-    places = [place for kind, version in _versions(named) if (place := _place(kind, version, path)) is not None]
+    places = [place for kind, version in _versions(named) if (place := describe_place(kind, version, path)) is not None]
     return {"field": word.strip(), "places": places} if places else None
-
-
-def _steps(word: str) -> Steps:
-    return tuple(key or name for key, name in _STEP.findall(word.strip().removesuffix(f".{GROUP}")))
 
 
 def correct_path(word: str) -> str | None:
     """A path of more than one step with its first unknown one corrected; None where that makes no path that some kind has."""
-    steps = _steps(word)
+    steps = split_steps(word)
     if len(steps) < 2:
         return None
     kind = find_kind(steps[0])
@@ -71,33 +69,53 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
     return ((kind, version) for kind, version in list_kind_versions() if only in (None, kind))
 
 
-def _place(kind: str, version: str, steps: Steps) -> Page | None:
-    having = [line for line in Line if walk(load_schema(kind, version, line), steps) is not None]
-    found = walk(load_schema(kind, version, having[0]), steps) if having else None
-    if found is None:
+def describe_place(kind: str, version: str, steps: Steps) -> Page | None:
+    """Everything about a field of one version as data; None if no operator release has it."""
+    nodes = {line: found for line in Line if (found := walk(load_schema(kind, version, line), steps)) is not None}
+    if not nodes:
         return None
-    since = "" if OLDEST in having else f"Since line {having[0]} of the operator. "
-    node, path, keyed = found
+    node, path, keyed = nodes[max(nodes)]
+    values = {line: _values(one) for line, (one, _, _) in nodes.items()}
     other = find_other_version(kind, version, path, keyed)
     at = {f"{kind}/{version}": path}
     if other is not None and other["exact"]:
         # rules read one version, and judge what people write in either
         at[f"{kind}/{other['version']}"] = tuple(other["path"].split("."))
     read = [rule for rule in list_rules() if any(_reads(rule, *place) for place in at.items())]
+    filling = [rule for rule in read if any(fills(rule, place) for read_as, place in at.items() if read_as in rule.where)]
+    judging = [rule for rule in read if not rule.is_default]
     return {
         "kind": f"{kind}/{version}",
         "path": ".".join(path),
         "type": _type(node),
-        "description": since + node.get("description", ""),
-        "default": node.get("default"),
-        "allowed": node.get("enum", []),
-        "limits": {name: node[name] for name in LIMITS if name in node},
+        "description": _span([*nodes]) + node.get("description", ""),
+        **values[max(nodes)],
+        "byLine": [{"line": str(line), **one} for line, one in values.items() if one != values[max(nodes)]],
         "fields": sorted(node.get("properties") or {}),
         "schemaRules": [rule["message"] for rule in node.get("x-kubernetes-validations", ()) if "message" in rule],
         "other": other,
-        "rules": short(read),
-        "filledBy": [rule.name for rule in read if rule.is_default],
+        "rules": short(sorted(filling, key=lambda rule: rule.code) + sorted(judging, key=partial(_distance, path))),
+        "filledBy": [rule.name for rule in filling],
     }
+
+
+def _values(node: Node) -> Page:
+    """The values that a field can have."""
+    limits = {name: node[name] for name in LIMITS if name in node}
+    return {"default": node.get("default"), "allowed": node.get("enum", []), "limits": limits}
+
+
+def _span(lines: list[Line]) -> str:
+    """The sentence about the releases of the operator that have a field; empty if all have it."""
+    if lines[-1] is not NEWEST:
+        return f"Only in operator release {list_releases(lines)}. "
+    return "" if lines[0] is OLDEST else f"Since operator release {lines[0]}. "
+
+
+def _distance(path: Steps, rule: Rule) -> tuple[bool, ...]:
+    """How far a rule is from a field: those that are named after it, or after what holds it, come first."""
+    names = [re.sub(r"([A-Z])", r"-\1", step).lower() for step in reversed(path) if step != WILD]
+    return tuple(name not in rule.name for name in names)
 
 
 def walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
@@ -173,24 +191,44 @@ def markdown(page: Page) -> str:
 
 
 def _place_text(place: Page) -> str:
-    facts = [f"type {place['type']}"]
-    if place["default"] is not None:
-        default = place["default"]
-        facts.append(f"default `{default if isinstance(default, str) else json.dumps(default)}`")
-    if place["allowed"]:
-        facts.append("one of " + ", ".join(f"`{value}`" for value in place["allowed"]))
-    facts += [f"{LIMITS[name]} `{value}`" for name, value in place["limits"].items()]
+    parts = [f"## {place['kind']} `{place['path']}`", *place_parts(place)]
+    more = sum(rule["rule"] not in place["filledBy"] for rule in place["rules"]) - _MAX_RULES
+    return "\n\n".join([*parts, f"{more} more rules do; add `-o json` to list all."] if more > 0 else parts)
+
+
+def place_parts(place: Page) -> list[str]:
+    """The paragraphs about a field: type, meaning, values, the other version, and the rules that are nearest to it."""
+    facts = _value_texts(place)
     if place["fields"]:
         facts.append("fields " + ", ".join(f"`{name}`" for name in place["fields"]))
-    parts = (f"## {place['kind']} `{place['path']}`", place["description"], "; ".join(facts) + ".", _other(place["other"]))
+    lines: dict[str, list[str]] = {}
+    for one in place["byLine"]:
+        lines.setdefault("; ".join(_value_texts(one)) or "any value", []).append(one["line"])
     filling = [rule for rule in place["rules"] if rule["rule"] in place["filledBy"]]
     judging = [rule for rule in place["rules"] if rule not in filling]
-    ends = (
+    parts = (
+        f"Type {place['type']}. {place['description']}".rstrip(),
+        _sentence(facts),
+        " ".join(f"In operator release {list_releases(having)}: {text}." for text, having in lines.items()),
+        _other(place["other"]),
         format_list("Rules of the schema:", place["schemaRules"]),
         format_list("Defaults that may fill it in:", format_rules(filling)),
-        format_list("Rules that look at it or at what holds it:", format_rules(judging)),
+        format_list("Rules that check this field or the block around it:", format_rules(judging[:_MAX_RULES])),
     )
-    return "\n\n".join(part for part in (*parts, *ends) if part)
+    return [part for part in parts if part]
+
+
+def _sentence(parts: list[str]) -> str:
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if parts else ""
+
+
+def _value_texts(values: Page) -> list[str]:
+    """The default, the allowed values and the limits of a field."""
+    default, allowed = values["default"], values["allowed"]
+    texts = [] if default is None else [f"default `{default if isinstance(default, str) else json.dumps(default)}`"]
+    texts += ["one of " + ", ".join(f"`{value}`" for value in allowed)] if allowed else []
+    return texts + [f"{LIMITS[name]} `{value}`" for name, value in values["limits"].items()]
 
 
 def _other(other: Page | None) -> str:
@@ -199,7 +237,7 @@ def _other(other: Page | None) -> str:
         return ""
     if not other["exact"]:
         return f"In {other['version']}: no such field; an annotation keeps its value while the object exists, and it round-trips."
-    return f"In {other['version']}: `{other['path']}`" + (f" ({other['how']})." if other["how"] else ".")
+    return f"In {other['version']}: `{other['path']}`" + (f" ({other['how']})." if other["how"] not in ("", "copied") else ".")
 
 
 def format_rules(found: list[dict[str, str]]) -> list[str]:

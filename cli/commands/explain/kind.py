@@ -1,7 +1,7 @@
 """The pages of a whole kind and of a fact: what they are, and the rules that look at them."""
 
 from ....api.kinds import BY_NAME, GROUP
-from ....api.line import USUAL, Line
+from ....api.line import NEWEST, Line
 from ....api.schema import load_schema
 from ....policies.catalogue import list_rules
 from ....policies.facts import Facts
@@ -24,10 +24,10 @@ def find(word: str) -> Page | None:
         "plural": kind.plural,
         "shortName": kind.short,
         "versions": [
-            {"name": one.name, "stored": USUAL in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
+            {"name": one.name, "stored": NEWEST in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
             for one in kind.versions
         ],
-        "description": load_schema(name, kind.storage_version).get("description", ""),
+        "description": load_schema(name, kind.storage_version, NEWEST).get("description", ""),
         "rules": short(rule for rule in list_rules() if any(read.startswith(f"{name}/") for read in rule.kinds)),
     }
 
@@ -39,13 +39,13 @@ def markdown(page: Page) -> str:
     more = f"`dynamo-webhooks explain {page['shortName']}.spec` lists its fields."
     if len(page["versions"]) > 1:
         more += f" `dynamo-webhooks convert --fields {page['kind']}` shows which is which in the other version."
-    looking = format_list("Rules that look at it or at what holds it:", format_rules(page["rules"]))
+    looking = format_list("Rules that check it:", format_rules(page["rules"]))
     return "\n\n".join(part for part in (f"# {page['kind']}", page["description"], about, more, looking) if part) + "\n"
 
 
 def _mark(lines: list[str]) -> str:
     always = " (stored)" if len(lines) == len(Line) else ""
-    return always or (f" (stored on lines {lines[0]} to {lines[-1]})" if lines else "")
+    return always or (f" (stored by operator {lines[0]} to {lines[-1]})" if lines else "")
 
 
 def find_fact(word: str) -> Page | None:
@@ -63,6 +63,6 @@ def describe_fact(name: str) -> Page:
 def fact_markdown(page: Page) -> str:
     """The page of a fact for people."""
     give = "`--facts FILE` gives it, or `--set-fact NAME=VALUE`; `dynamo-webhooks facts --cluster -o FILE` collects all facts of a cluster."
-    unknown = "While it is not known, `check` lists these rules as not evaluated, and a server refuses what they would have to judge:"
+    unknown = "While it is unknown, `check` lists these rules as not evaluated, and a server refuses objects that need them:"
     parts = (f"# {page['fact']} (a fact)", page["description"], give, format_list(unknown, format_rules(page["rules"])))
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,27 +1,25 @@
 """The pages of a pasted message: the rules that it names, else those that say its sentences, and the API server's words around them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ....api.kinds import list_kind_versions
-from ....api.line import Line
-from ....api.schema import load_schema
 from ....policies.catalogue import find_rule
-from ....policies.checks import CEL_RULE, SCHEMA_RULE, WRONG_TYPE
+from ....policies.checks import CEL_RULE, SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
 from ....policies.rule import Rule
-from ...userrules.export import ITEMS, VALUES, schema_rules
 from ...yaml.load import load_documents
 from . import field, rule
+from .cause import Cause, Sentence, find_operator_rules, find_sentence, split_causes, split_refusals
 from .field import Page
-from .sentence import PATH, rules_saying
+from .sentence import rules_saying
 
-# between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
-_JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")
 _FIELDS: Final = 3  # that are pointed out
 _LONGEST: Final = 20_000  # characters that are looked at: a message, not a log
+_MAX_PLACES: Final = 4  # places of one sentence; several kinds share a block
+_MAX_STEPS: Final = 40  # of a path; every field has fewer
+_UNKNOWN: Final = re.compile(r'unknown field "([^"]+)"')
 
 
 class Words(NamedTuple):
@@ -63,68 +61,108 @@ def _known(text: str) -> Iterator[Words]:
 def markdown(page: Page) -> str:
     """The page as Markdown."""
     parts = [f"# {page['words']}", page["meaning"], f"**Fix.** {page['remedy']}"]
-    parts += [f"`dynamo-webhooks explain '{path}'` shows its allowed values." for path in page["fields"]]
+    meant = "Did you mean {}? " if page["message"] == UNKNOWN_FIELD.name else ""
+    parts += [f"{meant.format(f'`{path}`')}`dynamo-webhooks explain '{path}'` shows the field and its values." for path in page["fields"]]
     parts += [f"`check` reports it as `{same['rule']}` ({same['code']})." for same in page["rules"]]
     return "\n\n".join(parts) + "\n"
 
 
 def find(text: str) -> list[Page]:
     """The pages, each once, in the order of the message; empty for a text that says nothing we know."""
-    text = text[:_LONGEST]
-    named = (SCHEMA_RULE, WRONG_TYPE)  # whose fields are pointed out
-    around = [{**one.page, "fields": _fields(text)} if one.rule in named else one.page for one in _known(text)]
-    broken = find_broken_rule(text)
-    if broken is not None:
-        # a broken rule of the schema reads like any other value that it refuses
-        around = [broken, *(page for page in around if page["message"] != "schema-mismatch")]
-    known = rule.in_message(text)
-    if not known and not around:
-        said = {found.name: found for part in _parts(text) for found in rules_saying(part)}
-        known = [rule.page(found) for found in said.values()]
-    return [*known, *around]
+    found: dict[str, Page] = {}
+    for refusal in split_refusals(text[:_LONGEST]):
+        for page in _explain(refusal):
+            told = found.setdefault(str(page.get("rule") or page.get("words") or page.get("field")), page)
+            if "fields" in page:
+                told["fields"] = [*dict.fromkeys((*told["fields"], *page["fields"]))][:_FIELDS]
+    return [*found.values()]
 
 
-def _fields(text: str) -> list[str]:
-    """The first fields of our kinds that a text names."""
-    named = dict.fromkeys(found.rstrip(".") for found in PATH.findall(text))
-    return [path for path in named if field.find(path) is not None][:_FIELDS]
+def _explain(text: str) -> list[Page]:
+    """The pages of one refusal."""
+    around = [*_known(text)]
+    pages: list[Page] = []
+    plain: dict[Cause, list[Words]] = {}  # causes in the API server's words
+    other: list[Cause] = []
+    for cause in split_causes(text):
+        found = _find_rules(cause)
+        said = [*_known(cause.text)]
+        if not found and not said:
+            found = [rule.page(one) for one in rules_saying(cause.text)]
+        pages += found
+        if found or (cause.cut and (pages or plain)):  # what a cut off cause would have said is unknown
+            continue
+        if said:
+            plain[cause] = said
+        else:
+            other.append(cause)
+    told = [words for words in around if words.rule not in _OF_CAUSES or any(words in said for said in plain.values())]
+    pages += [{**words.page, "fields": _fields(words, plain)} for words in told]
+    return pages + (_other_pages(other, alone=not pages) if all(words.rule in _OF_CAUSES for words in around) else [])
 
 
-def _parts(text: str) -> Iterator[str]:
-    """A message cause by cause, each with the lead that names the kind."""
-    lead = text.partition("is invalid:")[0] if "is invalid:" in text else ""
-    for part in _JOINTS.split(text):
-        yield part if part.startswith(lead) else f"{lead}is invalid: {part}"
+_OF_CAUSES: Final = (SCHEMA_RULE, WRONG_TYPE)  # of which the API server refuses one field, unless a rule does
 
 
-_SHOWN: Final = 4  # places of one sentence; several kinds share a block
+def _find_rules(cause: Cause) -> list[Page]:
+    """The pages of the rules that a cause names, or of the one whose words it has."""
+    named = rule.in_message(cause.text)
+    if named:
+        return named
+    found = find_operator_rules(cause)
+    if found:
+        return [rule.page(one) for one in found]
+    sentence = find_sentence(cause)
+    return [] if sentence is None else [_sentence_page(sentence)]
 
 
-def find_broken_rule(text: str) -> Page | None:
-    """The page of the schema's longest rule message that a text contains; None if it contains none."""
-    said = " ".join(text.split())
-    found = max((sentence for sentence in _sentences() if sentence in said), key=len, default=None)
-    if found is None:
+def _fields(words: Words, causes: Mapping[Cause, Sequence[Words]]) -> list[str]:
+    """The first fields of our kinds of which the causes say a known message; for an unknown field the nearest one that exists."""
+    said = [cause for cause, known in causes.items() if words in known]
+    if words.rule is UNKNOWN_FIELD:
+        near = [field.correct_path(".".join((*cause.kinds, path))) for cause in said for path in _UNKNOWN.findall(cause.text)]
+        return [*dict.fromkeys(filter(None, near))][:_FIELDS]
+    if words.rule not in _OF_CAUSES:
+        return []
+    return [path for path in dict.fromkeys(cause.path for cause in said) if field.find(path) is not None][:_FIELDS]
+
+
+_OTHER: Final = Words(
+    "other-refusal",
+    "a refusal of a field, in words that no rule here has",
+    "",
+    "A webhook, or the API server, refused the value of the field. If the field has a page, it is below.",
+    "Run `dynamo-webhooks check FILE` on the refused file: it lists every mistake that it finds, with its line and what to do.",
+    None,
+)
+
+
+def _other_pages(causes: Iterable[Cause], *, alone: bool) -> list[Page]:
+    """What to do about causes whose words no rule here has, and the page of the field of each; `alone`: the refusal has no other page."""
+    found = [page for cause in causes if (page := _field_page(cause)) is not None][:_FIELDS]
+    return [_OTHER.page, *found] if found or (alone and any(cause.kinds and cause.path for cause in causes)) else []
+
+
+def _field_page(cause: Cause) -> Page | None:
+    """The page of the field of a cause, or of the nearest one around it; None if the text is no refusal of a field."""
+    if f"{cause.path}: " not in cause.text:
         return None
-    places = _sentences()[found]
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    kind = f"{next(iter(cause.kinds))}." if len(cause.kinds) == 1 else ""
+    steps = cause.steps[:_MAX_STEPS]
+    ends = range(len(steps), min(len(steps), 2) - 1, -1)
+    return next((page for end in ends if (page := field.find(kind + ".".join(steps[:end]))) is not None), None)
+
+
+def _sentence_page(sentence: Sentence) -> Page:
+    """The page of a rule of the definitions."""
+    places = [f"{kind}/{version} `{'.'.join(path) or '.'}`" for kind, version, path in sentence.places]
+    shown = ", ".join(places[:_MAX_PLACES])
+    more = f" and {len(places) - _MAX_PLACES} more" if len(places) > _MAX_PLACES else ""
     return {
         "message": CEL_RULE.name,
-        "words": found,
-        "meaning": f"A rule of the definition, which the API server evaluates itself. It applies to {', '.join(places[:_SHOWN])}{more}.",
+        "words": sentence.text,
+        "meaning": f"A rule of the definition, which the API server evaluates itself. It applies to {shown}{more}.",
         "remedy": "Write the object so that the sentence holds.",
         "rules": field.short([CEL_RULE]),
         "fields": [],
     }
-
-
-@cache
-def _sentences() -> dict[str, list[str]]:
-    """Every rule message of any line with its places, as `Kind/version path`."""
-    found: dict[str, list[str]] = {}
-    for kind, version in list_kind_versions():
-        rules = [one for line in Line for one in schema_rules(load_schema(kind, version, line))]
-        for path, sentence in dict.fromkeys((path, stated["message"]) for path, stated in rules if "message" in stated):
-            shown = ".".join("*" if step in (ITEMS, VALUES) else step for step in path)
-            found.setdefault(sentence, []).append(f"{kind}/{version} `{shown or '.'}`")
-    return found

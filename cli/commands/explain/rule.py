@@ -7,6 +7,7 @@ from ....api.line import Line
 from ....api.wording import rule_address
 from ....policies.catalogue import find_rule, list_all
 from ....policies.rule import Rule
+from .releases import list_releases
 
 _BRACKETS: Final = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]")
 # of a check whose findings each say their own remedy
@@ -45,7 +46,7 @@ def page(rule: Rule) -> Page:
         "operations": rule.operations,
         "facts": list(rule.needs),
         "lines": [str(line) for line in rule.lines],
-        "differences": [] if rule.difference is None else [{**rule.difference._asdict()}],
+        "differences": [] if rule.difference is None else [{"because": rule.difference.because, "lacking": rule.difference.lacking}],
         "examples": {} if not rule.bad else {before: list(rule.bad), after: list(rule.good)},
     }
 
@@ -58,11 +59,12 @@ def complete(page: Page, site: str = "") -> Page:
 
 
 def _other(place: Page) -> Page | None:
+    from ....api.line import NEWEST
     from ....api.schema import load_schema
     from .field import find_other_version, walk
 
     kind, _, version = place["kind"].partition("/")
-    found = walk(load_schema(kind, version), tuple(place["path"].split(".")))
+    found = walk(load_schema(kind, version, NEWEST), tuple(place["path"].split(".")))
     return None if found is None else find_other_version(kind, version, found[1], found[2])
 
 
@@ -82,11 +84,11 @@ def markdown(page: Page, *, examples: bool) -> str:
         facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
         parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
     if len(page["lines"]) < len(Line):
-        parts.append(f"**Line.** Only operators of lines {', '.join(page['lines'])} have it.")
+        parts.append(f"**Releases.** Only operator release {list_releases(page['lines'])}.")
     parts += [f"**Page.** {page['address']}"] if "address" in page else []
     for difference in page["differences"]:
-        only = "The Go operator 1.2 does not have it" if difference["lacking"] else "The Go operator 1.2 answers otherwise"
-        parts.append(f"**Difference.** {only} ({', '.join(difference['quirks'])}): {difference['because']}")
+        only = "The Go operator 1.2 does not have this rule" if difference["lacking"] else "The Go operator 1.2 decides differently"
+        parts.append(f"**Difference.** {only}; the reason for this rule: {difference['because']}.")
     if examples:
         parts += [f"## {name.capitalize()}\n\n```yaml\n{block}```" for name, blocks in page["examples"].items() for block in blocks]
     elif page["examples"]:

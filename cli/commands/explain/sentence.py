@@ -7,12 +7,12 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
-from ....api.kinds import BY_NAME, GROUP
 from ....policies.catalogue import list_declared
 from ....policies.compiled import interpret, is_compiled
 from ....policies.rule import Rule
 from ....policies.words import NAMES
 from ....policies.words import format_words as in_words
+from .cause import Cause, read_cause
 
 ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
 _FIELD: Final = 10  # the score of a rule that mentions the field
@@ -23,16 +23,12 @@ _FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at
 _VALUE: Final = re.compile(r"\{\w+\}")  # in a template
 _ONE_OF: Final = "must be one of"  # worded by policies.at; the allowed values identify the rule
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_KIND: Final = re.compile(rf'\b(Dynamo[A-Za-z]+)(?:\.{re.escape(GROUP)})? "')
-PATH: Final = re.compile(r"\b(?:spec|metadata)\b[\w.*/-]*(?:\[[^\]]*\][\w.*/-]*)*")
 
 
 def rules_saying(sentence: str) -> list[Rule]:
     """The rules whose texts fill most of a sentence, the best ones only; empty when none is near enough, or too many are."""
-    text = _flat(sentence)
-    place = PATH.search(text)
-    path = place[0] if place else ""
-    scores = {rule: _score(rule, path, text) for rule in _asked(text)}
+    cause = read_cause(sentence)
+    scores = {rule: _score(rule, cause.path, cause.text) for rule in _asked(cause)}
     best = max(scores.values(), default=(0, 0))
     if best[0] < ENOUGH:
         return []
@@ -40,9 +36,9 @@ def rules_saying(sentence: str) -> list[Rule]:
     return [*reversed(found.values())] if len(found) <= _MOST else []
 
 
-def _asked(text: str) -> list[Rule]:
-    """The rules of the kind that a message names; all where it names none."""
-    of = {kind for kind in _KIND.findall(text) if kind in BY_NAME}
+def _asked(cause: Cause) -> list[Rule]:
+    """The rules of the kinds that a message names; all where it names none."""
+    of = cause.kinds
     return [
         rule for rule in list_declared() if not rule.is_default and (not of or any(read.partition("/")[0] in of for read in rule.kinds))
     ]

@@ -6,8 +6,8 @@ Each answer reads the whole text, so it costs what `check` of one file does. Lin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 from ....api.kinds import ALPHA, BETA, GROUP
 from ....api.paths import Path, lookup
@@ -28,11 +28,16 @@ from ..check.run import AUTO, Run
 from ..check.selection import Choice
 from ..check.suppress import IGNORE, MARK
 from ..explain import field, rule
+from .skeletons import SKELETONS
 
 MOST: Final = 2_000_000  # characters of a text that is looked at
+MAX_EMPTY_CHARACTERS: Final = 10_000  # of a text without a value, such as a licence in comments
 OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file
 _HERE: Final = "dynamo-webhooks-cursor"
-_ENTRY: Final = re.compile(r"(?P<lead>[ \t]*(?:- +)*)(?:(?P<key>[\w./-]+):[ \t]+)?(?P<word>[\w./-]*)")
+# before the cursor: a line's beginning, or text up to a bracket or comma, and an unfinished key or value
+_ENTRY: Final = re.compile(r"(?P<lead>[ \t]*(?:- +)*|.*[{[,][ \t]*)(?:(?P<key>[\w./-]+):[ \t]+)?(?P<word>[\w./-]*)")
+_BRACKET: Final = re.compile(r"""(?<!\S)\#.* | (?<!\w)(?: "(?:[^"\\]|\\.)*" | '[^']*' ) | (?P<bracket>[][{}])""", re.VERBOSE)
+_EMPTY: Final = re.compile(r"(?>\s+|#.*|---)*+\w*+\s*+")  # comments, and an unfinished word
 
 
 class Asked(NamedTuple):
@@ -57,14 +62,16 @@ class Offer(NamedTuple):
     text: str
     type: str
     description: str
-    is_value: bool
+    kind: Literal["Field", "EnumMember", "Snippet"]  # as the protocol names them
+    insert: str  # a snippet has `${1:usual}` where values are written
 
 
 class Action(NamedTuple):
-    """An edit that an editor can make: its title, and the whole new text."""
+    """An edit that an editor can make: its title, the whole new text, and the finding if it mends a single one."""
 
     title: str
     text: str
+    finding: LocatedFinding | None = None
 
 
 def find_problems(name: str, text: str, asked: Asked) -> Seen:
@@ -95,35 +102,65 @@ def meaning(name: str, text: str, line: int, column: int) -> str:
 
 
 def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[Offer]:
-    """The fields that can be added where the cursor is, or the values that the field before it can have."""
+    """The fields that can be added where the cursor is, the values that the field before it can have, or objects for an empty text."""
+    if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
+        return [Offer(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
     lines = Source(name, text).lines
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
-    entry = _ENTRY.match(lines[line - 1][: column - 1])
-    if entry is None or entry.end() != column - 1:
+    before, behind = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
+    entry = _ENTRY.fullmatch(before)
+    if entry is None:
         return []
     key = entry["key"]
-    lines[line - 1] = f"{entry['lead']}{f'{key}: {_HERE}' if key else f'{_HERE}: 0'}"
-    for found in list_objects(name, "\n".join(lines)):
-        path = next(_paths(found.data, key), None)
-        if path is not None and found.known:
-            node = find_node(load_schema(found.identity.kind, found.version, asked.settings(name).line), path)
-            return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
+    # an open bracket needs its end: that of the line, or one that is yet to be written
+    rest = re.sub(r"[\w./-]*(:[ \t]+[^,{}[\]]*)?", "", behind, count=1) if _open_brackets(entry["lead"]) else ""
+    for end in (rest, _open_brackets("\n".join([*lines[: line - 1], entry["lead"]]))):
+        lines[line - 1] = f"{entry['lead']}{f'{key}: {_HERE}' if key else f'{_HERE}: 0'}{end}"
+        for found in list_objects(name, "\n".join(lines)):
+            path = next(_paths(found.data, key), None)
+            if path is not None and found.known:
+                node = find_node(load_schema(found.identity.kind, found.version, asked.settings(name).line), path)
+                return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
     return []
+
+
+def _open_brackets(text: str) -> str:
+    """What closes the brackets that are open at the end of a text."""
+    closing: list[str] = []
+    for found in _BRACKET.finditer(text):
+        if (bracket := found["bracket"]) in ("{", "["):
+            closing.append("}" if bracket == "{" else "]")
+        elif bracket and closing:
+            closing.pop()
+    return "".join(reversed(closing))
 
 
 def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[Action]:
     """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
-    source = Source(name, text)
-    # two rules may have one remedy
-    whole = list({one.edit: one for one in reversed(find_problems(name, text, asked).findings) if one.edit is not None}.values())[::-1]
+    source, whole = Source(name, text), _find_mendable(name, text, asked)
     here = [one for one in whole if first <= one.position.line <= last]
     found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here[:OFFERED]]
-    found += [_edited(source, f"Fix all {len(whole)} in this file", whole)] if len(whole) > 1 else []
+    found += [_edited(source, _title(whole), whole)] if len(whole) > 1 else []
     return [one for one in found if one is not None] + _converted(name, text, asked)
 
 
-def _edited(source: Source, title: str, findings: Iterable[LocatedFinding]) -> Action | None:
+def fix_all(name: str, text: str, asked: Asked) -> Action | None:
+    """The edit for all findings of a text, if it has one for any."""
+    whole = _find_mendable(name, text, asked)
+    return _edited(Source(name, text), _title(whole), whole)
+
+
+def _find_mendable(name: str, text: str, asked: Asked) -> list[LocatedFinding]:
+    """The findings with an edit; two rules may have one remedy."""
+    return list({one.edit: one for one in reversed(find_problems(name, text, asked).findings) if one.edit is not None}.values())[::-1]
+
+
+def _title(whole: list[LocatedFinding]) -> str:
+    return f"Fix all {len(whole)} in this file"
+
+
+def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> Action | None:
     edits: dict[int, list[Edit]] = {}
     for one in findings:
         if one.edit is not None:
@@ -132,7 +169,7 @@ def _edited(source: Source, title: str, findings: Iterable[LocatedFinding]) -> A
         text = with_edits(source, edits)
     except NotWrittenError:
         return None
-    return Action(title, text) if text != source.text else None
+    return Action(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
 
 
 def _converted(name: str, text: str, asked: Asked) -> list[Action]:
@@ -181,13 +218,13 @@ def _fields(node: Node, beside: Any) -> list[Offer]:
     there = beside if isinstance(beside, dict) else {}
     known: dict[str, Node] = node.get("properties") or {}
     free = (name for name in sorted(known) if name not in there)
-    return [Offer(name, str(known[name].get("type", "")), str(known[name].get("description", "")), False) for name in free]
+    return [Offer(name, str(known[name].get("type", "")), str(known[name].get("description", "")), "Field", f"{name}: ") for name in free]
 
 
 def _values(node: Node) -> list[Offer]:
     values = node.get("enum") or ([True, False] if node.get("type") == "boolean" else [])
     texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in values)
-    return [Offer(text, str(node.get("type", "")), str(node.get("description", "")), True) for text in texts]
+    return [Offer(text, str(node.get("type", "")), str(node.get("description", "")), "EnumMember", text) for text in texts]
 
 
 def find_named_rule(name: str, text: str, line: int, column: int) -> str:

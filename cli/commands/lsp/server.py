@@ -21,15 +21,31 @@ from ....policies.facts import UNKNOWN
 from ...console.output import write_stderr
 from ...console.program import installed_version
 from ...rewrite.unified_diff import find_changes
+from ...validation.finding import LocatedFinding
 from ...validation.levels import WARNING
 from ...yaml.load import Source
 from ...yaml.positions import Extent
-from .answers import OFFERED, Asked, Symbol, actions, find_named_rule, find_problems, find_symbols, ignore, meaning, offers
+from .answers import (
+    OFFERED,
+    Action,
+    Asked,
+    Offer,
+    Symbol,
+    actions,
+    find_named_rule,
+    find_problems,
+    find_symbols,
+    fix_all,
+    ignore,
+    meaning,
+    offers,
+)
 from .restarts import find_lenses
 
 STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judged by
 _SCHEMA: Final = frozenset(rule.name for rule in (WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE))  # what editors find by a schema, too
 _NAME: Final = "dynamo-webhooks"  # of the server, and of the source of its diagnostics
+_FIX_ALL: Final = f"{types.CodeActionKind.SourceFixAll.value}.{_NAME}"
 _BEHIND: Final = 2**31 - 1  # a column behind every line
 _LINE_END: Final = re.compile("\r\n|[\n\r]")  # of the protocol; YAML 1.1 has more
 
@@ -101,6 +117,7 @@ class Server(LanguageServer):
     """A server that says in one line what goes wrong, and goes on."""
 
     hidden: frozenset[str] = frozenset()  # rules whose findings the editor shows already
+    snippets = False  # whether the editor fills in completions
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Report a malformed message or an internal error; pygls has answered the request."""
@@ -124,6 +141,8 @@ def server(asked: Asked) -> Server:
     @made.feature(types.INITIALIZE)
     def begin(params: types.InitializeParams) -> None:
         made.hidden = _hidden(params.initialization_options)
+        completion = params.capabilities.text_document.completion if params.capabilities.text_document else None
+        made.snippets = bool(completion and completion.completion_item and completion.completion_item.snippet_support)
 
     @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
     @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -144,33 +163,15 @@ def server(asked: Asked) -> Server:
         page = find_named_rule(*asked_about) or meaning(*asked_about)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page)) if page else None
 
-    @made.feature(types.TEXT_DOCUMENT_COMPLETION)
+    @made.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", "\n", "{", "[", ","]))
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
         text = read(params.text_document.uri)
         found = offers(text.source.name, text.source.text, asked, *text.place(params.position))
-        return [
-            types.CompletionItem(
-                label=one.text,
-                insert_text=one.text if one.is_value else f"{one.text}: ",
-                kind=types.CompletionItemKind.EnumMember if one.is_value else types.CompletionItemKind.Field,
-                detail=one.type,
-                documentation=one.description,
-            )
-            for one in found
-        ]
+        return [_item(one, snippets=made.snippets) for one in found]
 
-    @made.feature(types.TEXT_DOCUMENT_CODE_ACTION)
+    @made.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix, _FIX_ALL]))
     def act(params: types.CodeActionParams) -> list[types.CodeAction]:
-        text = read(params.text_document.uri)
-        first, _ = text.place(types.Position(params.range.start.line, 0))
-        last, _ = text.place(types.Position(params.range.end.line, _BEHIND))
-        uri = params.text_document.uri
-        fixes = actions(text.source.name, text.source.text, asked, first, last)
-        workspace = made.client_capabilities.workspace
-        edits = workspace.workspace_edit if workspace else None
-        snippets = bool(edits and edits.document_changes and edits.snippet_edit_support)
-        found = [_action(one.title, types.WorkspaceEdit(changes={uri: text.edits(one.text)})) for one in fixes]
-        return found + _ignores(uri, text, params.context.diagnostics, snippets=snippets)
+        return _actions(made, read(params.text_document.uri), asked, params)
 
     @made.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -202,8 +203,50 @@ def _hidden(options: Any) -> frozenset[str]:
     return _SCHEMA if schema == "off" else frozenset()
 
 
-def _action(title: str, edit: types.WorkspaceEdit, diagnostics: list[types.Diagnostic] | None = None) -> types.CodeAction:
-    return types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, edit=edit, diagnostics=diagnostics)
+def _item(one: Offer, *, snippets: bool) -> types.CompletionItem:
+    filled = one.kind == "Snippet" and snippets
+    return types.CompletionItem(
+        label=one.text,
+        insert_text=one.insert if filled or one.kind != "Snippet" else re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert),
+        insert_text_format=types.InsertTextFormat.Snippet if filled else types.InsertTextFormat.PlainText,
+        kind=types.CompletionItemKind[one.kind],
+        detail=one.type,
+        documentation=one.description,
+    )
+
+
+def _actions(made: Server, text: Text, asked: Asked, params: types.CodeActionParams) -> list[types.CodeAction]:
+    uri, shown, only = params.text_document.uri, params.context.diagnostics, params.context.only
+    found = []
+    if only is None or _covers(only, types.CodeActionKind.QuickFix.value):
+        first, _ = text.place(types.Position(params.range.start.line, 0))
+        last, _ = text.place(types.Position(params.range.end.line, _BEHIND))
+        workspace = made.client_capabilities.workspace
+        edits = workspace.workspace_edit if workspace else None
+        snippets = bool(edits and edits.document_changes and edits.snippet_edit_support)
+        found += [_fix(uri, text, one, shown) for one in actions(text.source.name, text.source.text, asked, first, last)]
+        found += _ignores(uri, text, shown, snippets=snippets)
+    # only for editors that ask for it, such as when they save a file
+    if only and _covers(only, _FIX_ALL) and (whole := fix_all(text.source.name, text.source.text, asked)):
+        found.append(types.CodeAction(whole.title, _FIX_ALL, edit=types.WorkspaceEdit(changes={uri: text.edits(whole.text)})))
+    return found
+
+
+def _covers(kinds: Sequence[types.CodeActionKind | str], kind: str) -> bool:
+    """Whether one of the kinds is this one, or one above it."""
+    asked = [one.value if isinstance(one, types.CodeActionKind) else one for one in kinds]
+    return any(f"{kind}.".startswith(f"{one}." if one else "") for one in asked)
+
+
+def _fix(uri: str, text: Text, one: Action, shown: Sequence[types.Diagnostic]) -> types.CodeAction:
+    """A quick fix with the diagnostics of its finding; preferred if it fixes a single finding."""
+    mended = [each for each in shown if one.finding and each.code == one.finding.rule and _begins(text, each, one.finding)]
+    edit = types.WorkspaceEdit(changes={uri: text.edits(one.text)})
+    return types.CodeAction(one.title, types.CodeActionKind.QuickFix, mended or None, bool(one.finding), edit=edit)
+
+
+def _begins(text: Text, shown: types.Diagnostic, finding: LocatedFinding) -> bool:
+    return text.place(shown.range.start) == (finding.position.line, finding.position.column)
 
 
 def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
@@ -219,7 +262,7 @@ def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippet
         if snippets:
             which = types.OptionalVersionedTextDocumentIdentifier(uri, text.version)
             edit = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(which, [_snippet(each) for each in edits])])
-        found.append(_action(written.title, edit, [one]))
+        found.append(types.CodeAction(written.title, types.CodeActionKind.QuickFix, [one], edit=edit))
     return found
 
 

@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import json
 import math
-import signal
 from typing import Final
 
 from ....api.kinds import BY_NAME, KINDS
@@ -13,9 +12,11 @@ from ...console.escaping import visible
 from ...console.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
 from ...console.flags import parse_kind
 from ...console.output import write_stderr, write_stdout
+from ...console.signals import on_first_signal
 from ...installation.connection import connect_cluster
 from .options import MANAGER, PATIENCE, SETTLE, Hands, Options
-from .report import Progress, Report, as_text
+from .progress import Progress
+from .report import Report, as_text
 
 HELP: Final = "move stored objects to another version, with a plan before and a proof after, and back"
 VERSIONS: Final = ("v1alpha1", "v1beta1")
@@ -24,17 +25,17 @@ VERSIONS: Final = ("v1alpha1", "v1beta1")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add = parser.add_argument
-    add("--to", choices=VERSIONS, help="version in which all objects are to be stored; must be given")
+    add("--to", choices=VERSIONS, help="version to store all objects in; required")
     add("--kind", action="append", default=[], metavar="KIND", help="only this kind; repeatable (default: all with two versions)")
-    add("--namespace", "-n", metavar="NS", default="", help="only objects of this namespace; status.storedVersions stays as it is then")
+    add("--namespace", "-n", metavar="NS", default="", help="only objects of this namespace; status.storedVersions isn't updated then")
     add("--dry-run", action="store_true", help="print what would happen, and write nothing")
-    add("--verify", action="store_true", help="only prove it: change no definition; objects that are found in another version are moved")
-    add("--retire", choices=VERSIONS, metavar="VERSION", help="also list whose managed fields name a version that is to be removed")
-    add("--rate", type=float, metavar="N", help="at most so many objects a second (default: as fast as possible)")
+    add("--verify", action="store_true", help="only verify: change no definition; objects stored in another version are moved")
+    add("--retire", choices=VERSIONS, metavar="VERSION", help="also list objects whose managed fields name this version")
+    add("--rate", type=float, metavar="N", help="maximum objects per second (default: as fast as possible)")
     add("--settle", type=float, default=SETTLE, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
-    add("--patience", type=float, default=PATIENCE, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
+    add("--patience", type=float, default=PATIENCE, metavar="SECONDS", help="wait for a failing API server or webhook (default 1800)")
     add("--api-server", action="append", default=[], metavar="URL", help="one of the API servers; repeatable (default: the cluster's)")
-    add("--take-over", action="store_true", help="go on although the operator's own migrator has not observed the definitions")
+    add("--take-over", action="store_true", help="continue even if the operator's own migrator hasn't observed the definitions")
     flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="context of the kubeconfig")
     add("-o", "--output", choices=("text", "json"), default="text", help="format of the report (default text)")
@@ -65,7 +66,7 @@ def _options(args: argparse.Namespace) -> Options:
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise UsageError(f"{flag}: must be a number that is not negative, got {value}")
     if args.rate == 0:
-        raise UsageError("--rate: must be more than 0, got 0; leave it out for no bound")
+        raise UsageError("--rate: must be more than 0, got 0; leave it out for no limit")
     return Options(
         to=args.to,
         kinds=_kinds(args.kind),
@@ -91,9 +92,7 @@ def _kinds(words: list[str]) -> tuple[str, ...]:
 async def _run(args: argparse.Namespace, options: Options) -> Report:
     async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
         hands = Hands(cluster, lambda server: connect_cluster(MANAGER, args.kubeconfig, args.context, server), options, write_stderr)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, hands.stop)
+        on_first_signal(hands.stop)
         from .run import Run
 
         return await Run(hands, Progress(write_stderr)).run(args.retire)

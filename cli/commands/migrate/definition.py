@@ -126,7 +126,7 @@ def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -
 def _warn(report: Report, seen: Sequence[Seen]) -> None:
     for one in seen:
         if not any(one.server in each for each in report.warnings):
-            text = f"the API server {one.server} can't be asked by itself, and is asked through the usual address: {one.wrong}"
+            text = f"the API server {one.server} can't be queried directly, and is queried through the usual address: {one.wrong}"
             report.warnings.append(text)
 
 
@@ -134,7 +134,7 @@ async def _servers(hands: Hands, report: Report) -> list[str]:
     try:
         return await load_api_servers(hands.cluster)
     except ForbiddenError as error:
-        text = f"API servers can't be listed, and are asked through the usual address: {error.message}"
+        text = f"API servers can't be listed, and are queried through the usual address: {error.message}"
         if text not in report.warnings:
             report.warnings.append(text)
     except ApiError as error:

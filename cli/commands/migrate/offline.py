@@ -69,7 +69,7 @@ def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
     try:
         reasons = [one.text for one in list_refusals(there, to, Settings(Facts(operatorLine=line)))]
     except RecursionError:  # hundreds of maps in each other
-        reasons = ["the object is nested too deeply to be judged"]
+        reasons = ["the object is nested too deeply to be checked"]
     if reasons:
         found.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_FEW]), _LONGEST)))
     return found

@@ -52,8 +52,8 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
         )
     if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
         report.warnings.append(
-            f"definitions of line {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: an "
-            f"object that grows past what annotations hold would be stored in {to} without the rest"
+            f"definitions of operator {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: "
+            f"an object that grows past what annotations hold would be stored in {to} without the rest"
         )
     for each in definitions:
         one = _begun(each, hands)
@@ -188,11 +188,11 @@ async def _census(
 
 def _blocking(notes: Notes, to: str) -> Iterator[str]:
     if TOO_BIG in notes.counts:
-        yield f"{_some(notes, TOO_BIG)} would lose data in {to}, whose annotations can't hold it: make these objects smaller first"
+        yield f"{_some(notes, TOO_BIG)} would lose data in {to}, because it doesn't fit into annotations: make these objects smaller first"
     if LOWERED in notes.counts:
         yield (
-            f"{_some(notes, LOWERED)} hold fields of a later line than that of the definitions: each write would remove them; "
-            "apply the definitions of the operator's line first, which `dynamo-webhooks crds --line LINE` prints"
+            f"{_some(notes, LOWERED)} hold fields of a later operator release than that of the definitions: each write would remove "
+            "them; apply the definitions of your operator's release first, which `dynamo-webhooks crds --line LINE` prints"
         )
 
 

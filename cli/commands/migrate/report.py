@@ -1,9 +1,7 @@
-"""What a run found and did, kind by kind, as data for programs and as text; and how far it is, in a line from time to time."""
+"""What a run found and did, kind by kind, as data for programs and as text."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from time import monotonic
 from typing import Any, Final
 
 from ....api.wording import escape_unprintable
@@ -178,7 +176,7 @@ _MATTERS: Final = {
     "differs": "would not come back as they are",
     "loses-fields": "lose fields with each write",
     "too-long": "have more annotations than Kubernetes admits",
-    "refused-at-creation": "stay as they are, but would be refused if they were created anew",
+    "refused-at-creation": "stay as they are, but would be refused if you created them again",
 }
 
 
@@ -209,40 +207,3 @@ def _verdict(report: Report) -> str:
     if report.proven:
         return f"proven: all objects{where} are stored in {report.to}, after {report.seconds:.0f} s"
     return f"not proven: some objects{where} may be stored in another version than {report.to}; see above, and run it again"
-
-
-class Progress:
-    """Says how far a run is: a line every few seconds on a terminal, elsewhere a line a minute."""
-
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = monotonic) -> None:
-        self._say, self._clock = say, clock
-        self._pause = 5.0 if sys.stderr.isatty() else 60.0
-        self.begin("", 0, 0)
-
-    def begin(self, kind: str, number: int, total: int) -> None:
-        """A pass begins; `total` is how many objects there were."""
-        self._what, self._total, self._began = f"{kind}, pass {number}", total, self._clock()
-        self._due = self._began + self._pause
-
-    def census(self, one: KindReport) -> None:
-        """One more object was looked at."""
-        self._tell(f"{one.kind}: {one.objects} objects looked at")
-
-    def walked(self, counts: Counts) -> None:
-        """One more object was written, or is gone."""
-        done = counts.objects + counts.gone
-        rate = done / max(self._clock() - self._began, 0.001)
-        left = max(self._total - done, 0) / max(rate, 0.001)
-        self._tell(f"{self._what}: {done} of {max(self._total, done)}, {counts.moved} moved, {rate:.0f} a second, {_time(left)} left")
-
-    def _tell(self, text: str) -> None:
-        if (now := self._clock()) >= self._due:
-            self._say(text)
-            self._due = now + self._pause
-
-
-def _time(seconds: float) -> str:
-    whole = round(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"

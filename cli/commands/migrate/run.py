@@ -16,7 +16,8 @@ from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
 from .options import Hands, Stopped
 from .preflight import make_plan, unfit
-from .report import Counts, KindReport, Notes, Progress, Report
+from .progress import Progress
+from .report import Counts, KindReport, Notes, Report
 from .rewrite_all import Pass
 
 Answer = TypeVar("Answer")
@@ -61,7 +62,7 @@ class Run:
             try:
                 await self._round(definitions, line)
             except (_ChangedError, ConflictError) as error:
-                self._hands.say(f"begun anew, because a definition was changed meanwhile: {error}")
+                self._hands.say(f"started again, because a definition was changed meanwhile: {error}")
             else:
                 return
         self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ....api.line import Line
 from ....api.wording import count_of, escape_unprintable, shorten
 from ....conversion.lens.protocol import Fields
 from ....reconciler.render.errors import RenderError
@@ -129,19 +130,19 @@ class Drawn(NamedTuple):
         return self.picture.kind, self.picture.namespace, self.picture.name
 
 
-def picture(obj: Fields, children: list[Fields]) -> Picture:
-    """What an object of either version shows, beside its rendered children.
+def picture(obj: Fields, children: list[Fields], line: Line) -> Picture:
+    """What an object of either version shows on a line, beside its rendered children.
 
     Raises: RenderError for an object that can't be read, or has more than MOST components.
     """
     kind = str(obj.get("kind"))
     if kind == "DynamoGraphDeployment":
-        graph = read_graph(obj)
+        graph = read_graph(obj, line)
         name, namespace, members = graph.name, graph.namespace, [*graph.members, *graph.idle]
         if len(members) > MOST:
             raise RenderError(("spec", "components"), f"must be at most {MOST} to be drawn, got {len(members)}")
     else:
-        new = convert_for_render(obj, NEW)
+        new = convert_for_render(obj, NEW._replace(line=line))
         metadata, spec = new.get("metadata") or {}, new.get("spec") or {}
         name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
         member = Member(str(spec.get("name") or name), str(spec.get("type") or ""), spec, {}, ("spec",), "")
@@ -254,7 +255,7 @@ def draw(rendered: Outcome) -> tuple[list[Drawn], list[str]]:
             problems += one.problems
             continue
         try:
-            drawn.append(Drawn(one.found.document.source.name, picture(one.object, one.children), one.children))
+            drawn.append(Drawn(one.found.document.source.name, picture(one.object, one.children, one.line), one.children))
         except RenderError as error:
             problems.append(format_problem(one.found, error.path, error.reason))
     return drawn, problems

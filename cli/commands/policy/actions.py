@@ -117,7 +117,7 @@ def _object(document: Document, path: tuple[Any, ...], where: str) -> Manifest:
 def _failure(sort: str, outcome: Outcome, message: str) -> str:
     unfit = [one for one in outcome.findings if one.stage == DECODE]
     if unfit:
-        return f"the object can't be judged: {unfit[0].about}"
+        return f"the object can't be evaluated: {unfit[0].about}"
     said = [one for one in outcome.findings if one.rule.startswith("user/")]
     notes = [one for one in outcome.not_evaluated if one.rule.startswith("user/")]
     if notes:

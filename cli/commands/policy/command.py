@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=EXAMPLES,
         metavar="EXAMPLE",
         default="replica-limit",
-        help=f"new: the example to begin with: {', '.join(EXAMPLES)} (default %(default)s)",
+        help=f"new: the example to start from: {', '.join(EXAMPLES)} (default %(default)s)",
     )
     add("-d", "--directory", metavar="DIR", default=".", help="new: where to write (default: here)")
     flags.kubeconfig(parser)

@@ -21,11 +21,13 @@ from ....reconciler.render.settings import Settings, settings_from
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError
 from ...console.output import write_stderr
+from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...objects.forms import FormError, create
 from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
 from ...project.apply import Target, Targets, apply_project
 from ...rewrite.emit import emit_json, emit_yaml
+from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children
 
@@ -47,8 +49,9 @@ class Made(NamedTuple):
     found: Manifest
     object: Fields | None
     children: list[Fields]
+    line: Line  # by which it was read
     problems: list[str]  # what no children could be made of
-    notes: Sequence[str] = ()  # fields that nothing acts on
+    notes: Sequence[str] = ()  # fields that the server drops, and those that nothing acts on
 
 
 class Outcome(NamedTuple):
@@ -91,7 +94,8 @@ def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
     try:
         if isinstance(file, InputError):
             raise file
-        return render_text(file, load_text(file), ask(file))
+        with limit_cpu(file):
+            return render_text(file, load_text(file), ask(file))
     except InputError as error:
         return Outcome([], [error])
 
@@ -134,21 +138,23 @@ def _created(found: Manifest, asked: Asked) -> Fields | list[str]:
 
 
 def _rendered(found: Manifest, created: Fields | list[str], held: Held, asked: Asked) -> Made:
+    line = asked.operator.settings.line
+    dropped = describe_unknown_fields(found, asked.facts)
     if isinstance(created, list):
-        return Made(found, None, [], created)
+        return Made(found, None, [], line, created, dropped)
     made = children(created, held, asked.operator)
-    problems, notes = ([_located(found, created, one) for one in several] for several in (made.problems, made.notes))
-    return Made(found, created, made.children, problems, notes)
+    problems, notes = ([_located(found, created, one, line) for one in several] for several in (made.problems, made.notes))
+    return Made(found, created, made.children, line, problems, [*dropped, *notes])
 
 
-def _located(found: Manifest, obj: Fields, error: RenderError | Note) -> str:
+def _located(found: Manifest, obj: Fields, error: RenderError | Note, line: Line) -> str:
     """A problem or a note in the author's fields: rendering reads one version, people write either."""
     path = error.path
     kind = KINDS.get(found.identity.kind)
     if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != BETA:
         from ....reconciler.render.graph import NEW, convert_for_render
 
-        path = translate_path(kind, path, convert_for_render(obj, NEW), found.version, found.data).path
+        path = translate_path(kind, path, convert_for_render(obj, NEW._replace(line=line)), found.version, found.data).path
     return format_problem(found, path, error.reason)
 
 

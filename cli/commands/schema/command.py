@@ -5,7 +5,7 @@ import json
 from typing import Any, Final
 
 from ....api.kinds import BY_NAME, GROUP, list_kind_versions
-from ....api.line import USUAL, Line
+from ....api.line import NEWEST, Line
 from ...console import flags
 from ...console.exits import OK, UsageError
 from ...console.flags import find_kind
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)",
     )
     add("--version", metavar="VERSION", help="version of the kind (default: newest)")
-    flags.line(parser, f"line of the operator (default: the project file's, else {USUAL})")
+    flags.line(parser, f"operator release (default: the project file's, else {NEWEST})")
     add("--catalogue", metavar="DIR", help="write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them")
     flags.project(parser, clusters=False)
     flags.verbose(parser)
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints one schema or the names of all, or writes those of kinds. Raises: UsageError for a wrong name, or flags that don't fit."""
     apply_project(arguments, ("line",), ())
-    line: Line = arguments.line or USUAL
+    line: Line = arguments.line or NEWEST
     if arguments.catalogue is not None and (arguments.name or arguments.version):
         raise UsageError("--catalogue is every kind: give a name and a version, or --catalogue")
     if arguments.catalogue is not None:

@@ -7,7 +7,7 @@ typos show, and Kubernetes' types stay references. What only the server enforces
 from typing import Any, Final
 
 from ....api.kinds import GROUP, KINDS, Kind, api_version, list_kind_versions
-from ....api.line import USUAL, Line
+from ....api.line import NEWEST, Line
 from ....api.schema import OLDER, Node, load_schema, resolve
 from ....api.walk.metadata import METADATA, Shape
 
@@ -114,14 +114,14 @@ def _shaped(shape: Shape) -> Node:
     return {"type": ["object", "null"], "properties": members, "additionalProperties": False}
 
 
-def schema_of(kind: str, version: str, line: Line = USUAL) -> Node:
+def schema_of(kind: str, version: str, line: Line = NEWEST) -> Node:
     """The schema of objects of one kind and version, as a line has it. Raises: KeyError when there is none."""
     translation = Translation()
     root = _root(translation, kind, version, line)
     return {"$schema": DRAFT, "title": f"{kind} {version}", **root, "definitions": translation.definitions()}
 
 
-def mixed_schema(line: Line = USUAL) -> Node:
+def mixed_schema(line: Line = NEWEST) -> Node:
     """One schema for arbitrary files: a Dynamo object must match its apiVersion and kind, other objects are not checked."""
     translation = Translation()
     roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in list_kind_versions()}
@@ -138,7 +138,7 @@ def mixed_schema(line: Line = USUAL) -> Node:
     }
 
 
-def _root(translation: Translation, kind: str, version: str, line: Line) -> Node:
+def _root(translation: Translation, kind: str, version: str, line: Line = NEWEST) -> Node:
     root = translation.node(load_schema(kind, version, line))
     properties = root["properties"]
     properties["apiVersion"] = {**properties["apiVersion"], "type": "string", "const": api_version(version)}

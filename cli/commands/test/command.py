@@ -122,7 +122,7 @@ def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder)
     for note, count in sorted(Counter(note for one in verdicts for note in one.notes).items()):
         write_stderr(f"{note} ({count_of(count, 'case')})")
     if not verdicts and not arguments.allow_empty:
-        chosen = f" whose name holds {arguments.word}" if arguments.word else ""
+        chosen = f" whose name contains {arguments.word}" if arguments.word else ""
         names = "" if folder.strangers else "; names begin with allow., deny., default. or convert."
         write_stderr(f"{arguments.folder}: no test case found{chosen}{names}")
     elif arguments.output == "text":

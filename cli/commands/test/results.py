@@ -18,6 +18,7 @@ from ...objects.text_edits import replace_objects
 from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...yaml.load import InputError
+from ..convert.served import leave_out_marks
 from ..default.run import Asked, default_object
 from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects, other_version
 from ..diff.secrets import mask_secrets
@@ -88,7 +89,7 @@ def _converted(found: Manifest, version: str, line: Line) -> Fields:
         decode_manifest(found, line)
         if found.identity.kind not in KINDS:
             raise UsageError(f"{found.identity}: has one version, so there is nothing to convert")
-        return convert(found.data, version, line)
+        return leave_out_marks(convert(found.data, version, line))  # as the command `convert` writes it
     except FormError as error:
         raise UsageError(f"{found.identity}: {error}") from None
 
@@ -96,7 +97,8 @@ def _converted(found: Manifest, version: str, line: Line) -> Fields:
 def _difference(expected: Manifest, result: Fields) -> list[str]:
     kind, version = expected.identity.kind, expected.version
     schema = whole_schema(kind, version) if expected.known else None
-    return [_line(change) for change in compare_objects(expected.data, result, schema)]
+    wanted = leave_out_marks(expected.data) if kind in KINDS else expected.data
+    return [_line(change) for change in compare_objects(wanted, result, schema)]
 
 
 def _line(change: Change) -> str:

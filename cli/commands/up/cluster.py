@@ -107,11 +107,11 @@ async def _not_asked(cluster: Cluster) -> str:
     try:
         with contextlib.suppress(InvalidError, ForbiddenError):
             await cluster.create(*_probe("DynamoModel", "v1alpha1", _REFUSED), dry_run=True)
-            return "the validating webhook is not asked"
+            return "the validating webhook is not called"
         made = await cluster.create(*_probe("DynamoGraphDeployment", BETA, _GOOD), dry_run=True)
     except (NotFoundError, UnavailableError) as error:
         return error.message
-    return "" if ORIGIN_VERSION in (made["metadata"].get("annotations") or {}) else "the mutating webhook is not asked"
+    return "" if ORIGIN_VERSION in (made["metadata"].get("annotations") or {}) else "the mutating webhook is not called"
 
 
 def _probe(kind: str, version: str, spec: Node) -> tuple[Resource, Node]:

@@ -6,7 +6,7 @@ import socket
 from typing import Final
 from urllib.parse import urlsplit
 
-from ....api.line import INSTALLED
+from ....api.line import NEWEST
 from ....kube.errors import ApiError, UnavailableError
 from ....webhooks.sockets import Address
 from ...console import flags
@@ -14,7 +14,7 @@ from ...console.exits import OK, REFUSED, UNREACHABLE
 from ...console.output import write_stderr
 from ...daemon.listening import address
 
-HELP: Final = "try the operator: run server and reconciler beside a cluster until Ctrl-C, and remove them"
+HELP: Final = "try the operator: run server and reconciler for a cluster until Ctrl-C, then remove everything"
 _ELSEWHERE: Final = "192.0.2.1"  # an address of no machine; packets to others leave this machine by the same route
 
 
@@ -22,8 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     flags.kubeconfig(parser)
     parser.add_argument("--address", metavar="HOST:PORT", help="address of this machine that the API server reaches (default: detected)")
-    flags.line(parser, f"line of the operator (default {INSTALLED})")
-    parser.add_argument("--clean", action="store_true", help="only remove what a killed run has left")
+    flags.line(parser, f"operator release (default {NEWEST})")
+    parser.add_argument("--clean", action="store_true", help="only remove what a killed run left behind")
     flags.verbose(parser)
 
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
             return OK
         server, user = asyncio.run(claim(arguments.kubeconfig))
         where = address("--address", arguments.address, *_towards(urlsplit(server).hostname or ""))
-        return run_trial(arguments.kubeconfig, user, where, arguments.line or INSTALLED, _towards(_ELSEWHERE).host)
+        return run_trial(arguments.kubeconfig, user, where, arguments.line or NEWEST, _towards(_ELSEWHERE).host)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED

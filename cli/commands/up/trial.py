@@ -60,7 +60,7 @@ def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: s
             for resource, obj in list_registrations(url, pair.offer().bundle, line):
                 await cluster.apply(resource, obj, manager=COMPONENT, force=True)
             await until_asked(cluster, url, other)
-            write_stderr(f"ready {url}: create a graph; Ctrl-C removes the definitions with all Dynamo objects")
+            write_stderr(f"ready {url} as operator {line}: create a graph; Ctrl-C removes the definitions with all Dynamo objects")
             await Reconciler(cluster, settings, identity()).run()
 
     def start() -> None:

@@ -1,8 +1,8 @@
 // Starts the language server in trusted workspaces, shows what it judges by, and restarts it on demand or when a setting changes.
 
 import * as vscode from 'vscode';
-import { LanguageClient, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
-import { findProgram } from './find';
+import { Executable, LanguageClient, RevealOutputChannelOn, State } from 'vscode-languageclient/node';
+import { findPrograms, findReason } from './find';
 
 const NAME = 'dynamo-webhooks';
 const SECTION = 'dynamoWebhooks';
@@ -46,26 +46,37 @@ async function start(context: vscode.ExtensionContext, output: vscode.LogOutputC
   }
   const settings = vscode.workspace.getConfiguration(SECTION);
   const folders = (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file');
-  const program = findProgram({
+  const programs = findPrograms({
     setting: settings.get<string>('path', '').trim(),
     folders: folders.map((folder) => folder.uri.fsPath),
     extension: context.extensionPath,
     path: process.env.PATH ?? '',
     windows: process.platform === 'win32',
   });
-  if (!program) {
-    fail(item, `Install Python 3.11 or newer, or dynamo-webhooks[lsp], or set ${SECTION}.path`);
-    return;
+  const cwd = folders[0]?.uri.fsPath;
+  const reasons = [];
+  for (const program of programs) {
+    const words = [...program.arguments, 'lsp', '--stdio', ...settings.get<string[]>('arguments', [])];
+    const reason = await findReason(program.command, words, cwd);
+    if (reason === undefined) {
+      output.info(`starting ${[program.command, ...words].join(' ')} (from ${program.from})`);
+      await run({ command: program.command, args: words, options: { cwd } }, settings.get<string>('diagnostics.schema', 'on'), output, item);
+      return;
+    }
+    output.warn(`passed over ${program.command} (from ${program.from}): ${reason}`);
+    reasons.push(`${program.command} (from ${program.from}) did not start: ${reason}`);
   }
-  const words = [...program.arguments, 'lsp', '--stdio', ...settings.get<string[]>('arguments', [])];
-  output.info(`starting ${[program.command, ...words].join(' ')} (from ${program.from})`);
+  fail(item, reasons.join('\n') || `Install Python 3.11 or newer, or run pip install '.[lsp]' in a checkout of ${NAME}, or set ${SECTION}.path`);
+}
+
+async function run(executable: Executable, schema: string, output: vscode.LogOutputChannel, item: vscode.LanguageStatusItem): Promise<void> {
   client = new LanguageClient(
     NAME,
     'Dynamo',
-    { command: program.command, args: words, options: { cwd: folders[0]?.uri.fsPath } },
+    executable,
     {
       documentSelector: SELECTOR,
-      initializationOptions: { diagnostics: { schema: settings.get<string>('diagnostics.schema', 'on') } },
+      initializationOptions: { diagnostics: { schema } },
       outputChannel: output,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
     },
@@ -75,7 +86,7 @@ async function start(context: vscode.ExtensionContext, output: vscode.LogOutputC
     await client.start();
   } catch (error) {
     output.error(String(error));
-    fail(item, `The language server did not start: ${program.command} (from ${program.from})`);
+    fail(item, `${executable.command} did not start: ${error}`);
   }
 }
 

@@ -1,5 +1,7 @@
-// Finds the program to start: that of a setting, of the workspace's virtual environment, of the PATH, or the bundled one. Starts nothing.
+// Finds the programs that may be started, in order: that of a setting alone, else those of the workspace's virtual environments, of the PATH, and
+// the bundled one.
 
+import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import * as path from 'node:path';
 
@@ -19,27 +21,31 @@ export interface Around {
 
 const ENVIRONMENTS = ['.venv', 'venv'];
 
-export function findProgram(around: Around): Program | undefined {
-  const { windows } = around;
+const PATIENCE = 60_000; // milliseconds, for a server that has nothing to do
+
+export function findPrograms(around: Around): Program[] {
   if (around.setting) {
-    return { command: around.setting, arguments: [], from: 'the setting dynamoWebhooks.path' };
+    return [{ command: around.setting, arguments: [], from: 'the setting dynamoWebhooks.path' }];
   }
-  const inside = (name: string) => (windows ? ['Scripts', `${name}.exe`] : ['bin', name]);
-  for (const folder of around.folders) {
-    for (const environment of ENVIRONMENTS) {
-      const command = path.join(folder, environment, ...inside('dynamo-webhooks'));
-      if (isProgram(command)) {
-        return { command, arguments: [], from: `${environment} of the workspace` };
-      }
-    }
-  }
+  const inside = (name: string) => (around.windows ? ['Scripts', `${name}.exe`] : ['bin', name]);
+  const found = around.folders
+    .flatMap((folder) => ENVIRONMENTS.map((name) => ({ command: path.join(folder, name, ...inside('dynamo-webhooks')), from: `${name} of the workspace` })))
+    .filter(({ command }) => isProgram(command));
   const command = onPath('dynamo-webhooks', around);
-  if (command) {
-    return { command, arguments: [], from: 'the PATH' };
-  }
+  const programs = (command ? [...found, { command, from: 'the PATH' }] : found).map((one) => ({ ...one, arguments: [] as string[] }));
   const bundled = path.join(around.extension, 'dynamo-webhooks.pyz');
   const python = ['python3', 'python'].map((name) => onPath(name, around)).find(Boolean);
-  return python && isFile(bundled) ? { command: python, arguments: [bundled], from: 'this extension' } : undefined;
+  return python && isFile(bundled) ? [...programs, { command: python, arguments: [bundled], from: 'this extension' }] : programs;
+}
+
+// Why a server doesn't start, in its own words; a server whose input ends at once ends, too.
+export function findReason(command: string, words: string[], cwd: string | undefined): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = execFile(command, words, { cwd, timeout: PATIENCE }, (error, _, told) =>
+      resolve(error ? told.trim().split('\n').at(-1) || error.message : undefined),
+    );
+    server.stdin?.on('error', () => undefined).end();
+  });
 }
 
 // The PATH's absolute folders alone: a relative one would be inside of whatever folder the editor runs in.

@@ -107,5 +107,24 @@ test('nothing starts in a workspace that is not trusted', async () => {
 test('a server that can not start is told in the status', async () => {
   const { vscode } = await begin({ path: path.join(os.tmpdir(), 'no-such-program') });
   await until(vscode, () => vscode.seen.item.text === 'Dynamo: off');
-  assert.match(vscode.seen.item.detail, /did not start: .*no-such-program \(from the setting dynamoWebhooks\.path\)/);
+  assert.match(vscode.seen.item.detail, /no-such-program \(from the setting dynamoWebhooks\.path\) did not start: .*ENOENT/);
+});
+
+test('a server without its packages is passed over for the next one, and told in the log and, alone, in the status', async () => {
+  const bin = path.join(folder(), 'bin');
+  fs.mkdirSync(bin);
+  const lacking = path.join(bin, 'dynamo-webhooks');
+  fs.writeFileSync(lacking, '#!/bin/sh\necho a warning >&2\necho it needs packages >&2\nexit 2\n', { mode: 0o755 });
+  const { vscode: off } = await begin({ path: lacking });
+  assert.deepEqual([off.seen.item.text, off.seen.item.detail.split('did not start: ')[1]], ['Dynamo: off', 'it needs packages']);
+
+  const work = folder();
+  fs.cpSync(bin, path.join(work, '.venv', 'bin'), { recursive: true });
+  const usual = process.env.PATH;
+  process.env.PATH = `${path.dirname(COMMAND)}${path.delimiter}${usual}`;
+  const vscode = fake({ folders: [work] });
+  await load(vscode).activate({ subscriptions: [], extensionPath: work });
+  process.env.PATH = usual;
+  assert.match(vscode.seen.log[0], /^passed over .*\.venv.* it needs packages$/);
+  assert.match(vscode.seen.log[1], /^starting .*\(from the PATH\)$/);
 });

@@ -9,7 +9,8 @@ const { buildSync } = require('esbuild');
 
 const built = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'find-')), 'find.js');
 buildSync({ entryPoints: [path.join(__dirname, '..', 'src', 'find.ts')], outfile: built, format: 'cjs', platform: 'node' });
-const { findProgram } = require(built);
+const { findPrograms } = require(built);
+const findProgram = (around) => findPrograms(around)[0];
 
 function program(...parts) {
   const file = path.join(...parts);
@@ -37,6 +38,7 @@ test('the setting wins over the environment, this over the PATH, and this over t
   assert.equal(findProgram(here).command, own);
   const hidden = program(here.folders[0], '.venv', 'bin', 'dynamo-webhooks');
   assert.deepEqual(findProgram(here), { command: hidden, arguments: [], from: '.venv of the workspace' });
+  assert.deepEqual(findPrograms(here).map((one) => one.command), [hidden, own, onPath, python]);
   assert.deepEqual(findProgram({ ...here, setting: '/x' }), { command: '/x', arguments: [], from: 'the setting dynamoWebhooks.path' });
 });
 

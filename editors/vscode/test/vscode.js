@@ -55,6 +55,16 @@ class Diagnostic {
   }
 }
 
+class CodeActionKind {
+  constructor(value) {
+    this.value = value;
+  }
+  append(part) {
+    return new CodeActionKind(this.value ? `${this.value}.${part}` : part);
+  }
+  static Empty = new CodeActionKind('');
+}
+
 class CancellationTokenSource {
   token = { isCancellationRequested: false, onCancellationRequested: () => new Disposable() };
   cancel() {}
@@ -85,7 +95,7 @@ function fake({ folders = [], settings = {}, trusted = true }) {
   const log = (text) => seen.log.push(text);
   const providers = ['CodeActions', 'CodeLens', 'DocumentSymbol', 'Hover'];
   const api = rest({
-    CancellationTokenSource, Diagnostic, Disposable, EventEmitter, Position, Range, Uri,
+    CancellationTokenSource, CodeActionKind, Diagnostic, Disposable, EventEmitter, Position, Range, Uri,
     CancellationError: class extends Error {},
     LanguageStatusSeverity: { Information: 0, Warning: 1, Error: 2 },
     DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },

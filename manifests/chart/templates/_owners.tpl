@@ -56,16 +56,35 @@ yes
 {{- toJson $wrong -}}
 {{- end -}}
 
-{{/* The operator's line that the configuration says. */}}
+{{/* The operator release (line) that the configuration names; empty where it names none, or a development build. */}}
 {{- define "dw.line" -}}
-{{- ternary "1.5" "1.2" (semverCompare ">=1.5.0-0" (dig "operator" "version" "1.2.0" .Values.config | toString)) -}}
+{{- $version := dig "operator" "version" "" .Values.config | toString -}}
+{{- if and $version (semverCompare ">=0.1.0-0" $version) -}}
+{{- $found := "1.2" -}}
+{{- range list "1.3" "1.4" "1.5" "1.6" -}}
+{{- if semverCompare (printf ">=%s.0-0" .) $version -}}{{- $found = . -}}{{- end -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
 {{- end -}}
 
-{{/* The line of the cluster's definitions, by a field of graphs; empty without definitions. */}}
+{{/* The line of the cluster's definitions, by fields of graphs; empty without definitions. */}}
 {{- define "dw.liveLine" -}}
 {{- range dig "spec" "versions" list (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "dynamographdeployments.nvidia.com") -}}
-{{- if eq .name "v1beta1" -}}
-{{- ternary "1.5" "1.2" (hasKey (dig "schema" "openAPIV3Schema" "properties" "spec" "properties" "components" "items" "properties" dict .) "minAvailable") -}}
+{{- $graph := dig "schema" "openAPIV3Schema" "properties" dict . -}}
+{{- $component := dig "spec" "properties" "components" "items" "properties" dict $graph -}}
+{{- if and (eq .name "v1beta1") $component -}}
+{{- if or (hasKey $component "lpx") (hasKey (dig "roles" "items" "properties" dict $component) "replicas") -}}
+1.6
+{{- else if hasKey $component "roles" -}}
+1.5
+{{- else if hasKey (dig "status" "properties" dict $graph) "placement" -}}
+1.4
+{{- else if hasKey $component "minAvailable" -}}
+1.3
+{{- else -}}
+1.2
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -75,22 +94,21 @@ yes
 {{- $line := include "dw.line" . -}}
 {{- $live := include "dw.liveLine" . -}}
 {{- $wrong := list -}}
-{{- if and (eq $live "1.5") (eq $line "1.2") -}}
-{{- $wrong = append $wrong "config.operator.version: must be 1.5.0 or later, because the cluster's definitions are of line 1.5; never apply those of line 1.2 over them, or objects lose fields" -}}
-{{- else if and (eq $live "1.2") (eq $line "1.5") -}}
-{{- $wrong = append $wrong (printf "config.operator.version: must be below 1.5.0, because the cluster's definitions are of line 1.2; or apply those of line 1.5 first: %s" (include "dw.definitions" (list . "--server-side"))) -}}
+{{- if and $line $live (ne $line $live) -}}
+{{- $advice := "never apply older definitions over them, or objects lose fields" -}}
+{{- if gt $line $live -}}
+{{- $advice = printf "or apply the definitions of operator %s first: %s" $line (include "dw.definitions" (list . "--server-side")) -}}
+{{- end -}}
+{{- $wrong = append $wrong (printf "config.operator.version: must be of operator %s, as the cluster's definitions are, or left out, got operator %s; %s" $live $line $advice) -}}
 {{- end -}}
 {{- toJson $wrong -}}
 {{- end -}}
 
-{{/* How the definitions of this release are applied: (list $ flags). Never those of a lower line than the cluster's. */}}
+{{/* How the definitions of this release are applied: (list $ flags). The command prints none of a lower line than the cluster's. */}}
 {{- define "dw.definitions" -}}
 {{- $root := index . 0 -}}
 {{- $base := include "dw.base" $root -}}
-{{- $newer := has "1.5" (list (include "dw.line" $root) (include "dw.liveLine" $root)) -}}
-{{- if and (eq $base "dynamo-webhooks") (eq $root.Release.Namespace "dynamo-system") -}}
-kubectl apply {{ index . 1 }} -f manifests/crds{{ if $newer }}-1.5{{ end }}/
-{{- else -}}
-dynamo-webhooks crds --namespace {{ $root.Release.Namespace }} --service {{ $base }}{{ if $newer }} --line 1.5{{ end }} | kubectl apply {{ index . 1 }} -f -
-{{- end -}}
+dynamo-webhooks crds --cluster
+{{- with include "dw.line" $root }} --line {{ . }}{{ end -}}
+{{- if not (and (eq $base "dynamo-webhooks") (eq $root.Release.Namespace "dynamo-system")) }} --namespace {{ $root.Release.Namespace }} --service {{ $base }}{{ end }} | kubectl apply {{ index . 1 }} -f -
 {{- end -}}

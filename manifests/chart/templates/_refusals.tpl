@@ -33,7 +33,7 @@
 {{- $wrong = append $wrong "controllerManager.manager.args: has no effect; settings go into config" -}}
 {{- end -}}
 {{- if .Values.upgradeCRD -}}
-{{- $wrong = append $wrong "upgradeCRD: must be false, because CRDs are no part of this chart; apply manifests/crds with kubectl apply --server-side before the chart" -}}
+{{- $wrong = append $wrong "upgradeCRD: must be false, because CRDs are no part of this chart; apply what `dynamo-webhooks crds --cluster` prints with kubectl apply --server-side before the chart" -}}
 {{- end -}}
 {{- range .Values.controllerManager.manager.env -}}
 {{- if eq .name "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT" -}}

@@ -57,9 +57,6 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     user: Fields = copy.deepcopy(read_pod(plan.component))
     main, inherited = _main(plan, user, settings)
     spec = _merged_spec(plan, user, settings)
-    cache = cache_mount(plan)
-    if cache and cache["name"] not in (one.get("name") for one in object_items(spec.get("volumes"))):
-        spec["volumes"] = [*object_items(spec.get("volumes")), _claim_volume(cache["name"])]
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
     others = [one for one in object_items(user.get("containers")) if one.get("name") != MAIN]
     spec["containers"] = [main, *others]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-PATIENCE: Final = 60  # seconds, for what takes one
 # what nobody may do in that process: open a socket, write a file; nothing is written when the null device is
 FORBIDDING: Final = """
 import os, sys
@@ -52,4 +51,4 @@ def _run(
     bare = {"HOME": "/nonexistent", "TMPDIR": "/nonexistent", "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     program, environment = [sys.executable, "-B", "-c", script, *words], {**inherited, **bare, **given}
     streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True}
-    return subprocess.run(program, timeout=PATIENCE, check=False, cwd=folder, env=environment, preexec_fn=before, **streams)
+    return subprocess.run(program, check=False, cwd=folder, env=environment, preexec_fn=before, **streams)

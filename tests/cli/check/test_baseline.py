@@ -13,6 +13,7 @@ from dynamo_webhooks.cli.validation.levels import FAULT
 from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, IMAGE, MODEL, NEEDS_GROVE, WARNED
+from tests.rows import run_each
 
 FILE = "known.json"
 TWO = BAD + f"    second:\n      componentType: worker\n      ingress: {{enabled: true}}\n      {IMAGE}\n"
@@ -41,7 +42,7 @@ def test_known_findings_do_not_count(command: Command, files: Files) -> None:
     files(a=BAD, b=WARNED)
     ran = _update(command, "a.yaml", "b.yaml", "--fail-on", "warning")
     assert (ran.code, ran.out) == (0, "")
-    told = "2 objects checked by line 1.6 (the default; --line names another): 2 known from the baseline\n"
+    told = "2 objects checked for operator 1.6 (the default; --line names another): 2 known from the baseline\n"
     assert ran.err == f"{FILE}: 2 known, 2 new, 0 removed\n{told}"
     ran = _check(command, "a.yaml", "b.yaml", "--fail-on", "warning")
     assert (ran.code, ran.out, ran.err) == (0, "", told)
@@ -99,7 +100,8 @@ def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Fi
     told = f"no longer found: {BAD_RULE} in DynamoGraphDeployment llm/bad, spec.services[worker].ingress.host"
     assert (ran.code, ran.err) == (
         0,
-        f"{FILE}: {told}; --update-baseline removes it\n1 object checked by line 1.6 (the default; --line names another): nothing found\n",
+        f"{FILE}: {told}; --update-baseline removes it\n"
+        "1 object checked for operator 1.6 (the default; --line names another): nothing found\n",
     )
     assert _check(command, "a.yaml", "-q").err == ""
     ran = _update(command, "a.yaml")
@@ -150,7 +152,7 @@ def test_a_finding_of_no_object_is_known_by_its_file(command: Command, files: Fi
     assert f"no longer found: ignore-without-reason in a.yaml; {'--update-baseline'}" in _check(command, "a.yaml").err
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "sentence"),
     [
         (None, f"--baseline {FILE}: does not exist; --update-baseline writes it"),

@@ -9,11 +9,16 @@ from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.policies.finding import Finding
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, OTHER_KIND, WARNED
+from tests.rows import run_each
 
 
 def test_a_good_object_is_silent(command: Command, files: Files) -> None:
     files(good=GOOD)
-    assert command("check", "good.yaml") == (0, "", "1 object checked by line 1.6 (the default; --line names another): nothing found\n")
+    assert command("check", "good.yaml") == (
+        0,
+        "",
+        "1 object checked for operator 1.6 (the default; --line names another): nothing found\n",
+    )
 
 
 def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> None:
@@ -30,7 +35,7 @@ def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> N
         f"{next(line for line in ran.out.splitlines() if line.startswith('  fix: '))}\n\n"
     )
     assert f"more: dynamo-webhooks explain {BAD_RULE}" in ran.out
-    assert ran.err == "1 object checked by line 1.6 (the default; --line names another): 1 error\n"
+    assert ran.err == "1 object checked for operator 1.6 (the default; --line names another): 1 error\n"
 
 
 def test_json_says_everything_in_stable_bytes(command: Command, files: Files) -> None:
@@ -77,7 +82,8 @@ def test_documents_of_other_kinds_are_ignored_and_lists_unfolded(command: Comman
     ran = command("check", "list.yaml", "typed.yaml", "-o", "json", "--ignore", "duplicate-object")
     assert (ran.json["summary"]["objects"], ran.json["summary"]["others"]) == (4, 3)
     assert (
-        "4 objects checked by line 1.6 (the default; --line names another), 3 documents of other kinds not: " in command("check", ".").err
+        "4 objects checked for operator 1.6 (the default; --line names another), 3 documents of other kinds not: "
+        in command("check", ".").err
     )
     assert [finding["line"] for finding in ran.json["findings"]] == [31, 26]
     assert [finding["file"] for finding in ran.json["findings"]] == ["list.yaml", "typed.yaml"]
@@ -101,13 +107,13 @@ _REFUSED: Final = (
 )
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "code", "said"),
     [
-        ((), 1, [("error", "is no field of this kind; did you mean replicas?")]),
-        (("--validate=strict",), 1, [("error", "is no field of this kind; did you mean replicas?")]),
-        (("--validate=true",), 1, [("error", "is no field of this kind; did you mean replicas?")]),
-        (("--validate", "warn"), 0, [("warning", "is no field of this kind, and is dropped; did you mean replicas?")]),
+        ((), 1, [("error", "is not a field of this kind; did you mean replicas?")]),
+        (("--validate=strict",), 1, [("error", "is not a field of this kind; did you mean replicas?")]),
+        (("--validate=true",), 1, [("error", "is not a field of this kind; did you mean replicas?")]),
+        (("--validate", "warn"), 0, [("warning", "is not a field of this kind, and is dropped; did you mean replicas?")]),
         (("--validate=ignore",), 0, []),
         (("--validate=false",), 0, []),
     ],
@@ -126,7 +132,7 @@ def test_unknown_fields_are_what_kubectl_makes_of_them(
     assert warned == (['unknown field "spec.services.worker.replcas"'] if warns else [])
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("version", "more", "fixed"),
     [
         ("nvidia.co/v1alpha1", "; did you mean nvidia.com?", True),
@@ -267,7 +273,7 @@ NO_KIND: Final = "must be given: a kind of nvidia.com, such as DynamoGraphDeploy
 NO_VERSION: Final = "must be nvidia.com/v1alpha1 for DynamoModel, got nothing"
 
 
-@pytest.mark.parametrize("wrong", ["{}", "null", "5", "''", "absent", "other case"])
+@run_each("wrong", ["{}", "null", "5", "''", "absent", "other case"])
 @pytest.mark.parametrize(("field", "said"), [("kind", NO_KIND), ("apiVersion", NO_VERSION)])
 def test_an_object_of_ours_without_kind_or_version_is_refused(command: Command, files: Files, field: str, said: str, wrong: str) -> None:
     both = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel"}
@@ -282,7 +288,7 @@ def test_an_object_of_ours_without_kind_or_version_is_refused(command: Command, 
 LEGACY: Final = "apiVersion: nvidia.com/v1alpha1\nkind: {kind}\nmetadata: {{name: old}}\nspec: {spec}\n"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("kind", "spec"),
     [
         ("DynamoGraphDeployment", "{dynamoComponent: 'registry/graph:1', services: {}}"),

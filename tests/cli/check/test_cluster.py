@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 import yaml
@@ -12,9 +12,11 @@ from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.cli.objects.cluster_snapshot import Sight, see
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.resources import NAMESPACES
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
+from tests.cli.diff.test_live import CLUSTER, FILE, LIVE
 from tests.cli.samples import BAD, BAD_RULE, GOOD, MODEL, NEEDS_GROVE
 from tests.kube.memory import MemoryCluster
 
@@ -142,33 +144,6 @@ def test_an_object_with_odd_text_is_read_back_as_it_is(tmp_path: Path) -> None:
     assert load_documents(one.text)[0].data["metadata"]["annotations"] == odd
 
 
-LIVE: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata:
-  name: chat
-  namespace: llm
-  annotations: {nvidia.com/dynamo-operator-origin-version: 1.2.0}
-  finalizers: [nvidia.com/finalizer]
-spec:
-  backendFramework: vllm
-  services:
-    frontend: {componentType: frontend, replicas: 3}
-    worker: {componentType: worker, multinode: {nodeCount: 2}}
-"""
-WANTED: Final = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: chat}
-spec:
-  backendFramework: sglang
-  components:
-  - {name: frontend, type: frontend}
-  - {name: worker, type: worker, multinode: {nodeCount: 2}}
-"""
-IN_LLM: Final = ("--cluster", "-n", "llm", "--line", "1.2")
-
-
 def rules(report: Any) -> set[str]:
     """The rules that found an error."""
     return {one["rule"] for one in report["findings"] if one["level"] == "error"}
@@ -178,10 +153,10 @@ def rules(report: Any) -> set[str]:
 def test_files_are_judged_as_updates_of_live_objects(command: Command, files: Files, connected: Callable[..., Any], version: str) -> None:
     made = cluster(LIVE)
     connected(made)
-    files(chat=WANTED, new=GOOD)
+    files(chat=FILE, new=GOOD)
     (Path("chat.yaml")).write_text(command("convert", "chat.yaml", "--to", version).out)
     made.writes.clear()
-    report = command("check", "chat.yaml", "new.yaml", *IN_LLM, "-o", "json").json
+    report = command("check", "chat.yaml", "new.yaml", *CLUSTER, "-o", "json").json
     assert rules(report) == {"dgd-backend-immutable"}
     assert {one["file"] for one in report["findings"] if one["level"] == "error"} == {"chat.yaml"}
     assert made.writes == []
@@ -193,8 +168,8 @@ def test_a_kind_that_may_not_be_listed_leaves_its_updates_unjudged(command: Comm
     made = cluster(LIVE)
     made.denied.add(("list", "dynamographdeployments"))
     connected(made)
-    files(chat=WANTED)
-    ran = command("check", "chat.yaml", *IN_LLM, "--require-facts", "-o", "json")
+    files(chat=FILE)
+    ran = command("check", "chat.yaml", *CLUSTER, "--require-facts", "-o", "json")
     [note] = [one for one in ran.json["notEvaluated"] if one["rule"] == "updates"]
     assert (ran.code, note["reason"].partition(": ")[0]) == (5, "cluster:dynamographdeployments")
 
@@ -210,6 +185,24 @@ def test_a_cluster_that_takes_too_long_is_unreachable(
     monkeypatch.setattr(made, "groups", never)
     monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.PATIENCE", 0.01)
     connected(made)
-    files(chat=WANTED)
-    ran = command("check", "chat.yaml", *IN_LLM)
+    files(chat=FILE)
+    ran = command("check", "chat.yaml", *CLUSTER)
     assert (ran.code, "the cluster can't be asked: it took longer than 0.01 s" in ran.err) == (6, True)
+
+
+def test_a_namespace_that_refuses_objects_is_a_finding(
+    command: Command, files: Files, connected: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And objects that name none are looked for in the namespace of the context."""
+    made = cluster(LIVE)
+    for name, phase in (("llm", "Active"), ("going", "Terminating")):
+        asyncio.run(made.create(NAMESPACES, {"metadata": {"name": name}, "status": {"phase": phase}}))
+    connected(made)
+    monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.context_namespace", lambda *_: "llm")
+    files(chat=FILE)
+    ran = command("check", "chat.yaml", "--cluster", "--line", "1.2")
+    assert "dgd-backend-immutable" in ran.out
+    assert "in namespace llm where they name none" in ran.err
+    for name, said in (("nowhere", 'must be a namespace of the cluster, got "nowhere"'), ("going", '"going" is being deleted')):
+        found = command("check", "chat.yaml", "--cluster", "-n", name)
+        assert (said in found.out, "namespace-missing" in found.out) == (True, True), found.out

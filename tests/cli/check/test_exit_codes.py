@@ -12,21 +12,14 @@ from dynamo_webhooks.policies.at import rule_fault
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import evaluate
 from tests.cli.conftest import Command, Files
+from tests.cli.daemon.processes import unreachable
 from tests.cli.samples import BAD, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
+from tests.rows import run_each
 
 # as published: a code is never given another meaning
 NUMBERED: Final = ("ok", "refused", "usage", "nothing found", "unreadable", "not evaluated", "unreachable")
 CODES: Final = {**{name: number for number, name in enumerate(NUMBERED)}, "bug": 70, "interrupted": 130}
 ORDER: Final = (70, 2, 6, 4, 1, 5, 3, 0)
-# nobody listens on the first port, so the answer is a refusal at once
-KUBECONFIG: Final = """\
-apiVersion: v1
-kind: Config
-current-context: one
-clusters: [{name: one, cluster: {server: "https://127.0.0.1:1"}}]
-contexts: [{name: one, context: {cluster: one, user: one}}]
-users: [{name: one, user: {}}]
-"""
 UNWRITABLE: Final = f"json={'x' * 300}"  # a name that no file system takes, so that writing fails once everything was checked
 
 # what a user does -> what comes of it; the object `faulty` makes a rule raise
@@ -52,7 +45,7 @@ def inputs(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = files(
         good=GOOD, bad=BAD, other=OTHER_KIND, broken="a: [", grove=NEEDS_GROVE, faulty=GOOD.replace("name: good", "name: faulty")
     )
-    (folder / "kubeconfig").write_text(KUBECONFIG)
+    unreachable(folder)
     rule = find_rule(BAD_RULE)
     assert rule
 
@@ -74,7 +67,7 @@ def test_the_published_numbers_are_the_ones_in_the_code() -> None:
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize("form", FORMATS)
+@run_each("form", FORMATS)
 @pytest.mark.parametrize("what", HAPPENS)
 @pytest.mark.usefixtures("inputs")
 def test_each_row_in_each_format(command: Command, what: str, form: str) -> None:
@@ -82,20 +75,20 @@ def test_each_row_in_each_format(command: Command, what: str, form: str) -> None
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(("first", "second"), TOGETHER)
+@run_each(("first", "second"), TOGETHER)
 @pytest.mark.usefixtures("inputs")
 def test_of_two_things_that_happen_the_worse_decides(command: Command, first: str, second: str) -> None:
     wanted = min(CODES[first], CODES[second], key=ORDER.index)
     assert _code(command, "text", first, second) == wanted
 
 
-@pytest.mark.parametrize(("better", "worse"), [(better, worse) for worse, better in combinations(ORDER, 2)])
+@run_each(("better", "worse"), [(better, worse) for worse, better in combinations(ORDER, 2)])
 def test_the_precedence_of_codes(better: int, worse: int) -> None:
     assert exits.worst_code([better, worse]) == exits.worst_code([worse, better]) == exits.worst_code([worse]) == worse
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(
+@run_each(
     ("words", "code"),
     [
         (["warned.yaml"], 0),
@@ -117,7 +110,7 @@ def test_flags_that_change_a_code(command: Command, files: Files, words: list[st
     assert command("check", *words).code == code
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@run_each("form", FORMATS)
 def test_an_interrupt_is_130_in_each_format(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from dynamo_webhooks.cli.yaml.load import Position, Source, load_documents
 from dynamo_webhooks.policies.checks import SCHEMA_RULE, WRONG_TYPE
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, IMAGE, WARNED
+from tests.rows import run_each
 
 WARN = "warn-dynamo-namespace"
 REASON = "agreed in 42"
@@ -30,7 +31,7 @@ def test_a_comment_stands_above_the_line_of_each_finding(command: Command, files
     assert ran.code == 0
     assert ran.err.splitlines() == [
         "a.yaml: 2 ignored",
-        "3 objects checked by line 1.6 (the default; --line names another): 2 ignored by comment",
+        "3 objects checked for operator 1.6 (the default; --line names another): 2 ignored by comment",
     ]
     wanted = text.replace("      ingress:", f"      # dynamo-webhooks: ignore[{BAD_RULE}] {REASON}\r\n      ingress:")
     wanted = wanted.replace("      dynamoNamespace:", f"      # dynamo-webhooks: ignore[{WARN}] {REASON}\r\n      dynamoNamespace:")
@@ -106,7 +107,7 @@ INSIDE = {2, 3, 5, 6, 8, 10, 12, 16}
 A_COMMENT = 18
 
 
-@pytest.mark.parametrize("line", sorted({*range(1, TEXTS.count("\n") + 1)} - {A_COMMENT}))
+@run_each("line", sorted({*range(1, TEXTS.count("\n") + 1)} - {A_COMMENT}))
 @pytest.mark.parametrize("prefix", ["", "z: 1\n---\n"])
 def test_a_line_inside_a_text_gets_no_comment(capsys: pytest.CaptureFixture[str], line: int, prefix: str) -> None:
     source = Source("a.yaml", prefix + TEXTS)

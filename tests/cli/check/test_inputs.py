@@ -9,9 +9,10 @@ import pytest
 from dynamo_webhooks.cli.files import read as reading
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD
+from tests.rows import run_each
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("content", "sentence"),
     [
         (b"\x7fELF\x02\x01\x00\x00", "raw:1:7: is binary (it holds a zero byte), not YAML or JSON"),
@@ -38,7 +39,7 @@ def test_what_is_beyond_the_limit_is_not_even_read(command: Command, files: File
     assert command("check", "huge.yaml") == (
         4,
         "",
-        "huge.yaml: is larger than 32 MiB\n0 objects checked by line 1.6 (the default; --line names another): 1 unreadable\n",
+        "huge.yaml: is larger than 32 MiB\n0 objects checked for operator 1.6 (the default; --line names another): 1 unreadable\n",
     )
     monkeypatch.setattr(reading, "LIMIT", 1000)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#" * 1001)))
@@ -59,7 +60,7 @@ def test_a_path_that_means_nothing(command: Command, files: Files, path: str, se
     (folder / "empty").mkdir()
     ran = command("check", path, "good.yaml")
     assert ran.code == 4
-    assert ran.err == f"{sentence}\n1 object checked by line 1.6 (the default; --line names another): 1 unreadable\n"
+    assert ran.err == f"{sentence}\n1 object checked for operator 1.6 (the default; --line names another): 1 unreadable\n"
 
 
 def test_a_file_that_may_not_be_read(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +73,7 @@ def test_a_file_that_may_not_be_read(command: Command, files: Files, monkeypatch
     assert command("check", "secret.yaml", "-q") == (4, "", "secret.yaml: may not be read (permission denied)\n")
 
 
-@pytest.mark.parametrize(
+@run_each(
     "content", [b"", b"\n", b"---\n", b"null\n", b"# c\n", b"\xef\xbb\xbf", b"5\n", b"- a\n", b"text\n", b"kind: 5\napiVersion: []\n"]
 )
 def test_what_holds_no_object_is_no_error_but_no_success(command: Command, files: Files, content: bytes) -> None:
@@ -87,7 +88,7 @@ PLACES = ["metadata", "metadata.name", "metadata.labels", "spec", "spec.services
 
 
 @pytest.mark.parametrize("kind", ["DynamoGraphDeployment", "DynamoModel", "DynamoCheckpoint"])
-@pytest.mark.parametrize("place", PLACES)
+@run_each("place", PLACES)
 def test_a_wrong_value_anywhere_is_a_finding_and_no_crash(command: Command, files: Files, kind: str, place: str) -> None:
     steps = place.split(".")
     for wrong in WRONG:

@@ -12,21 +12,22 @@ from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
 from dynamo_webhooks.policies.facts import facts_from
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD
+from tests.rows import run_each
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "line", "told"),
     [
         ([], "1.6", "the default"),
         (["--line", "1.2"], "1.2", "--line"),
         (["--line", "1.5"], "1.5", "--line"),
         (["--set-fact", "operatorVersion=1.5.1"], "1.5", "operatorVersion 1.5.1"),
-        (["--set-fact", "operatorVersion=v1.3.1"], "1.3", "operatorVersion v1.3.1; rules of line 1.2, the nearest"),
-        (["--line", "1.4"], "1.4", "--line; rules of line 1.5, the nearest"),
+        (["--set-fact", "operatorVersion=v1.3.1"], "1.3", "operatorVersion v1.3.1; rules of operator 1.2, the nearest known release"),
+        (["--line", "1.4"], "1.4", "--line; rules of operator 1.5, the nearest known release"),
         (
             ["--set-fact", "operatorVersion=1.30.0"],
             "1.6",
-            "operatorVersion 1.30.0; later lines count as the newest known",
+            "operatorVersion 1.30.0; later releases count as the newest known",
         ),
         (["--set-fact", "operatorLine=1.5"], "1.5", "the fact operatorLine"),
         (["--set-fact", "operatorVersion=1.2.0", "--line", "1.5"], "1.5", "--line"),
@@ -35,7 +36,7 @@ from tests.cli.samples import GOOD
 def test_the_line_is_said_with_what_told_it(words: list[str], line: str, told: str, files: Files, command: Command) -> None:
     files(good=GOOD)
     other = "" if words else "; --line names another"
-    assert command("check", "good.yaml", *words).err == f"1 object checked by line {line} ({told}{other}): nothing found\n"
+    assert command("check", "good.yaml", *words).err == f"1 object checked for operator {line} ({told}{other}): nothing found\n"
     summary = command("check", "good.yaml", "-o", "json", *words).json["summary"]
     assert (summary["operatorLine"], summary["operatorLineFrom"]) == (line, told)
 
@@ -44,9 +45,9 @@ def test_the_line_is_said_with_what_told_it(words: list[str], line: str, told: s
 def test_a_project_file_says_the_line_and_flags_win(written: str, files: Files, command: Command) -> None:
     folder: Path = files(good=GOOD)
     (folder / ".dynamo-webhooks.yaml").write_text(f"line: {written}\n")
-    assert "by line 1.5 (the project file)" in command("check", "good.yaml").err
-    assert "by line 1.2 (--line)" in command("check", "good.yaml", "--line", "1.2").err
-    assert "by line 1.6 (the default; --line names another)" in command("check", "good.yaml", "--no-project").err
+    assert "for operator 1.5 (the project file)" in command("check", "good.yaml").err
+    assert "for operator 1.2 (--line)" in command("check", "good.yaml", "--line", "1.2").err
+    assert "for operator 1.6 (the default; --line names another)" in command("check", "good.yaml", "--no-project").err
     (folder / ".dynamo-webhooks.yaml").write_text("line: 1.9\n")
     assert f'line: must be one of {", ".join(Line)}, got "1.9"' in command("check", "good.yaml").err
 
@@ -89,12 +90,20 @@ def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Com
         ("spec.components[0].replicas", ""),
     }
     for more in ((), ("-q",), ("-o", "github"), ("-o", "markdown"), ("-o", "html")):
-        assert "[since line 1.6]" in command(*words, *more).out
-    assert "[since line 1.6]" not in command(*words, "--line", "1.5").out
+        assert "[since operator 1.6]" in command(*words, *more).out
+    assert "[since operator 1.6]" not in command(*words, "--line", "1.5").out
 
 
-def test_a_server_that_is_told_no_line_keeps_1_5(tmp_path: Path) -> None:
-    """It must not refuse what its cluster may well run; files are judged by the newest line."""
+def test_a_field_of_the_later_line_is_no_slip_of_the_pen_on_the_earlier_one(files: Files, command: Command) -> None:
+    files(later=_LATER.replace("replicas: -1", "minAvailable: 1\n      minAvailabel: 1"))
+    found = command("check", "later.yaml", "--line", "1.2", "-o", "json").json["findings"]
+    assert [(one["message"], one["fix"]) for one in found if "spec.components[0].minAvail" in one["path"]] == [
+        ("is a field of operator 1.3, not of 1.2", "remove the field, or use --line 1.3 if your operator is newer"),
+        ("is not a field of this kind", "Remove the field, or correct its name"),
+    ]
+
+
+def test_a_server_without_a_line_has_that_of_files(tmp_path: Path) -> None:
     (tmp_path / "facts.yaml").write_text("{grove: true, operatorVersion: null}\n")
     (tmp_path / "told.yaml").write_text("{operatorVersion: 1.2.0}\n")
     lines = []
@@ -104,7 +113,7 @@ def test_a_server_that_is_told_no_line_keeps_1_5(tmp_path: Path) -> None:
             facts=str(tmp_path / name), self_signed=False,
         )  # fmt: skip
         lines.append(facts_from(serve._told(arguments, OperatorConfiguration())).line)
-    assert [*lines, facts_from({}).line] == [Line.V1_5, Line.V1_2, NEWEST]
+    assert [*lines, facts_from({}).line] == [NEWEST, Line.V1_2, NEWEST]
 
 
 GRAPH = """\
@@ -136,17 +145,17 @@ FACTS = ("--set-fact", "grove=true", "--set-fact", "inferencePool=true", "--set-
 def test_each_line_on_the_way_says_what_it_finds_first(files: Files, command: Command) -> None:
     files(a=GRAPH, b=CHECKPOINT)
     done = command("check", ".", "--line", "1.2", "--upgrade-to", "1.6", *FACTS, "-o", "json")
-    found = [(one["rule"], one["message"].partition(" on ")[0], bool(one["fix"])) for one in done.json["findings"]]
+    found = [(one["rule"], one["message"].partition(":")[0], bool(one["fix"])) for one in done.json["findings"]]
     assert found == [
-        ("epp-runtime-config-forbidden", "from line 1.5", True),
-        ("runtime-version-required", "from line 1.5", True),
-        ("ckpt-kind-gone", "from line 1.5", True),
-        ("multinode-type-unsupported", "from line 1.6", True),
+        ("epp-runtime-config-forbidden", "since operator 1.5", True),
+        ("runtime-version-required", "since operator 1.5", True),
+        ("ckpt-kind-gone", "since operator 1.5", True),
+        ("multinode-type-unsupported", "since operator 1.6", True),
     ]
     assert done.code == 1
     assert command("check", ".", "--line", "1.2", *FACTS).code == 0
     said = command("check", "a.yaml", "--line", "1.5", "--upgrade-to", "1.6", *FACTS, "-o", "json").json["findings"]
-    assert [(one["rule"], one["message"].startswith("from line 1.6 on ")) for one in said] == [
+    assert [(one["rule"], one["message"].startswith("since operator 1.6: ")) for one in said] == [
         ("epp-runtime-config-forbidden", False),
         ("runtime-version-required", False),
         ("multinode-type-unsupported", True),

@@ -63,7 +63,7 @@ def test_rules_wait_until_all_types_are_right(command: Command, files: Files) ->
     files(a=BAD.replace("componentType: worker", "componentType: worker\n      replicas: two"))
     assert rules(command, "a.yaml") == [("wrong-type", [])]
     (note,) = (row for row in command("check", "a.yaml", "-o", "json").json["notEvaluated"] if row["rule"] == "policies")
-    assert note["reason"] == "rules wait until the type of spec.services[worker].replicas is right"
+    assert note["reason"] == "rules are skipped until spec.services[worker].replicas has the right type"
 
 
 @pytest.mark.parametrize("wrong", ["spec: 1\n", "spec: []\n", "metadata: 5\nspec: {}\n"])

@@ -13,6 +13,7 @@ from dynamo_webhooks.policies.checks import WRONG_TYPE
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, WARNED
+from tests.rows import run_each
 
 LINE = "      ingress: {enabled: true}\n"
 
@@ -40,7 +41,7 @@ def test_a_comment_with_a_reason_ignores(command: Command, files: Files, text: s
     assert (ran.code, ran.out, ran.err) == (
         0,
         "",
-        "1 object checked by line 1.6 (the default; --line names another): 1 ignored by comment\n",
+        "1 object checked for operator 1.6 (the default; --line names another): 1 ignored by comment\n",
     )
 
 
@@ -75,7 +76,7 @@ JSON = (
 )
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "wanted"),
     [
         (_with(above=f"      envFromSecret: '{REASONED}\n        '\n"), [(BAD_RULE, 12)]),
@@ -142,7 +143,7 @@ def test_a_comment_that_can_ignore_nothing_says_so(command: Command, files: File
     assert words in finding["message"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("word", "heard", "complains"),
     [
         (BAD_RULE, Heard(), True),

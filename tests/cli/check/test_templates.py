@@ -12,6 +12,7 @@ from tests.cli.conftest import Command, Files, write_program
 from tests.cli.repository import Repository
 from tests.cli.samples import BAD, BAD_RULE, BARE, GOOD
 from tests.cluster.assets.build import build_helm
+from tests.rows import run_each
 
 OPEN: Final = """\
 apiVersion: nvidia.com/v1alpha1
@@ -150,7 +151,7 @@ def test_a_file_that_is_a_template_is_said_in_one_line(command: Command, files: 
     assert "is a template" not in command("check", "b.yaml").err, "a text in quotes"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "wanted"),
     [
         ("a: ${X}", 3),
@@ -184,7 +185,7 @@ def test_positions_and_source_are_those_of_the_file(command: Command, files: Fil
     assert command("check", "a.yaml", "--set", "REPLICAS=3").code == 0
 
 
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "junit", "gitlab"])
+@run_each("form", ["text", "json", "sarif", "github", "junit", "gitlab"])
 def test_no_value_is_ever_printed(command: Command, files: Files, form: str) -> None:
     Path("secrets.env").write_text(f"S={SECRET}\n")
     files(a=GOOD.replace("replicas: 2", "replicas: ${S}\n      failover: {enabled: true, mode: ${S}}"))
@@ -269,7 +270,7 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
     files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
     ran = command("check", "deploy")
     said = "deploy/chart: is a Helm chart, and is skipped; check its output with check --helm deploy/chart\n"
-    assert (ran.code, ran.err) == (0, said + "1 object checked by line 1.6 (the default; --line names another): nothing found\n")
+    assert (ran.code, ran.err) == (0, said + "1 object checked for operator 1.6 (the default; --line names another): nothing found\n")
     assert command("check", "deploy/chart").code == 3
     ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
     passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is skipped"

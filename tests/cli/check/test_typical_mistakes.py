@@ -2,10 +2,9 @@
 
 from typing import Final
 
-import pytest
-
 from dynamo_webhooks.policies.catalogue import find_rule
 from tests.cli.conftest import Command, Files
+from tests.rows import run_each
 
 GRAPH: Final = """\
 apiVersion: nvidia.com/v1beta1
@@ -54,9 +53,9 @@ MISTAKES: Final = [
     ("namespace: llm", "namespace: llm\n  labels: {team: 1}", "6:18 wrong-type: must be a string, got number; Put the value in quotes"),
     ("backendFramework: vllm", "backendFramework: vLLM", f'7:21 schema-mismatch: {FRAMEWORKS} "vLLM"; Write "vllm"'),
     ("backendFramework: vllm", "backendFramework: tgi", f'7:21 schema-mismatch: {FRAMEWORKS} "tgi"; Write one of these'),
-    ("backendFramework", "backend", "7:3 unknown-field: is no field of this kind"),
+    ("backendFramework", "backend", "7:3 unknown-field: is not a field of this kind"),
     ("type: worker", "type: Worker", f'18:13 schema-mismatch: {TYPES} "Worker"; Write "worker"'),
-    ("replicas: 2", "replica: 2", "19:7 unknown-field: is no field of this kind; did you mean replicas?; Rename it to replicas"),
+    ("replicas: 2", "replica: 2", "19:7 unknown-field: is not a field of this kind; did you mean replicas?; Rename it to replicas"),
     ("replicas: 2", 'replicas: "2"', "19:17 wrong-type: must be a whole number of at most 32 bits, got string; Write 2, without quotes"),
     ("replicas: 2", "replicas: 1.5", "19:17 wrong-type: must be a whole number of at most 32 bits, got another number"),
     ("replicas: 2", "replicas: 2\n      multinode: {nodeCount: 1}", "20:30 schema-mismatch: must be 2 or more, got 1; Write 2 or more"),
@@ -85,7 +84,7 @@ MISTAKES: Final = [
     ('args: ["--model", "x"]', "args: --model x", "25:21 wrong-type: must be a list, got string"),
     ("value: debug", "value: 1", "28:26 wrong-type: must be a string, got number; Put the value in quotes"),
     ('nvidia.com/gpu: "1"', "nvidia.com/gpu: one", "31:35 wrong-type: must be a quantity such as 1, 500m or 16Gi, got another string"),
-    ("limits:", "limit:", "30:17 unknown-field: is no field of this kind; did you mean limits?; Rename it to limits"),
+    ("limits:", "limit:", "30:17 unknown-field: is not a field of this kind; did you mean limits?; Rename it to limits"),
     ("            - name: main\n", "", "22:11 wrong-type: must be a list, got object"),
     (
         "replicas: 2",
@@ -106,7 +105,7 @@ def _mistaken(right: str, wrong: str) -> str:
     return f"{head}{wrong}{tail}"
 
 
-@pytest.mark.parametrize(("right", "wrong", "said"), MISTAKES)
+@run_each(("right", "wrong", "said"), MISTAKES)
 def test_a_mistake_is_one_finding_with_its_place_and_remedy(command: Command, files: Files, right: str, wrong: str, said: str) -> None:
     files(a=_mistaken(right, wrong))
     [one] = command("check", "a.yaml", "--set-fact", "grove=true", "-o", "json").json["findings"]

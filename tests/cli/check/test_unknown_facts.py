@@ -19,9 +19,10 @@ from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.policies.examples import Example, parse
+from tests.rows import run_each
 
 RULES: Final = [rule for rule in list_declared() if not rule.is_default and rule.needs]
-BAD: Final = [pytest.param(rule, block, id=f"{rule.name}-{i}") for rule in RULES for i, block in enumerate(rule.bad)]
+BAD: Final = [(rule, block) for rule in RULES for block in rule.bad]
 
 
 def _without(rule: Rule, block: str) -> Example:
@@ -41,7 +42,7 @@ def _idle(rule: Rule, example: Example) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize(("rule", "block"), BAD)
+@run_each(("rule", "block"), BAD, ids=[rule.name for rule, _ in BAD])
 def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files: Files, command: Command) -> None:
     example = _without(rule, block)
     names = _idle(rule, example)
@@ -71,7 +72,7 @@ def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files
     assert all(name in reviewed.out for name in names)
 
 
-@pytest.mark.parametrize("written", ["component", "grove", "lws"])
+@run_each("written", ["component", "grove", "lws"])
 @pytest.mark.parametrize(("known", "rules"), [(None, ["min-available-requires-grove"]), (True, []), (False, [])])
 def test_an_annotation_that_a_server_overwrites_decides_nothing(
     written: str, known: bool | None, rules: list[str], files: Files, command: Command

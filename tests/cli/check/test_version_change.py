@@ -13,6 +13,7 @@ from tests.laws.managers.subjects import COMPONENT, GRAPH, NAME, Subject
 from tests.laws.managers.test_managers import modelled
 from tests.laws.managers.twins import ALPHA_ONLY, TRAITS, Part
 from tests.laws.managers.types import type_of
+from tests.rows import run_each
 
 
 def _graph(version: str, spec: dict[str, Any]) -> Object:
@@ -87,7 +88,7 @@ def _only(obj: Object) -> list[Any]:
     return [said, obj["spec"].get("pvcs")]
 
 
-@pytest.mark.parametrize("case", CASES)
+@run_each("case", CASES)
 def test_what_stays_is_named(case: str) -> None:
     """And the model of server-side apply leaves something behind in these cases alone."""
     old, new, fields = CASES[case]

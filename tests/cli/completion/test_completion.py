@@ -15,11 +15,12 @@ from dynamo_webhooks.cli.commands.completion.command import SCRIPTS
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command, write_program
+from tests.rows import run_each
 
 BREAKS: Final = " \t\n\"'><=;|&(:"  # bash's own
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "offered"),
     [
         ([""], list(COMMANDS)),
@@ -60,7 +61,7 @@ def test_where_files_may_stand(words: list[str]) -> None:
     assert find_candidates(words) == ({}, True)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@run_each("name", COMMANDS)
 def test_every_flag_and_choice_of_a_command_is_offered_with_its_help(name: str) -> None:
     actions = [action for action in list_actions(name) if action.option_strings]
     found, _ = find_candidates([name, "x", "-"])
@@ -124,6 +125,7 @@ def test_kubectl_is_told_candidates_and_what_else_to_do(path: Path) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "--op=create\n:4\n", "")
 
 
+@pytest.mark.neighbours  # they need not be there
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_shell_itself_can_read_it(shell: str, tmp_path: Path) -> None:
     program = shutil.which(shell)

@@ -16,6 +16,7 @@ from dynamo_webhooks.policies.catalogue import list_declared
 from tests.cli.check.alone import COMMAND, FORBIDDING, NUMBERS, run, run_without
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, MODEL
+from tests.cli.sizes import by_day_and_night
 from tests.policies.examples import parse
 
 # words with the folder's files in braces -> exit code
@@ -35,13 +36,38 @@ COMMANDS: Final[dict[tuple[str, ...], int]] = {
     ("completion", "bash"): 0,
     ("version",): 0,
 }
-NAMES: Final = [" ".join(words) for words in COMMANDS]
 UNWRITABLE: Final = "/proc"  # nobody may write there, whoever runs the tests
 # of no light command, and of no check of a file: they take longer to import than most files to check
 HEAVY: Final = frozenset(
     ["kubernetes", "aiohttp", "pydantic", "cryptography", "asyncio", "uvloop", "multiprocessing", "difflib", "glob"]
 ) | {f"dynamo_webhooks.{room}" for room in ("webhooks", "certs")}
 LONG: Final = {"orjson", "dataclasses", "logging", "pathlib", "subprocess", "hashlib"}
+
+
+ALL: Final = """
+import json
+from dynamo_webhooks.cli.main import main
+
+for words in json.loads(sys.argv[1]):
+    print("=", *words, flush=True)
+    print("=", *words, file=sys.stderr, flush=True)
+    print("= ended with", main(words), flush=True)
+"""
+ENDED: Final = re.compile(r"^= .*\n((?s:.*?))= ended with (\d+)$", re.MULTILINE)
+# as on Windows, which lacks most of these; macOS lacks some
+ELSEWHERE: Final = """
+import os, shutil, signal, subprocess, sys
+lacking = {
+    os: "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK O_PATH fchmod fchown fork geteuid getuid killpg memfd_create pread register_at_fork "
+        "sched_getaffinity setsid sysconf",
+    signal: "SIGALRM SIGHUP SIGKILL SIGPROF SIGUSR1 pthread_sigmask setitimer",
+}
+for module, names in lacking.items():
+    for name in names.split():
+        delattr(module, name)
+os.supports_dir_fd.clear()
+sys.modules.update(dict.fromkeys(("fcntl", "grp", "mmap", "posix", "pwd", "resource", "syslog", "termios", "tty")))
+"""
 
 
 @pytest.fixture
@@ -53,14 +79,16 @@ def places(files: Files) -> dict[str, str]:
     return {"good": str(folder / "good.yaml"), "bad": str(folder / "bad.yaml"), "review": str(folder / "raw_review")}
 
 
-@pytest.mark.parametrize(("words", "code"), COMMANDS.items(), ids=NAMES)
-def test_a_command_needs_nothing(places: dict[str, str], command: Command, words: tuple[str, ...], code: int) -> None:
+@pytest.mark.parametrize("around", [FORBIDDING, ELSEWHERE], ids=["no rights", "another system"])
+def test_a_command_needs_nothing(around: str, places: dict[str, str], command: Command, subtests: pytest.Subtests) -> None:
     """The result is the same as in a process that may do everything."""
-    given = [word.format(**places) for word in words]
-    alone = run(UNWRITABLE, COMMAND, *given)
-    assert (alone.returncode, alone.stderr.count(b"refused\n")) == (code, 0), alone.stderr
-    free = command(*given)
-    assert (free.code, free.out.encode()) == (code, alone.stdout)
+    given = [[word.format(**places) for word in words] for words in COMMANDS]
+    alone = run(UNWRITABLE, around + ALL, json.dumps(given))
+    assert (alone.returncode, alone.stderr.count(b"refused\n")) == (0, 0), alone.stderr
+    for words, code, (printed, ended) in zip(given, COMMANDS.values(), ENDED.findall(alone.stdout.decode()), strict=True):
+        with subtests.test(words=words):
+            free = command(*words)
+            assert (free.code, int(ended), free.out) == (code, code, printed)
 
 
 @pytest.mark.parametrize("attempt", ["import socket as s; s.create_connection(('127.0.0.1', 1))", "open('new', 'xb')", "os.mkdir('new')"])
@@ -119,17 +147,13 @@ def test_light_commands_import_nothing_heavy_and_the_overview_no_command(files: 
     assert bool(commands) == (words != ("--help",)), commands
 
 
-SEEDS: Final = ("0", "1", "random")
-EACH: Final = 9  # of the rules' examples
-ALL: Final = """
-import json
-from dynamo_webhooks.cli.main import main
+def test_a_file_is_not_written_where_a_link_could_get_in_the_way(places: dict[str, str], tmp_path: Path) -> None:
+    done = run(tmp_path, ELSEWHERE + COMMAND.removeprefix(FORBIDDING), "check", "-o", "json=out.json", places["good"])
+    assert (done.returncode, (tmp_path / "out.json").exists()) == (2, False)
+    assert b"files are written on Linux and macOS only" in done.stderr
 
-for words in json.loads(sys.argv[1]):
-    print("=", *words, flush=True)
-    print("=", *words, file=sys.stderr, flush=True)
-    print("= ended with", main(words), flush=True)
-"""
+
+SEEDS: Final = ("0", "random")
 FACTS: Final = ("--set-fact", "operatorVersion=1.2.0", "--set-fact", "grove=true")
 SAME: Final[list[list[str]]] = [
     *(["check", "new", "--old", "old", "--answer", "-o", form, *FACTS] for form in FORMATS),
@@ -144,6 +168,7 @@ SAME: Final[list[list[str]]] = [
     ["explain", "restart-order-unknown", "--examples"],
     ["explain", "spec.services.*.failover", "-o", "json"],
     ["explain", "DynamoGraphDeployment"],
+    ["test", "cases", "-o", "json"],
     ["schema", "DynamoGraphDeployment"],
     ["crds"],
     ["config"],
@@ -153,11 +178,13 @@ SAME: Final[list[list[str]]] = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, apart: int) -> Path:
     """Objects that find many rules, some of them with an older form, and a graph to be rendered."""
-    for name in ("new", "old"):
+    for name in ("new", "old", "cases"):
         (tmp_path / name).mkdir()
-    blocks = [(rule, block) for rule in list_declared() for block in (*rule.bad, *rule.good)][::EACH]
+    for name, text in (("deny.x", BAD), ("allow.y", BAD), ("convert.z", GOOD)):
+        (tmp_path / "cases" / f"{name}.yaml").write_text(text)
+    blocks = [(rule, block) for rule in list_declared() for block in (*rule.bad, *rule.good)][::apart]
     for number, (rule, block) in enumerate(blocks):
         example = parse(block, rule.kinds[0], rule.name)
         kind, _, version = example.kind.partition("/")
@@ -179,10 +206,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@by_day_and_night("apart", 27, 9)  # of the rules' examples
 def test_every_command_prints_the_same_bytes(folder: Path) -> None:
-    runs = [run(folder, FORBIDDING + ALL, json.dumps(SAME), PYTHONHASHSEED=seed) for seed in SEEDS]
-    assert [done.returncode for done in runs] == [0, 0, 0], runs[0].stderr[-2000:]
-    codes = re.findall(r"^= ended with (\d+)$", runs[0].stdout.decode(), re.MULTILINE)
+    runs = [run(folder, FORBIDDING + ALL, json.dumps(SAME), PYTHONHASHSEED=seed, SOURCE_DATE_EPOCH="0") for seed in SEEDS]
+    assert [done.returncode for done in runs] == [0, 0], runs[0].stderr[-2000:]
+    codes = [code for _, code in ENDED.findall(runs[0].stdout.decode())]
     assert len(codes) == len(SAME)
     wrong = [words for words, code in zip(SAME, codes, strict=True) if code not in ("0", "1", "5")]
     assert wrong == [], runs[0].stderr[-2000:]

@@ -16,6 +16,7 @@ from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, installed_ver
 from dynamo_webhooks.cli.main import main, reword_argparse_error
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
+from tests.rows import run_each
 
 SCRIPT = Path(sys.executable).with_name("dynamo-webhooks")
 
@@ -41,7 +42,7 @@ def test_the_overview_lists_every_command_and_help_can_be_asked_both_ways(comman
     assert command("--version") == command("-V") == (0, f"dynamo-webhooks {installed_version()}\n", "")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "sentence"),
     [
         (["chek"], "dynamo-webhooks: unknown command chek; did you mean check?"),
@@ -112,7 +113,7 @@ def test_a_bug_is_a_sentence_with_a_replay_command_and_an_interrupt_none(
     assert command("version") == (130, "", "")
 
 
-@pytest.mark.parametrize("words", [["--help"], *([name, "--help"] for name in sorted(COMMANDS) if name != "completion")])
+@run_each("words", [["--help"], *([name, "--help"] for name in sorted(COMMANDS) if name != "completion")])
 @pytest.mark.parametrize("columns", ["72", "100"])
 def test_help_is_no_wider_than_the_terminal(command: Command, monkeypatch: pytest.MonkeyPatch, words: list[str], columns: str) -> None:
     monkeypatch.setenv("COLUMNS", columns)
@@ -161,4 +162,4 @@ def test_a_reader_that_goes_away_is_no_error(files: Files) -> None:
     ran = subprocess.run([SCRIPT, "check", "a.yaml"], cwd=folder, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert ran.returncode == 1
-    assert ran.stderr == b"500 objects checked by line 1.6 (the default; --line names another): 500 errors\n"
+    assert ran.stderr == b"500 objects checked for operator 1.6 (the default; --line names another): 500 errors\n"

@@ -1,8 +1,7 @@
 """Laws of `convert` over objects whose conversion was recorded from the Go operator."""
 
 import re
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -16,21 +15,11 @@ from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE
-from tests.golden.corpus import cases
+from tests.cli.recorded import OTHER, sample, version
+from tests.cli.sizes import by_day_and_night
 
-OTHER: Final = {"v1alpha1": "v1beta1", "v1beta1": "v1alpha1"}
-SHARES: Final = 3
-APART: Final = 15
 REMEMBERS: Final = r"^    nvidia.com/d(gd|cd|gdr|gdsa)-(spec|status): "
 ONLY_V1ALPHA1: Final = frozenset(rule.name for rule in list_declared() if ".v1alpha1." in rule.module)
-EACH: Final = 120  # objects of the recorded ones, so many apart
-
-
-@cache
-def objects() -> list[dict[str, Any]]:
-    """Recorded objects of the versions that convert, each once."""
-    found = {emit_yaml(one): one for case in cases("convert15.ndjson.gz", "convert") if isinstance(one := case["object"], dict)}
-    return [one for one in found.values() if str(one.get("apiVersion")).partition("/")[2] in OTHER and isinstance(one.get("spec"), dict)]
 
 
 def behind_lists(text: str) -> list[tuple[int, int]]:
@@ -48,25 +37,25 @@ def behind_lists(text: str) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("share", range(SHARES))
-def test_comments_behind_the_last_item_of_a_list_stay(share: int) -> None:
+@by_day_and_night("apart", 600, 120)
+def test_comments_behind_the_last_item_of_a_list_stay(apart: int) -> None:
     """Items are often commented out there; in the other version the list may be a map, a field, or nothing at all."""
     seen = 0
-    for obj in objects()[share :: SHARES * EACH]:
-        text, version = emit_yaml(obj), OTHER[obj["apiVersion"].partition("/")[2]]
+    for obj in sample(apart):
+        text, other = emit_yaml(obj), OTHER[version(obj)]
         for number, column in behind_lists(text):
             for deeper in (0, 2):
                 lines = text.split("\n")
                 lines.insert(number, f"{' ' * (column + deeper)}# - none: of these")
-                done = convert_text("a", "\n".join(lines), version, verify=False, line=Line.V1_5)
+                done = convert_text("a", "\n".join(lines), other, verify=False, line=Line.V1_5)
                 assert done.failures or done.text.count("# - none: of these") == 1, "\n".join(lines)
                 seen += 1
     assert seen > 10
 
 
 @pytest.mark.parametrize("line", Line)
-@pytest.mark.parametrize("share", range(SHARES))
-def test_nothing_is_written_that_check_refuses(share: int, line: Line) -> None:
+@by_day_and_night("apart", 360, 15)
+def test_nothing_is_written_that_check_refuses(apart: int, line: Line) -> None:
     """What an author wrote may be refused before; conversion adds no error, but for what annotations say that he wrote in v1alpha1."""
     settings = Settings(Facts(operatorLine=line))
 
@@ -76,9 +65,9 @@ def test_nothing_is_written_that_check_refuses(share: int, line: Line) -> None:
         return [{finding.rule for finding in one if finding.level == ERROR} for one in found]
 
     left = converted = 0
-    for obj in objects()[share :: SHARES * APART]:
-        text, version = emit_yaml(obj), OTHER[obj["apiVersion"].partition("/")[2]]
-        done, told = convert_accepted("a", text, version, line=line, verify=False)
+    for obj in sample(apart):
+        text, other = emit_yaml(obj), OTHER[version(obj)]
+        done, told = convert_accepted("a", text, other, line=line, verify=False)
         assert bool(told) <= (done.text == text)
         written = ONLY_V1ALPHA1 if re.search(REMEMBERS, text, re.MULTILINE) else frozenset()
         assert all(after - before <= written for before, after in zip(errors(text), errors(done.text), strict=True)), text

@@ -12,9 +12,11 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
+from unittest.mock import AsyncMock
 
 import pytest
 from cryptography import x509
@@ -23,7 +25,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
 from dynamo_webhooks.cli.daemon import run
-from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, Part, State, process_metrics
+from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, State, process_metrics
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
@@ -32,52 +34,33 @@ from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
+from tests.certs.test_context import NOW
 from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
 from tools.manual.parts import PROVISIONER, RECONCILER
 
-START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD: Final = "of-prometheus"
 DEADLINE: Final = 60.0  # seconds, far more than any step here takes
 
 
-class Clock:
-    """A clock that is set."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
-    clock = Clock()
-    pair = OwnPair(("localhost",), clock)
+    clock = SimpleNamespace(now=NOW)
+    pair = OwnPair(("localhost",), lambda: clock.now)
     first = pair.offer()
-    assert judge(first.certificate, first.key, clock.now).not_after == START + LIFE
-    clock.now = START + RENEWED - timedelta(seconds=1)
+    assert judge(first.certificate, first.key, clock.now).not_after == NOW + LIFE
+    clock.now = NOW + RENEWED - timedelta(seconds=1)
     assert pair.offer() is first
-    clock.now = START + RENEWED
+    clock.now = NOW + RENEWED
     second = pair.offer()
     assert second.certificate != first.certificate
-    clock.now = START
+    clock.now = NOW
     assert pair.offer() is not second, "made in what is now the future, it may not be valid yet"
-    context = ReloadingContext(pair, clock)
+    context = ReloadingContext(pair, lambda: clock.now)
     assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     clock.now += RENEWED
     assert context.refresh() is Change.LOADED
     assert context.served is not None
     assert context.served.source == "own"
-
-
-class Shown:
-    """What is to be read."""
-
-    async def checks(self) -> dict[str, list[str]]:
-        return {}
-
-    async def metrics(self) -> bytes:
-        return b"secret_total 1\n"
 
 
 class Judge:
@@ -108,7 +91,7 @@ class Reader(NamedTuple):
 
 @asynccontextmanager
 async def guarded() -> AsyncIterator[Reader]:
-    guard, listener = Guard(), Probes(Shown())
+    guard, listener = Guard(), Probes(AsyncMock(**{"metrics.return_value": b"secret_total 1\n"}))
     address, sock = bind(Address("127.0.0.1", 0))
     await listener.listen(asyncio.get_running_loop(), sock, METRICS, guard.context, guard.gate)
     try:
@@ -151,27 +134,17 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
     assert b"leader_election" not in process_metrics(None, 1, Counter())
 
 
-class Listing:
-    """A part that is ready when everything is listed."""
-
-    def __init__(self) -> None:
-        self.listed = False
-
-    async def reasons(self) -> list[str]:
-        return [] if self.listed else ["not listed"]
-
-
 async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[bool] = []  # whether it was off whenever something was kept from it
     monkeypatch.setattr(run, "_LOOK", 0.001)
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(not gc.isenabled()))
-    state, part = State("x", None), Listing()
+    state, part = State("x", None), AsyncMock(**{"reasons.return_value": ["not listed"]})
     task = asyncio.ensure_future(run._uncollected(state))
     await asyncio.sleep(0.01)
-    state.part = cast("Part", part)
+    state.part = part
     await asyncio.sleep(0.01)
     assert (gc.isenabled(), frozen) == (False, [])
-    part.listed = True
+    part.reasons.return_value = []
     await task
     assert (gc.isenabled(), frozen) == (True, [True])
     task = asyncio.ensure_future(run._uncollected(State("x", None)))
@@ -247,7 +220,7 @@ def found(row: Row) -> Declared:
     return each
 
 
-@pytest.mark.parametrize("row", [*OPERATOR, *FRAMEWORK], ids=lambda row: row.sample)
+@run_each("row", [*OPERATOR, *FRAMEWORK])
 def test_it_has_that_name_type_labels_and_buckets(row: Row) -> None:
     each = found(row)
     assert each.type == row.type

@@ -10,6 +10,7 @@ import yaml
 from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD, MODEL, OTHER_KIND
+from tests.rows import run_each
 
 VERSION = ("--set-fact", "operatorVersion=1.2.0")
 BARE = """\
@@ -56,6 +57,13 @@ spec:
 FOREIGN = "# not ours\napiVersion: v1\nkind:   ConfigMap\nmetadata: {name: 'x'}\n\n"
 
 
+def test_a_field_that_the_server_drops_is_told(command: Command, files: Files) -> None:
+    files(a=BARE.replace("componentType:", "componentTyp:"))
+    told = "a.yaml:10:7: DynamoGraphDeployment llm/bare: spec.services[worker].componentTyp: is not a field of this kind, and is dropped"
+    for name in ("default", "render"):
+        assert told in command(name, "a.yaml").err
+
+
 def test_an_unknown_fact_is_told_once_with_the_flag_that_helps(command: Command, files: Files) -> None:
     files(a=BARE, b=BARE.replace("bare", "other"))
     ran = command("default", ".")
@@ -86,7 +94,7 @@ def test_the_patch_makes_the_defaulted_object(command: Command, files: Files) ->
 def test_an_object_that_nothing_is_to_be_done_for_has_an_empty_patch(command: Command, files: Files) -> None:
     files(a=MODEL)
     assert command("default", "-o", "patch", "a.yaml").out == "[]\n"
-    assert command("default", "a.yaml").err == "1 object: nothing to fill in\n"
+    assert command("default", "a.yaml").err == "1 object for operator 1.6: nothing to fill in\n"
 
 
 def test_write_changes_nothing_but_what_is_filled_in(command: Command, files: Files) -> None:
@@ -96,7 +104,7 @@ def test_write_changes_nothing_but_what_is_filled_in(command: Command, files: Fi
     assert (ran.code, (folder / "a.yaml").read_text()) == (0, f"{FOREIGN}---\n{FILLED}---\n{OTHER_KIND}")
     assert "a.yaml: written\n" in ran.err
     again = command("default", "--write", *VERSION, "a.yaml")
-    assert (again.out, again.err) == ("", "1 object: nothing to fill in\n")
+    assert (again.out, again.err) == ("", "1 object for operator 1.2: nothing to fill in\n")
     assert command("default", "--write", "b.yaml").code == 0
     assert (folder / "b.yaml").stat().st_mtime_ns == untouched
 
@@ -150,8 +158,8 @@ def test_a_wrong_type_fails_one_object_with_its_field(command: Command, files: F
     assert ran.code == 1
     assert ran.err.startswith("a.yaml:1: DynamoGraphDeployment")
     assert "spec.services[worker].replicas: set to 1" in ran.out
-    assert "a.yaml: left as it is, since a part of it can't be read or judged\n" in ran.err
-    assert "2 objects: 1 edit in 1, 1 could not be judged\n" in ran.err
+    assert "a.yaml: left unchanged, because part of it can't be read or checked\n" in ran.err
+    assert "2 objects for operator 1.6: 1 edit in 1, 1 could not be checked\n" in ran.err
     assert (folder / "a.yaml").read_text() == before
 
 
@@ -174,7 +182,7 @@ def test_other_kinds_versions_and_older_forms_are_told(command: Command, files: 
     assert command("default", "--allow-empty", "c.yaml").code == 0
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "told"),
     [
         ((), "name at least one file"),

@@ -3,15 +3,15 @@
 import copy
 from typing import Any
 
-import pytest
-
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.cli.commands.diff.compare import compare_objects
 from dynamo_webhooks.conversion.difference import DEPTH
+from tests.rows import run_each
 
-GRAPH = load_schema("DynamoGraphDeployment", "v1beta1")
-OLD_GRAPH = load_schema("DynamoGraphDeployment", "v1alpha1")
+GRAPH = load_schema("DynamoGraphDeployment", "v1beta1", Line.V1_2)
+OLD_GRAPH = load_schema("DynamoGraphDeployment", "v1alpha1", Line.V1_2)
 
 
 def _told(old: Any, new: Any, schema: Any = GRAPH) -> list[tuple[str, str, bool]]:
@@ -66,12 +66,12 @@ SAME: dict[str, tuple[Any, Any, list[tuple[str, str, bool]]]] = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "told"), SAME.values(), ids=SAME)
+@run_each(("old", "new", "told"), SAME.values(), ids=SAME)
 def test_lists_are_compared_by_what_identifies_their_entries_and_texts_as_texts(old: Any, new: Any, told: Any) -> None:
     assert _told(old, new, GRAPH if "spec" in old else None) == told
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("before", "after", "same"),
     [("1000m", "1", True), ("1Gi", "1024Mi", True), (1, "1", True), ("1G", "1Gi", False), ("1e3", 1000, True), ("1", "x", False)],
 )
@@ -90,7 +90,7 @@ def test_an_empty_list_or_map_says_nothing_and_an_empty_block_may() -> None:
     assert not _told(_graph({"name": "w"}), _graph({"name": "w", "scalingAdapter": {}}))[0][2]
 
 
-@pytest.mark.parametrize(("old", "new"), [(1, 1.0), (True, 1), (None, 0), ("1", 1), ([], {}), ({}, None), (0, False)])
+@run_each(("old", "new"), [(1, 1.0), (True, 1), (None, 0), ("1", 1), ([], {}), ({}, None), (0, False)])
 def test_values_of_other_types_differ(old: Any, new: Any) -> None:
     assert [change.what for change in compare_objects({"x": old}, {"x": new}, None)] == ["changed"]
 

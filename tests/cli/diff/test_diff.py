@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command, Files
 from tests.cli.repository import Repository
 from tests.cli.samples import BAD, GOOD, MODEL, OTHER_KIND
+from tests.rows import run_each
 
 GRAPH = """\
 apiVersion: nvidia.com/v1alpha1
@@ -75,7 +75,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "told"), CHANGES)
+@run_each(("before", "after", "told"), CHANGES)
 def test_a_change_is_told_once_across_versions(command: Command, files: Files, before: str, after: str, told: str) -> None:
     """The old object is converted, the new one is not, and the one change is found: also in fields that the version compared hasn't got."""
     folder = files(old=GRAPH, other=GRAPH.replace(before, after))
@@ -145,14 +145,13 @@ def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
     assert command("diff", "nowhere:deploy", "deploy").code == 2
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "code", "told"),
     [
         (("old.yaml",), 2, "name two files"),
         (("-", "-"), 2, "only one side"),
         (("--cluster",), 2, "--cluster is the old side: name one file, folder or REVISION:PATH, the new objects"),
         (("a.yaml", "b.yaml", "--cluster"), 2, "--cluster is the old side"),
-        (("a.yaml", "b.yaml", "-n", "x"), 2, "--namespace is for --cluster: add it to compare with a cluster"),
         (("old.yaml", "missing.yaml"), 4, "missing.yaml: does not exist"),
         (("foreign.yaml", "foreign.yaml"), 3, "no Dynamo object"),
         (("foreign.yaml", "foreign.yaml", "--allow-empty"), 0, "0 objects"),

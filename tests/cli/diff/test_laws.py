@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.paths import lookup
 from dynamo_webhooks.cli.commands.default.run import Asked as Filling
 from dynamo_webhooks.cli.commands.default.run import default_object
 from dynamo_webhooks.cli.commands.diff.compare import CHANGED
@@ -17,11 +19,13 @@ from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.policies.facts import Facts
+from tests.cli.sizes import by_day_and_night
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, edit, make_object, wild
+from tests.rows import run_each
 
 REQUEST = "DynamoGraphDeploymentRequest"
-OBJECTS = 40  # of each kind and version
+OBJECTS = by_day_and_night("objects", 12, 40)  # of each kind and version
 FACTS = Facts(operatorVersion="1.2.0", operatorScope="cluster")
 
 
@@ -35,20 +39,21 @@ def _compared(old: dict[str, Any], new: dict[str, Any], to: str = "") -> Compare
     return compare_pair(Pair(new_found.identity, old_found, new_found), Asked(Server(FACTS), to))
 
 
-def _objects(kind: str, version: str) -> list[tuple[dict[str, Any], Dice]]:
-    return [(make_object(dice, kind, version), dice) for dice in (Dice("diff", kind, version, number) for number in range(OBJECTS))]
+def _objects(kind: str, version: str, objects: int) -> list[tuple[dict[str, Any], Dice]]:
+    return [(make_object(dice, kind, version), dice) for dice in (Dice("diff", kind, version, number) for number in range(objects))]
 
 
 def _away(obj: dict[str, Any]) -> dict[str, Any]:
     version = RIGHT if obj["apiVersion"].endswith(LEFT) else LEFT
-    found: dict[str, Any] = convert_object(obj, target(f"nvidia.com/{version}")).object
+    found: dict[str, Any] = convert_object(obj, target(f"nvidia.com/{version}", line=Line.V1_2)).object
     return found
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_an_object_equals_itself_and_its_conversion(kind: str, version: str) -> None:
+@OBJECTS
+@run_each(("kind", "version"), PAIRS)
+def test_an_object_equals_itself_and_its_conversion(kind: str, version: str, objects: int) -> None:
     seen = 0
-    for obj, _ in _objects(kind, version):
+    for obj, _ in _objects(kind, version, objects):
         assert _compared(obj, obj).what in (EQUAL, FAILED)
         if kind == REQUEST and ("uid" in obj["metadata"] or not (obj.get("spec") or {}).get("model")):
             continue  # a part of a stored object is converted without the defaults, which differ between the versions
@@ -61,35 +66,42 @@ def test_an_object_equals_itself_and_its_conversion(kind: str, version: str) -> 
                 result = _compared(old, new, to)
                 assert result.what in (EQUAL, FAILED), (result.differences, obj)
                 seen += result.what == EQUAL
-    assert seen > OBJECTS
+    assert seen > objects
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_no_change_is_lost_in_the_other_version(kind: str, version: str) -> None:
+@OBJECTS
+@run_each(("kind", "version"), PAIRS)
+def test_no_change_is_lost_in_the_other_version(kind: str, version: str, objects: int) -> None:
     seen = 0
-    for obj, dice in _objects(kind, version):
+    for obj, dice in _objects(kind, version, objects):
         new = edit(dice, obj)
         results = [_compared(obj, new, to) for to in (LEFT, RIGHT)]
         if FAILED not in (one.what for one in results):
             assert len({one.what for one in results}) == 1, ([one.differences for one in results], obj, new)
             seen += results[0].what == CHANGED
-    assert seen > OBJECTS // 8
+    assert seen > objects // 8
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_what_is_filled_in_is_filled_in_once(kind: str, version: str) -> None:
-    for obj, _ in _objects(kind, version):
+@OBJECTS
+@run_each(("kind", "version"), PAIRS)
+def test_what_is_filled_in_is_filled_in_once(kind: str, version: str, objects: int) -> None:
+    for obj, _ in _objects(kind, version, objects):
         first = default_object(_found(obj), Filling(Server(FACTS)))
         if not first.failure:
+            assert [
+                edit.path for edit in first.edits if lookup(first.object, edit.path) != edit.after or edit.before not in (None, "")
+            ] == []
             again = default_object(_found(first.object), Filling(Server(FACTS)))
             assert (again.edits, again.patch, again.object) == ([], [], first.object)
             assert _compared(obj, first.object).what == EQUAL
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_any_object_ends_in_a_result(kind: str, version: str) -> None:
+@pytest.mark.slow("compares hundreds of generated objects in both versions")
+@OBJECTS
+@run_each(("kind", "version"), PAIRS)
+def test_any_object_ends_in_a_result(kind: str, version: str, objects: int) -> None:
     """Values of wrong types, nulls, members nobody knows and hostile annotations fail one object with a sentence, and raise nothing."""
-    for number in range(OBJECTS // 2):
+    for number in range(objects // 2):
         dice = Dice("wild", kind, version, number)
         old, new = (make_object(dice, kind, version, odd=True, hostile=True) for _ in range(2))
         wilder = wild(dice, copy.deepcopy(new))

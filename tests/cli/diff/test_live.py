@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.kube.errors import UnavailableError
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import GOOD, OTHER_KIND
+from tests.cli.samples import BAD, BAD_RULE, GOOD, OTHER_KIND
 
 LIVE: Final = """\
 apiVersion: nvidia.com/v1alpha1
@@ -71,6 +71,18 @@ def test_what_is_not_there_is_new_and_what_no_file_names_stays(command: Command,
     assert (ran.code, ran.err) == (1, "2 objects: 1 added, 1 equal\n")
     assert ran.out == "DynamoGraphDeployment llm/new  only in new.yaml:1\n"
     assert command("diff", "chat.yaml", *CLUSTER).code == 0
+
+
+def test_what_the_cluster_would_refuse_is_told_of_new_objects_and_where_nothing_differs(
+    command: Command, files: Files, connected: Connected
+) -> None:
+    connected(cluster(LIVE))
+    same = FILE.replace("sglang", "vllm").replace("two", "one")
+    files(chat=same.replace("spec:\n", "spec:\n  replicass: 2\n"), new=BAD)
+    ran = command("diff", ".", *CLUSTER)
+    told = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
+    assert told == [["new.yaml:10:7", BAD_RULE], ["chat.yaml:5:3", "unknown-field"]]
+    assert (ran.code, ran.err) == (1, "2 objects: 1 added, 1 changed (1 of them written differently)\n")
 
 
 def test_a_cluster_that_does_not_answer_is_code_6_and_what_may_not_be_listed_code_4(

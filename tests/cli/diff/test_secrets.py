@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.cli.commands.diff.secrets import HIDDEN, is_secret_name, mask_secrets
+from tests.rows import run_each
 
 SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
 
@@ -13,7 +12,7 @@ SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
 NAMES = "HF_TOKEN PASSWORD DB_PASSWD AWS_SECRET_ACCESS_KEY OPENAI_API_KEY apiKey x-key MY_KEY DSN credentials DB_PWD"
 
 
-@pytest.mark.parametrize("name", NAMES.split())
+@run_each("name", NAMES.split())
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
     assert mask_secrets([{"name": name, "value": SECRET}]) == [{"name": name, "value": HIDDEN}]
@@ -22,12 +21,12 @@ def test_names_of_secrets(name: str) -> None:
     assert mask_secrets(SECRET, ("metadata", "annotations", Key(name))) == HIDDEN
 
 
-@pytest.mark.parametrize("name", ["MODEL", "TOKENIZER", "tokenizer-path", "MONKEY", "KEYBOARD", "AUTHOR", "PATH", "COMPASS"])
+@run_each("name", ["MODEL", "TOKENIZER", "tokenizer-path", "MONKEY", "KEYBOARD", "AUTHOR", "PATH", "COMPASS"])
 def test_names_of_other_things(name: str) -> None:
     assert mask_secrets([{"name": name, "value": "plain"}]) == [{"name": name, "value": "plain"}]
 
 
-@pytest.mark.parametrize(
+@run_each(
     "text",
     [
         f"--api-key={SECRET}",
@@ -64,7 +63,7 @@ def test_an_argument_behind_a_flag() -> None:
     assert mask_secrets(SECRET, ("args", 1), secret=True) == HIDDEN
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("path", "value"),
     [
         (("spec", "envFromSecret"), "team-secret"),

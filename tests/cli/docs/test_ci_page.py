@@ -22,8 +22,8 @@ from tools.manual.console import Terminal, terminal
 ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = (ROOT / "docs" / "ci.md").read_text()
 _BLOCK: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FACTS: Final = (ROOT / "tools" / "manual" / "files" / "facts.yaml").read_text()
-CASE: Final = (ROOT / "tools" / "manual" / "files" / "cases" / "allow.small.yaml").read_text()
+FACTS: Final = (ROOT / "docs" / "examples" / "facts.yaml").read_text()
+CASE: Final = (ROOT / "docs" / "examples" / "cases" / "allow.small.yaml").read_text()
 
 # stand-ins for programs that aren't on every machine; what is tried is what we make of their output
 _KUSTOMIZE: Final = '#!/bin/sh\ncat "$2/out.yaml"\n'
@@ -180,7 +180,7 @@ def test_the_last_command_of_the_first_hour_holds_with_a_real_helm(
 ) -> None:
     helm = wanted(HELM)
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "tools" / "manual" / "files" / "hour", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "docs" / "examples" / "hour", tmp_path, dirs_exist_ok=True)
     for name, text in FILES.findall(HOUR):
         (tmp_path / name).write_text(text)
     monkeypatch.setenv("PATH", f"{helm}:/usr/bin:/bin")

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from tests.cli.conftest import Command
 from tests.cli.repository import Repository
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tests.manifests.environment import copy_sources
@@ -43,6 +44,12 @@ def hook(name: str, folder: Path, *files: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+def hooked(command: Command, name: str, *files: str) -> tuple[int, str]:
+    """The same in this process and the current folder."""
+    ran = command(*shlex.split(HOOKS[name]["entry"])[1:], *files)
+    return ran.code, ran.out + ran.err
+
+
 def test_hooks_declare_what_pre_commit_asks_for() -> None:
     for each in HOOKS.values():
         assert {"id", "name", "description", "language", "entry", "types_or"} <= set(each)
@@ -71,16 +78,19 @@ STRANGERS: Final = {
 
 
 @pytest.mark.parametrize("name", sorted(HOOKS))
-def test_files_of_others_that_cannot_be_read_pass_with_a_note(repository: Path, name: str) -> None:
+def test_files_of_others_that_cannot_be_read_pass_with_a_note(
+    repository: Path, command: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(repository)
     for file, text in STRANGERS.items():
         (repository / file).write_text(text)
-    code, told = hook(name, repository, *STRANGERS)  # one of them would be enough for another code
+    code, told = hooked(command, name, *STRANGERS)  # one of them would be enough for another code
     assert code == 0, told
     for file, text in STRANGERS.items():
         assert (repository / file).read_text() == text
         assert re.search(rf"^{re.escape(file)}:.*; it does not name nvidia\.com, and is passed over$", told, re.MULTILINE)
         (repository / file).write_text(f"{text}# nvidia.com\n")
-        assert hook(name, repository, file)[0] == 4
+        assert hooked(command, name, file)[0] == 4
 
 
 def test_the_conversion_hooks(repository: Path) -> None:
@@ -103,6 +113,9 @@ def test_the_action_declares_what_it_uses_and_puts_no_input_into_a_script() -> N
         assert step["shell"] == "bash"
         assert "${{" not in step["run"]  # an input is no code
         assert "uses" not in step
+    installs = [line for line in steps[0]["run"].splitlines() if '"${install[@]}"' in line]
+    assert [line for line in installs if "--require-hashes" not in line and "--no-deps --no-build-isolation" not in line] == []
+    assert len(installs) == 2
     assert {output["value"] for output in ACTION["outputs"].values()} == {
         f"${{{{ steps.check.outputs.{name} }}}}" for name in ACTION["outputs"]
     }
@@ -115,7 +128,6 @@ class Runner:
 
     def __init__(self, home: Path) -> None:
         self.home, self.action = home, home / "action"
-        copy_sources(self.action, "requirements-files.lock", "action.yml")
 
     def step(self, number: int, folder: Path, inputs: dict[str, str], **environment: str) -> tuple[int, str, dict[str, str]]:
         step = ACTION["runs"]["steps"][number]
@@ -137,14 +149,24 @@ class Runner:
         return self.step(1, folder, named)
 
 
-@pytest.fixture(scope="module")
-def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    """After the first step: this project is built and installed, with the locked packages."""
-    made = Runner(tmp_path_factory.mktemp("action"))
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    """As after the first step, but with the command of these tests."""
+    made = Runner(tmp_path)
+    script = made.home / "dynamo-webhooks" / "bin" / "dynamo-webhooks"
+    script.parent.mkdir(parents=True)
+    script.symlink_to(Path(sys.executable).with_name("dynamo-webhooks"))
+    return made
+
+
+@pytest.mark.neighbours  # the first step fetches the locked packages
+def test_the_action_installs_the_command(repository: Path, tmp_path: Path) -> None:
+    made = Runner(tmp_path)
+    copy_sources(made.action, "requirements-build.lock", "requirements-files.lock", "action.yml")
     code, told, _ = made.step(0, made.home, {})
     assert code == 0, told
     assert (made.home / "dynamo-webhooks" / "bin" / "dynamo-webhooks").is_file()
-    return made
+    assert made.check(repository)[0] == 0
 
 
 def test_the_action_tells_its_exit_code_marks_findings_and_writes_a_report(runner: Runner, repository: Path) -> None:
@@ -169,6 +191,8 @@ def test_the_action_hands_on_the_other_inputs(runner: Runner, repository: Path) 
     (repository / "facts.yaml").write_text("groove: true\n")
     code, told, _ = runner.check(repository, paths="good.yaml", facts="facts.yaml")
     assert (code, "groove" in told) == (2, True)
+    code, told, _ = runner.check(repository, paths="good.yaml", line="0.9")
+    assert (code, "--line: must be one of 1.2" in told) == (2, True)
 
 
 def test_an_input_is_data_whatever_it_holds(runner: Runner, repository: Path) -> None:

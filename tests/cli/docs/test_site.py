@@ -7,8 +7,6 @@ from html import unescape
 from itertools import islice
 from typing import Final
 
-import pytest
-
 from dynamo_webhooks.admission.judging import in_version, judge
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.operator.configuration import leaves
@@ -18,6 +16,7 @@ from dynamo_webhooks.policies.answer import format_finding
 from dynamo_webhooks.policies.catalogue import list_all
 from tests.golden.corpus import cases
 from tests.golden.test_admission import _review as read_case
+from tests.rows import run_each
 from tools.manual.parts import parser_of
 from tools.site.pages import address, messages, navigation, own_fields, site_files
 
@@ -44,10 +43,10 @@ def test_every_rule_has_a_row_that_its_filters_find() -> None:
     assert 'data-kind="DynamoGraphDeployment"' in rows["restart-order-unknown"]
 
 
-@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
+@run_each(("kind", "version"), list_kind_versions())
 def test_every_field_has_an_address_of_its_own(kind: str, version: str) -> None:
     made = re.findall(r"^### `.+` \{ #(\S+) \}$", _page(f"fields/{kind.lower()}-{version}.md"), re.MULTILINE)
-    assert made == [address(path) for path, _, _ in own_fields(kind, version)]
+    assert made == [address(path) for path in own_fields(kind, version)]
     assert len(set(made)) == len(made) > 4
 
 
@@ -69,6 +68,27 @@ def test_the_navigation_has_every_page_once_and_the_playground_where_there_is_on
     assert {"Playground": "playground/"} in navigation(texts, playground=True)
 
 
+def test_the_home_page_says_what_the_readme_says_and_lists_all_pages() -> None:
+    home = _page("README.md")
+    assert home.startswith("# dynamo-webhooks\n")
+    assert all(f"\n## {section}\n" in home for section in ("Try it", "Check your files", "Install on a cluster", "All pages"))
+    assert "[install](install.md#install)" in home.replace("[build the image and push it]", "[install]")
+    assert "[CONTRIBUTING](CONTRIBUTING.md)" in home
+    assert "(docs/" not in home
+
+
+def test_a_field_has_its_type_values_releases_and_rules() -> None:
+    page = _page("fields/dynamographdeployment-v1beta1.md").partition("{ #spec.components.multinode.nodeCount }")[2].partition("###")[0]
+    assert "Type integer. Nodes of a replica." in page
+    assert "Default `2`; at least `2`" in page
+    assert (
+        "In v1alpha1: [`spec.services.*.multinode.nodeCount`](dynamographdeployment-v1alpha1.md#spec.services.multinode.nodeCount)" in page
+    )
+    assert "- [`node-count-limit`](../rules/node-count-limit.md) (DYN210)" in page
+    roles = _page("fields/dynamographdeployment-v1beta1.md").partition("{ #spec.components.roles.podTemplate }")[2].partition("###")[0]
+    assert "Since operator release 1.6." in roles
+
+
 def test_links_out_of_docs_stay_in_the_site_or_become_words() -> None:
     assert "(docs/architecture.md)" not in _page("CONTRIBUTING.md")
     assert "[architecture](architecture.md)" in _page("CONTRIBUTING.md")
@@ -88,7 +108,6 @@ def recorded_messages() -> Iterator[tuple[str, str]]:
                     yield finding.rule.name, format_finding(in_version(finding, version)).removesuffix(f" [{finding.rule.name}]")
 
 
-@pytest.mark.golden
 def test_the_texts_of_recorded_refusals_are_on_the_page_of_their_rule() -> None:
     found = set()
     for rule, message in recorded_messages():

@@ -17,8 +17,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
+from dynamo_webhooks.cli.commands.explain.message import find
 from tests.cli.check.reports.browser import Browser, browser
 from tests.cli.docs.test_site import recorded_messages
+from tests.golden.corpus import cases
 
 pytestmark = pytest.mark.browser
 ROOT: Final = Path(__file__).parents[3]
@@ -201,8 +203,43 @@ async def test_recorded_refusals_lead_to_their_rules(served: str) -> None:
     async with _shown(served) as page:
         asked = f"{json.dumps([message for _, message in said])}.map(one => rulesSaying(one, texts))"
         found = await page.ask(f"fetch('messages.json').then(answer => answer.json()).then(texts => {asked})")
+        assert page.complaints == []
     wrong = [(rule, message, names) for (rule, message), names in zip(said, found, strict=True) if rule not in names or len(names) > 6]
     assert (len(said) > 300, wrong) == (True, [])
+
+
+async def test_refusals_of_the_go_operator_lead_where_explain_leads(served: str) -> None:
+    refused = [case["expect"]["note"] for case in cases("line15.ndjson.gz", "api") if not case["expect"]["accepted"]]
+    notes = [*{re.sub(r'"c\d+"', "", note): note for note in refused}.values()]
+    async with _shown(served) as page:
+        asked = f"{json.dumps(notes)}.map(one => linksOf(one, answers).map(([words, place]) => [words, place]))"
+        found = await page.ask(f"fetch('messages.json').then(answer => answer.json()).then(answers => {asked})")
+    wrong = []
+    for note, links in zip(notes, found, strict=True):
+        wanted = {
+            str(name)
+            for page in find(note)
+            for name in (page.get("rule"), page.get("message"), page.get("words"), *(one["rule"] for one in page.get("rules", ())))
+        }
+        if not links or not {words for words, _ in links} <= wanted:
+            wrong.append((note, links, wanted))
+    assert (len(notes) > 477, len(wrong), wrong[:3]) == (True, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "how", "place"),
+    [
+        ("--against", TYPE, "/commands/check/"),
+        ('dynamomodels.nvidia.com is forbidden: User "a" cannot create resource "dynamomodels"', PASTE, "/refusals/"),
+        ('error: Apply failed with 1 conflict: conflict with "first": .spec.modelName', PASTE, "/refusals/"),
+        ('strict decoding error: unknown field "spec.modelNam"', PASTE, "/rules/unknown-field/"),
+    ],
+)
+async def test_what_is_pasted_or_typed_leads_to_its_place(served: str, words: str, how: str, place: str) -> None:
+    async with _shown(f"{served}rules/kvt-weight-range/") as page:
+        await page.ask(how.format(words=json.dumps(words)))
+        assert (await page.ask(SAID)).split(",")[0] == place  # with single slashes
+        assert page.complaints == []
 
 
 ROWS: Final = "[...document.querySelectorAll('tr[data-rule]')].filter(row => row.offsetParent).map(row => row.dataset.rule)"

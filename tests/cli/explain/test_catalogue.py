@@ -10,6 +10,7 @@ from dynamo_webhooks.conversion import engine
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from tests.cli.conftest import Command
 from tests.cli.samples import BAD_RULE
+from tests.rows import run_each
 
 
 @pytest.mark.parametrize("output", ["markdown", "json"])
@@ -24,7 +25,8 @@ def test_every_rule_can_be_explained_by_name_and_code(command: Command, output: 
 def test_a_difference_from_1_2_is_told(command: Command) -> None:
     rule = next(rule for rule in list_declared() if rule.difference)
     assert rule.difference
-    assert f"({', '.join(rule.difference.quirks)}): {rule.difference.because}" in command("explain", rule.name).out
+    said = f"The Go operator 1.2 decides differently; the reason for this rule: {rule.difference.because}.\n"
+    assert said in command("explain", rule.name).out
 
 
 def test_a_pasted_message_is_explained_by_the_rules_in_it(command: Command) -> None:
@@ -49,7 +51,7 @@ def test_a_kind_lists_its_versions_and_rules(command: Command, word: str) -> Non
     ("word", "said"),
     [
         ("dm", "v1alpha1 (stored). "),
-        ("dgd", "v1alpha1 (stored on lines 1.2 to 1.4), v1beta1 (stored on lines 1.5 to 1.6). "),
+        ("dgd", "v1alpha1 (stored by operator 1.2 to 1.4), v1beta1 (stored by operator 1.5 to 1.6). "),
         ("dgdr", "v1alpha1, v1beta1 (stored). "),
     ],
 )
@@ -57,7 +59,7 @@ def test_a_kind_says_which_version_each_line_stores(command: Command, word: str,
     assert f"Versions of `nvidia.com`: {said}" in command("explain", word).out
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("word", "kinds", "path", "rule"),
     [
         ("spec.services.*.failover", ["DynamoGraphDeployment/v1alpha1"], "spec.services.*.failover", "failover-intrapod-mode-mismatch"),
@@ -89,11 +91,11 @@ def test_a_field_of_several_kinds_is_told_for_each(command: Command) -> None:
 NOTHING = ["DYN999", "spec..x", "*", "[", "x" * 10_000, " ", "..", "[]", "a.b", "dgd.", "spec.servces.x.y.z", "dgd.nothing.like.it"]
 
 
-@pytest.mark.parametrize("word", ["ingress-host-requird", "spec.nothing", "dgd.spec.nothing", "spec.\x1b[31mred\nnext", *NOTHING])
+@run_each("word", ["ingress-host-requird", "spec.nothing", "dgd.spec.nothing", "spec.\x1b[31mred\nnext", *NOTHING])
 def test_a_word_that_means_nothing_is_wrong_usage(command: Command, word: str) -> None:
     ran = command("explain", word)
     assert (ran.code, ran.out, ran.err.count("\n"), "\x1b" in ran.err) == (2, "", 1, False)
-    assert ("neither a rule, a kind, a field of a kind, nor a message that we know" in ran.err) is bool(word.strip())
+    assert ("not a rule, a kind, a field of a kind, or a message that we know" in ran.err) is bool(word.strip())
     assert len(ran.err) < 300
     assert word not in NOTHING or "did you mean" not in ran.err
 
@@ -122,3 +124,17 @@ def test_the_version_names_everything_it_knows(command: Command) -> None:
     assert set(answer) == {"version", "python", "compiled", "kinds"}
     assert answer["compiled"] is not engine.__file__.endswith(".py")
     assert [row["kind"] for row in answer["kinds"]] == [kind.name for kind in KINDS]
+
+
+def test_a_flag_leads_to_the_commands_that_have_it(command: Command) -> None:
+    (page,) = command("explain", "--against", "-o", "json").json
+    assert [use["command"] for use in page["commands"]] == ["check", "render", "picture", "lsp"]
+    assert "`dynamo-webhooks check --against GIT-REF`: take stored objects from this Git revision" in command("explain", "--against").out
+    (page,) = command("explain", "check", "--against", "-o", "json").json
+    assert [use["command"] for use in page["commands"]] == ["check"]
+
+
+def test_a_flag_that_no_command_has_is_wrong_usage(command: Command) -> None:
+    ran = command("explain", "--exmaples")
+    assert (ran.code, ran.out) == (2, "")
+    assert "unknown flag --exmaples; did you mean --examples?" in ran.err

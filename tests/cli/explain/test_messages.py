@@ -1,44 +1,37 @@
 """`explain` with a pasted message: the rule is found by its sentence too, and the words of an API server are known."""
 
 import io
+import itertools
 import re
 import sys
-from typing import Final
 
 import pytest
 
 from dynamo_webhooks.admission.judging import in_version
-from dynamo_webhooks.admission.judging import judge as evaluate
-from dynamo_webhooks.cli.commands.explain.message import find, find_broken_rule, tables
+from dynamo_webhooks.cli.commands.explain.cause import split_causes
+from dynamo_webhooks.cli.commands.explain.message import find, tables
 from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
 from dynamo_webhooks.policies.answer import format_finding
-from dynamo_webhooks.policies.catalogue import list_declared
-from dynamo_webhooks.policies.rule import Rule
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE
-from tests.policies.examples import parse
-
-RULES: Final = [rule for rule in list_declared() if not rule.is_default]
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_version(rule: Rule) -> None:
-    said = 0
-    for block in rule.bad:
-        review = parse(block, rule.kinds[0], rule.name).review()
-        kind, _, version = review.kind.partition("/")
-        for finding in evaluate(review):
-            for words in {version, "v1beta1"}:
-                if finding.rule.name == rule.name:
-                    text = format_finding(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
-                    found = rules_saying(f'The {kind} "g" is invalid: {text}')
-                    assert rule.name in [one.name for one in found], text
-                    assert len(found) <= 2, text
-                    said += 1
-    assert said
+from tests.policies.example_runs import list_shown
+from tests.rows import run_each
 
 
-@pytest.mark.parametrize("text", ["", "must be", "spec.x: must be nice", "hello world", "denied the request", "x" * 50_000])
+def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_version(subtests: pytest.Subtests) -> None:
+    for name, rule, example, findings, _ in list_shown("bad"):
+        kind, _, version = example.kind.partition("/")
+        own = [finding for finding in findings if finding.rule is rule]
+        with subtests.test(name):
+            assert own
+            for finding, words in itertools.product(own, {version, "v1beta1"}):
+                text = format_finding(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
+                found = rules_saying(f'The {kind} "g" is invalid: {text}')
+                assert rule.name in [one.name for one in found], text
+                assert len(found) <= 2, text
+
+
+@run_each("text", ["", "must be", "spec.x: must be nice", "hello world", "denied the request", "x" * 50_000])
 def test_a_sentence_of_nobody_is_nobodys(text: str) -> None:
     assert rules_saying(text) == []
 
@@ -67,7 +60,7 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
     assert _explained(command, one) == ["replicas-non-negative", BAD_RULE]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("message", "names"),
     [
         (
@@ -109,6 +102,120 @@ def test_the_words_of_an_api_server_are_known(command: Command, message: str, na
     assert "**Fix.**" in command("explain", message).out
 
 
+def test_each_of_several_refused_objects_is_explained(command: Command) -> None:
+    message = (
+        "dynamographdeployment.nvidia.com/fine created\n"
+        'The DynamoGraphDeployment "a" is invalid: spec.components[0].replicas: Invalid value: 2: EPP component must have exactly 1 '
+        "replica\n"
+        'The DynamoModel "m" is invalid: \n'
+        '* spec.modelName: Invalid value: "boolean": spec.modelName in body must be of type string: "boolean"\n'
+        "* spec.baseModelName: Required value\n"
+        'Error from server (InternalError): error when creating "c.yaml": Internal error occurred: failed calling webhook "a.kb.io": '
+        'failed to call webhook: Post "https://a.b.svc:443/": dial tcp 10.0.0.1:443: connect: connection refused\n'
+        'The DynamoModel "n" is invalid: spec.modelName: Required value'
+    )
+    pages = command("explain", message, "-o", "json").json
+    assert [page.get("rule") or page["message"] for page in pages] == ["epp-single-replica", "wrong-type", "schema-mismatch", "no-server"]
+    assert pages[2]["fields"] == ["spec.baseModelName", "spec.modelName"]
+
+
+ERROR = 'Error from server ({}): error when creating "STDIN": '
+
+
+# as kubectl printed them; tests/cluster/cli/test_explain_refusals.py asks it again
+@run_each(
+    ("message", "name"),
+    [
+        (
+            ERROR.format("BadRequest") + 'DynamoModel in version "v1alpha1" cannot be handled as a DynamoModel: strict decoding error: '
+            'unknown field "spec.modelNam"',
+            "unknown-field",
+        ),
+        (
+            'DynamoModel in version "v1alpha1" cannot be handled as a DynamoModel: strict decoding error: duplicate field "spec.modelName"',
+            "duplicate-key",
+        ),
+        (
+            'The DynamoModel "m" is invalid: spec.modelName: Invalid value: "integer": spec.modelName in body must be of type string: '
+            '"integer"',
+            "wrong-type",
+        ),
+        (
+            'The DynamoModel "m" is invalid: spec.modelType: Unsupported value: "x": supported values: "base", "lora", "adapter"',
+            "schema-mismatch",
+        ),
+        (
+            'error: resource mapping not found for name: "m" namespace: "" from "STDIN": no matches for kind "DynamoModel" in version '
+            '"nvidia.com/v9"',
+            "unknown-kind",
+        ),
+        (ERROR.format("NotFound") + 'namespaces "nowhere" not found', "no-namespace"),
+        (
+            ERROR.format("Forbidden") + 'dynamomodels.nvidia.com is forbidden: User "author" cannot create resource "dynamomodels" in API '
+            'group "nvidia.com" in the namespace "default"',
+            "no-permission",
+        ),
+        (
+            'error: error validating "STDIN": error validating data: failed to download openapi: Get "https://127.0.0.1:1/openapi/v2": '
+            "dial tcp 127.0.0.1:1: connect: connection refused; if you choose to ignore these errors, turn validation off with "
+            "--validate=false",
+            "no-api-server",
+        ),
+        (
+            'error: Apply failed with 1 conflict: conflict with "first": .spec.modelName\nPlease review the fields above--they currently '
+            "have other managers. Here\n* If you intend to manage all of these fields, please re-run the apply\n"
+            "  command with the `--force-conflicts` flag.",
+            "apply-conflict",
+        ),
+        (
+            'Error from server (Conflict): error when replacing "STDIN": Operation cannot be fulfilled on dynamomodels.nvidia.com "old": '
+            "the object has been modified; please apply your changes to the latest version and try again",
+            "conflict",
+        ),
+        (
+            ERROR.format("InternalError") + 'Internal error occurred: failed calling webhook "m.example.com": failed to call webhook: Post '
+            '"https://127.0.0.1:1/?timeout=1s": dial tcp 127.0.0.1:1: connect: connection refused',
+            "no-server",
+        ),
+        (
+            ERROR.format("InternalError") + 'Internal error occurred: failed calling webhook "m.example.com": failed to call webhook: Post '
+            '"https://127.0.0.1:41209/?timeout=1s": context deadline exceeded',
+            "deadline",
+        ),
+        (
+            ERROR.format("InternalError") + 'Internal error occurred: failed calling webhook "m.example.com": failed to call webhook: Post '
+            '"https://nothing.default.svc:443/?timeout=1s": service "nothing" not found',
+            "no-service",
+        ),
+    ],
+)
+def test_each_text_of_kubectl_has_its_own_answer(command: Command, message: str, name: str) -> None:
+    assert _explained(command, message) == [name]
+    assert "webhooks were not called" not in command("explain", message).out
+
+
+def test_an_unknown_field_leads_to_the_nearest_one(command: Command) -> None:
+    message = (
+        'DynamoModel in version "v1alpha1" cannot be handled as a DynamoModel: strict decoding error: unknown field "spec.modelNam", '
+        'unknown field "spec.nothingLikeIt"'
+    )
+    assert [page["fields"] for page in command("explain", message, "-o", "json").json] == [["DynamoModel.spec.modelName"]]
+    assert "Did you mean `DynamoModel.spec.modelName`?" in command("explain", message).out
+
+
+def test_a_refusal_in_words_that_nobody_says_here_leads_to_the_field_and_to_check(command: Command) -> None:
+    ran = command("explain", 'The DynamoGraphDeployment "g" is invalid: spec.services[a].replicas: Forbidden: seven is a holy number')
+    assert "Run `dynamo-webhooks check FILE`" in ran.out
+    assert "# DynamoGraphDeployment.spec.services.a.replicas" in ran.out
+
+
+@run_each("text", ["is forbidden: " * 1_500, "; a: " * 5_000, "\n* spec.x: y" * 2_000, f"spec{'.x' * 9_000}: a", ", spec.a: x" * 600])
+def test_of_a_long_text_a_hundred_causes_are_looked_at(text: str) -> None:
+    text = f'The DynamoModel "m" is invalid: spec.modelName: {text}'
+    assert len(split_causes(text)) <= 101
+    assert find(text)
+
+
 def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
     entries = [entry for table in tables().values() for entry in table]
     for entry in entries:
@@ -118,19 +225,15 @@ def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
 
 
 def test_a_rule_of_the_schema_tells_its_places() -> None:
-    page = find_broken_rule("got: at most one component must be of type epp")
-    assert page is not None
+    [page] = find("got: at most one component must be of type epp")
     assert "DynamoGraphDeployment/v1beta1 `spec.components`" in page["meaning"]
-    assert find_broken_rule("nothing of the kind") is None
 
 
 @pytest.mark.parametrize(
     "words", ["job must only be given when mode is Auto", "exactly one of labelKey and clusterTopologyName must be given"]
 )
 def test_the_sentence_of_a_definition_is_known_whatever_line_has_it(words: str) -> None:
-    page = find_broken_rule(f"spec: Invalid value: {words}")
-    assert page is not None
-    assert page["words"] == words
+    assert [page["words"] for page in find(f"spec: Invalid value: {words}")] == [words]
 
 
 def test_the_fields_of_a_schemas_refusal_are_pointed_out(command: Command) -> None:
@@ -142,7 +245,9 @@ def test_the_fields_of_a_schemas_refusal_are_pointed_out(command: Command) -> No
     )
     (page,) = command("explain", message, "-o", "json").json
     assert page["fields"] == ["spec.services.worker.failover.mode", "spec.services.worker.multinode.nodeCount"]
-    assert "`dynamo-webhooks explain 'spec.services.worker.failover.mode'` shows its allowed values." in command("explain", message).out
+    assert (
+        "`dynamo-webhooks explain 'spec.services.worker.failover.mode'` shows the field and its values." in command("explain", message).out
+    )
 
 
 def test_a_message_may_come_through_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

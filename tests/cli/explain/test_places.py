@@ -4,13 +4,17 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
 from dynamo_webhooks.policies.catalogue import list_rules
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command
+from tests.golden.corpus import cases
+from tests.golden.test_line15 import facts
+from tests.rows import run_each
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("word", "there", "exact"),
     [
         ("spec.services.*.failover", "spec.components.*.experimental.failover", True),
@@ -76,7 +80,7 @@ def test_a_misspelled_field_is_answered_with_the_right_one(command: Command, wor
     assert command("explain", meant).code == 0
 
 
-@pytest.mark.parametrize("name", Facts._fields)
+@run_each("name", Facts._fields)
 def test_every_fact_tells_what_it_says_and_who_needs_it(command: Command, name: str) -> None:
     (page,) = command("explain", name, "-o", "json").json
     assert page["fact"] == name
@@ -98,3 +102,40 @@ def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command)
                 assert place["other"]["exact"], left
                 told += 1
     assert told > 20
+
+
+def test_the_values_of_another_release_are_told(command: Command) -> None:
+    told = command("explain", "dgd.spec.components.*.type").out
+    assert "One of `frontend`, `worker`, `prefill`, `decode`, `planner`, `epp`, `lpx`." in told
+    assert "In operator release 1.2 to 1.5: one of `frontend`, `worker`, `prefill`, `decode`, `planner`, `epp`." in told
+    assert "In operator release 1.2: default `Auto`" in command("explain", "dgd.spec.components.*.experimental.checkpoint.mode").out
+
+
+def test_a_field_lists_five_rules_at_most_those_named_after_it_first(command: Command) -> None:
+    (page,) = command("explain", "dgd.spec.services.*.replicas", "-o", "json").json
+    rules = [rule["rule"] for rule in page["places"][0]["rules"]]
+    assert rules[:2] == ["mut-dgd-replicas", "replicas-non-negative"]
+    told = command("explain", "dgd.spec.services.*.replicas").out
+    assert [name for name in rules if f"`{name}`" in told] == rules[:6]
+    assert f"{len(rules) - 6} more rules do" in told
+
+
+def test_each_default_is_told_at_the_fields_that_it_fills_in_and_at_no_other(command: Command, subtests: pytest.Subtests) -> None:
+    """What the engine fills in for recorded objects, by default and field."""
+    filled: dict[tuple[str, str], set[str]] = {}
+    for case in cases("line15.ndjson.gz", "api"):
+        obj = case["object"]
+        kind, version = obj["kind"], obj["apiVersion"].partition("/")[2]
+        if version == "v1beta1" and case["operation"] == "CREATE" and case["expect"]["accepted"]:
+            write = Admission(kind, version, "CREATE", obj, user="admin", settings=Settings(facts()))
+            write.shape()
+            for edit in write.defaults().edits:
+                path = ".".join("*" if isinstance(step, int) else step for step in edit.path)
+                if edit.path[0] == "spec":  # annotations have no page
+                    filled.setdefault((kind, path), set()).add(edit.rule.name)
+    assert len(filled) >= 5
+    for (kind, path), names in filled.items():
+        with subtests.test(path):
+            [page] = command("explain", f"{kind}.{path}", "-o", "json").json
+            [place] = [one for one in page["places"] if one["kind"] == f"{kind}/v1beta1"]
+            assert set(place["filledBy"]) == names

@@ -6,7 +6,7 @@ tests/cluster.
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -24,6 +24,7 @@ from tests.cli.conftest import Command
 from tests.cli.daemon.processes import unreachable
 from tests.cli.facts.installed import GO, OURS, configuration, deployment, install
 from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
 from tests.webhooks.test_admission import FACTS as KNOWN
 
 Node = dict[str, Any]
@@ -52,10 +53,13 @@ async def topology(cluster: MemoryCluster, name: str, *names: str) -> None:
     await cluster.create(TOPOLOGIES, obj)
 
 
+CLAIMABLE: Final = {"scope": {"claimable": ["a-team", "team-a", "team-b"]}}
+
+
 async def whole() -> MemoryCluster:
     """A cluster with everything: our installation, two claims of which one ran out, two topologies."""
     cluster = MemoryCluster(served=SERVED)
-    await install(cluster, OURS, configuration(gpu={"discoveryEnabled": False}))
+    await install(cluster, OURS, configuration(gpu={"discoveryEnabled": False}, namespace=CLAIMABLE, operator={"version": "1.2.0"}))
     await claim(cluster, "team-b")
     await claim(cluster, "team-a", age=3600)
     await topology(cluster, "wide", "zone", "rack", "host")
@@ -304,10 +308,10 @@ def test_rules_that_refuse_are_named() -> None:
     assert len(lines) == len({line.partition(" ")[0] for line in lines}) > 5
     [grove] = [line for line in lines if line.startswith("grove is not known: ")]
     assert "priority-class-requires-grove" in grove
-    assert grove.endswith("what would have to be judged by it")
+    assert grove.endswith("objects that depend on it")
 
 
-@pytest.mark.parametrize("word", ["true", "No", "on", "null", "0", "012", "0x1F", "1e3", "1e999", "9" * 30, "cluster", "a1", "y"])
+@run_each("word", ["true", "No", "on", "null", "0", "012", "0x1F", "1e3", "1e999", "9" * 30, "cluster", "a1", "y"])
 def test_a_word_means_what_it_means_in_yaml(word: str) -> None:
     documents = load_documents(word)
     meant = documents[0].data if documents else None

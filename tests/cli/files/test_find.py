@@ -21,6 +21,7 @@ from dynamo_webhooks.cli.files.find import find_files, read_file_list
 from dynamo_webhooks.cli.yaml.load import InputError, Source
 from tests.cli.conftest import Command, Files, write_program
 from tests.cli.samples import BAD, BAD_RULE, GOOD
+from tests.rows import run_each
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("paths", "excluded", "wanted"),
     [
         (["."], [], [".hidden.yaml", "a.yml", "b.yaml", "c.json", "sub/z.yaml", "sub/deep/a.yaml"]),
@@ -144,7 +145,7 @@ def test_odd_names_are_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert find_files(["?.yaml"]) == [name for name in names if len(name) == 6]
 
 
-@pytest.mark.parametrize("path", ["", "a\0b", "x" * 300, "/".join(["x" * 200] * 40), "x" * 300 + "*", "*/" * 3000])
+@run_each("path", ["", "a\0b", "x" * 300, "/".join(["x" * 200] * 40), "x" * 300 + "*", "*/" * 3000])
 def test_a_path_that_no_file_can_have_is_an_error_in_its_place(tree: Path, path: str) -> None:
     [found] = find_files([path])
     [said] = [str(found)] if isinstance(found, InputError) else map(str, read_documents(found, ""))
@@ -182,7 +183,7 @@ def test_the_rendered_text_is_checked(command: Command, files: Files, programs: 
     ran = command("check", "-k", "prod")
     assert ran.code == 1
     assert ran.out.startswith(f"kustomize:prod:11:7 error {BAD_RULE}")
-    told = "2 objects checked by line 1.6 (the default; --line names another): 1 error\n"
+    told = "2 objects checked for operator 1.6 (the default; --line names another): 1 error\n"
     assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n{told}"
     assert Path("called").read_text() == f"{programs / name} {words.split()[1]}\n"
     assert command("check", "-k", "prod", "-q").err == ""
@@ -198,7 +199,7 @@ def test_kustomize_itself_comes_first_and_folders_go_with_files(command: Command
     assert report["summary"]["objects"] == 3
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("script", "sentence"),
     [
         ("echo Warning: old >&2; echo 'Error: no such base' >&2; exit 1", "kustomize:prod: can't be rendered: no such base"),
@@ -263,7 +264,7 @@ REMOTE = [
 ]
 
 
-@pytest.mark.parametrize("address", REMOTE)
+@run_each("address", REMOTE)
 def test_what_would_be_fetched_is_refused_before_anything_runs(command: Command, files: Files, programs: Path, address: str) -> None:
     write_program(programs, "kustomize", "echo called > called")
     files(prod__kustomization=f"resources:\n- ../base\n- {address}\n", base__kustomization="resources: [a.yaml]\n", base__a=GOOD)
@@ -274,7 +275,7 @@ def test_what_would_be_fetched_is_refused_before_anything_runs(command: Command,
     assert not Path("called").exists()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "field"),
     [
         ("bases: [{}]\n", "bases[0]"),
@@ -306,7 +307,7 @@ def test_every_field_that_names_files_is_looked_at_in_everything_that_is_include
 GENERATOR = "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: c}\nfiles: ['http://localhost:1/x']\n"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "place"),
     [
         ("Resources: ['http://localhost:1/x']\n", "1:13: Resources[0] must be"),  # kustomize reads names in any case

@@ -16,6 +16,7 @@ from dynamo_webhooks.cli.files.write import replace_file
 from dynamo_webhooks.cli.project.keys import FORMATS, SUFFIXES
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
+from tests.rows import run_each
 
 MENDED = GOOD.replace("componentType", "componenttype")  # a name that --fix writes anew
 PROJECT = ".dynamo-webhooks.yaml"
@@ -50,13 +51,13 @@ def folder(request: pytest.FixtureRequest, files: Files, outside: Path) -> Path:
     return made
 
 
-@pytest.mark.parametrize("words", WRITING, ids=" ".join)
+@run_each("words", WRITING)
 @pytest.mark.parametrize("path", ["deploy", "deploy/*.yaml", "deploy/*/mine.yaml", "**/*.yaml"])
 def test_no_search_writes_or_reads_through_a_link_out(
     folder: Path, outside: Path, command: Command, words: tuple[str, ...], path: str
 ) -> None:
     if path == "deploy/*/mine.yaml":
-        (folder / "deploy" / "in").mkdir()
+        (folder / "deploy" / "in").mkdir(exist_ok=True)
         (folder / "deploy" / "in" / "mine.yaml").write_text(GOOD)
     ran = command(words[0], path, *words[1:])
     assert ran.code == 4

@@ -11,6 +11,7 @@ from dynamo_webhooks.cli.daemon.listening import load_settings
 from dynamo_webhooks.cli.installation.configuration import VARIABLES, Variable, load_configuration
 from dynamo_webhooks.kube import config
 from tests.cli.conftest import Command
+from tests.rows import run_each
 
 FILE: Final = """\
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
@@ -61,7 +62,7 @@ def test_the_snapshot_gate_opens_for_exactly_1(tmp_path: Path, text: str, on: bo
     assert found.configuration.feature_gates.gms_snapshot is on
 
 
-@pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)
+@run_each("variable", VARIABLES)
 def test_every_variable_reaches_its_key_and_is_silent_when_empty(variable: Variable) -> None:
     name, key = variable.name, variable.key
     values = {"DYNAMO_WEBHOOKS_LOG_LEVEL": "debug", "DYNAMO_WEBHOOKS_METRICS_SECURE": "false"}
@@ -132,9 +133,9 @@ def test_a_version_must_be_semantic() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "must hold one OperatorConfiguration, a mapping"),
-        ("- 1\n", "must hold one OperatorConfiguration, a mapping"),
-        (f"{FILE}---\n{FILE}", "must hold one OperatorConfiguration, a mapping"),
+        ("", "must be one OperatorConfiguration, a mapping"),
+        ("- 1\n", "must be one OperatorConfiguration, a mapping"),
+        (f"{FILE}---\n{FILE}", "must be one OperatorConfiguration, a mapping"),
         ("a: [\n", "--config "),
     ],
 )

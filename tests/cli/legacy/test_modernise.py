@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.prune import prune
@@ -263,9 +264,11 @@ def faults(data: dict[str, Any], done: Modernised) -> list[str]:
             found.append(f"{format_path(note.field)} is left out without a word")
     for leaf in leaves(data):
         value = lookup(data, leaf)
+        if (leaf, value) == (("metadata", "name"), ""):
+            continue  # no name
         if value is not None and lookup(obj, leaf) != value and not _has_note(leaf, noted) and value not in ({}, []):
             found.append(f"{format_path(leaf)} is lost")
-    found += [f"{format_path(path)} is no field of today" for path in prune(copy.deepcopy(obj), load_schema(obj["kind"], ALPHA))]
+    found += [f"{format_path(path)} is no field of today" for path in prune(copy.deepcopy(obj), load_schema(obj["kind"], ALPHA, Line.V1_2))]
     targets = {note.to for note in done.notes}
     return found + [f"{format_path(leaf)} comes from nowhere" for leaf in leaves(obj) if leaf not in targets and not _derived(leaf, data)]
 

@@ -56,7 +56,7 @@ async def actions(editor: Editor, diagnostics: Sequence[types.Diagnostic]) -> li
     return list(await editor.client.text_document_code_action_async(asked) or ())
 
 
-@pytest.mark.asyncio
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_finding_can_be_ignored_once_its_reason_is_written(editor: Editor) -> None:
     text = GRAPH.replace("replicas: 2", "replicas: -2")
     shown = await editor.show(text)
@@ -125,7 +125,7 @@ def test_the_outline_has_objects_and_their_components() -> None:
     assert find_symbols("a", GRAPH.replace("nvidia.com", "example.com").replace("DynamoGraph", "Graph")) == []
 
 
-@pytest.mark.asyncio
+@pytest.mark.asyncio(loop_scope="module")
 async def test_an_editor_has_the_outline_in_its_own_units(editor: Editor) -> None:
     await editor.show(ODD)
     [graph] = await editor.client.text_document_document_symbol_async(types.DocumentSymbolParams(WHICH)) or ()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.line import NEWEST, Line
 from dynamo_webhooks.cli.commands.check.selection import Choice
 from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, Asked, actions, find_problems, meaning, offers
 from dynamo_webhooks.cli.console.exits import INTERRUPTED
@@ -43,10 +43,13 @@ kind: ConfigMap
 apiVersion: v1
 """
 ASKED = Asked(lambda _: Settings(Facts(operatorLine=Line.V1_2)), Choice())
+NEWEST_ASKED = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=NEWEST)))
 
 
 class Editor:
     """A client with one open text."""
+
+    able: types.ServerCapabilities  # what the server says that it can do
 
     def __init__(self, client: LanguageClient, uri: str = URI) -> None:
         self.client = client
@@ -67,7 +70,7 @@ class Editor:
             whole = types.TextDocumentContentChangeWholeDocument(text)
             which = types.VersionedTextDocumentIdentifier(self.version, self.uri)
             self.client.text_document_did_change(types.DidChangeTextDocumentParams(which, [whole]))
-        told = await asyncio.wait_for(self.told.get(), 60)
+        told = await self.told.get()
         assert (told.uri, told.version) == (self.uri, self.version)
         return list(told.diagnostics)
 
@@ -80,15 +83,15 @@ async def started(*flags: str, uri: str = URI, options: Any = None, capabilities
     await client.start_io(sys.executable, "-c", command, "lsp", "--stdio", *flags)
     made = Editor(client, uri)
     wanted = types.InitializeParams(capabilities or types.ClientCapabilities(), initialization_options=options)
-    await asyncio.wait_for(client.initialize_async(wanted), 60)
+    made.able = (await client.initialize_async(wanted)).capabilities
     client.initialized(types.InitializedParams())
     yield made
-    await asyncio.wait_for(client.shutdown_async(None), 60)
+    await client.shutdown_async(None)
     client.exit(None)
     await client.stop()  # type: ignore[no-untyped-call]  # pygls leaves it out
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def editor() -> AsyncIterator[Editor]:
     async with started("--line", "1.2") as made:
         yield made
@@ -108,7 +111,20 @@ def edited(action: Any, text: str) -> tuple[str, list[str]]:
     return text, [one.new_text for one in edits]
 
 
-@pytest.mark.asyncio
+def check_replicas(hover: types.Hover | None) -> None:
+    """Holds what is told of the field of a count to its order: type, value, defaults, at most five rules."""
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    told = hover.contents.value
+    assert "`spec.components.*.replicas`" in told
+    parts = [
+        told.index(part) for part in ("Type integer.", "At least `0`", "Defaults that may fill it in", "Rules that check", "more rules")
+    ]
+    assert parts == sorted(parts)
+    assert told.partition("Rules that check")[2].count("\n- ") == 5
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Editor) -> None:
     found = await editor.show(TEXT)
     places = {(one.code, one.range.start.line, one.range.start.character, one.range.end.character) for one in found}
@@ -128,8 +144,7 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
     assert edited(everything, TEXT) == (fixed, ["w", "2", "e"])
     assert await editor.show(fixed) == []
     hover = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(8, 6)))
-    assert hover is not None
-    assert "`spec.components.*.replicas`" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
+    check_replicas(hover)
     assert await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(11, 2))) is None
     await editor.show(fixed.replace("# zwei\n", "# zwei\n    sc\n"))
     asked_for = types.CompletionParams(which, types.Position(9, 6))
@@ -148,6 +163,10 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
         ("  components:\n  - ", "name"),
         ("  ", "components"),
         ("  components:\n  - name: a\n    experimental:\n      gpuMemoryService:\n        mode: ", "InterPod"),
+        ("  components:\n  - {name: a, ", "type"),
+        ("  components:\n  - {name: 'a}', type: ", "decode"),
+        ("  components: [{name: a, experimental: {", "gpuMemoryService"),
+        ("  components:\n  - {name: a,\n     ty", "type"),
     ],
 )
 def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
@@ -155,6 +174,67 @@ def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     lines = text.split("\n")
     assert wanted in {one.text for one in offers("a", text, ASKED, len(lines), len(lines[-1]) + 1)}
     assert offers("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted", "there"),
+    [
+        ("- {name: a, ‸}", "type", "name"),
+        ("- {name: a, ty‸: decode, replicas: 1}", "type", "replicas"),
+        ("- {name: a, type: dec‸ode, replicas: 1}", "decode", "replicas"),
+        ("- {name: [‸], replicas: 1}", "", "type"),
+        ("- {name: a} # {‸", "", "type"),
+    ],
+)
+def test_in_braces_the_rest_of_the_line_stays(typed: str, wanted: str, there: str) -> None:
+    head = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  "
+    found = {one.text for one in offers("a", head + typed.replace("‸", ""), ASKED, 6, 3 + typed.index("‸"))}
+    assert (wanted in found or not wanted, there in found) == (True, False), found
+
+
+def test_an_empty_text_is_offered_objects_that_have_no_mistake() -> None:
+    for text in ("", "# Licence\n\n", "---\nDyn"):
+        found = {one.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert) for one in offers("a", text, ASKED, 1, 1)}
+        assert [*found] == ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest"]
+    for kind, skeleton in found.items():
+        assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, ([], []))
+    assert offers("a", "a: b\n", ASKED, 2, 1) == []
+
+
+@pytest.mark.asyncio
+async def test_an_editor_that_saves_asks_for_all_fixes_and_one_with_snippets_for_objects() -> None:
+    snippets = types.ClientCompletionItemOptions(snippet_support=True)
+    completion = types.CompletionClientCapabilities(completion_item=snippets)
+    able = types.ClientCapabilities(text_document=types.TextDocumentClientCapabilities(completion=completion))
+    which, whole = types.TextDocumentIdentifier(URI), types.Range(types.Position(0, 0), types.Position(0, 0))
+    async with started("--line", "1.2", capabilities=able) as editor:
+        shown = await editor.show(TEXT)
+        for only, wanted in (
+            ("source.fixAll", ["source.fixAll.dynamo-webhooks"]),
+            ("source.organizeImports", []),
+            ("quickfix", ["quickfix"] * 2),
+        ):
+            place = whole if only != "quickfix" else next(one.range for one in shown if one.code == "wrong-type")
+            context = types.CodeActionContext(shown, [only])
+            found = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, context)) or ()
+            fixes = [one for one in found if isinstance(one, types.CodeAction) and not one.title.startswith("Ignore")]
+            assert [one.kind for one in fixes] == wanted
+            if only == "source.fixAll":
+                assert edited(fixes[0], TEXT)[1] == ["w", "2", "e"]
+        assert [(one.is_preferred, [each.code for each in one.diagnostics or ()]) for one in fixes] == [(True, ["wrong-type"]), (False, [])]
+        await editor.show("")
+        offered = await editor.client.text_document_completion_async(types.CompletionParams(which, types.Position(0, 0)))
+        assert isinstance(offered, list)
+        formats = {(one.insert_text_format, "${1:my-" in (one.insert_text or "")) for one in offered}
+        assert formats == {(types.InsertTextFormat.Snippet, True)}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_editor_is_told_after_which_characters_to_ask(editor: Editor) -> None:
+    able = editor.able
+    assert able.completion_provider is not None
+    assert able.completion_provider.trigger_characters == (" ", "\n", "{", "[", ",")
+    assert able.code_action_provider == types.CodeActionOptions(("quickfix", "source.fixAll.dynamo-webhooks"))
 
 
 @pytest.mark.parametrize("line", Line)
@@ -169,7 +249,7 @@ def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     monkeypatch.chdir(tmp_path)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
-    assert [asked.settings("").line for asked in served] == ["1.5", "1.2", USUAL]
+    assert [asked.settings("").line for asked in served] == ["1.5", "1.2", NEWEST]
 
 
 PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])
@@ -212,15 +292,20 @@ def test_an_interrupt_ends_the_server() -> None:
             process.stdin.flush()
             assert process.stdout.readline().startswith(b"Content-Length: ")  # it reads what comes next
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == INTERRUPTED
+            assert process.wait() == INTERRUPTED
         finally:
             process.kill()
 
 
-@pytest.mark.asyncio
-@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\u0085"])
-async def test_lines_end_where_the_protocol_ends_them(editor: Editor, end: str) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_lines_end_where_the_protocol_ends_them(editor: Editor, subtests: pytest.Subtests) -> None:
     """YAML 1.1 ends a line at each of these, too."""
+    for end in ("\u2028", "\u2029", "\u0085"):
+        with subtests.test(end=end):
+            await _ends_at(editor, end)
+
+
+async def _ends_at(editor: Editor, end: str) -> None:
     text = TEXT.replace("# 𝓤nsere\n", f"# 𝓤nsere{end}# beiden\r\n# Texte\r").replace("worker\n    type", f"worker  # 𝓤{end}    type")
     lines = re.split("\r\n|\r|\n", text)
     line = next(number for number, line in enumerate(lines) if "Worker" in line)
@@ -231,34 +316,31 @@ async def test_lines_end_where_the_protocol_ends_them(editor: Editor, end: str) 
     assert found["unknown-field"] == types.Range(types.Position(line + 2, column), types.Position(line + 2, column + 3))
     which = types.TextDocumentIdentifier(URI)
     hover = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(line + 1, 6)))
-    assert hover is not None
-    assert "`spec.components.*.replicas`" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
+    check_replicas(hover)
     place = types.Range(types.Position(line, 0), types.Position(line, 0))
     first, *_ = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, types.CodeActionContext([]))) or ()
     assert edited(first, text) == (text.replace("Worker", "worker"), ["w"])
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
-        (b"{", "must be JSON"),
-        (b"\xff\xfe", "must be JSON"),
-        (b"[1]", "a message of the protocol"),
-        (b'{"jsonrpc": "1.0", "method": "x"}', "a message of the protocol"),
-        (b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": 1}}', "a message of the protocol"),
-        (b'{"jsonrpc": "2.0", "id": 5, "method": "textDocument/hover", "params": []}', "a message of the protocol"),
-        (b"[" * 100_000, "must be JSON"),
-    ],
-)
-def test_a_message_that_is_none_is_one_plain_line(sent: bytes, said: str) -> None:
-    def framed(body: bytes) -> bytes:
-        return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+# what is no message -> what is said of it
+NONE = {
+    b"{": "must be JSON",
+    b"\xff\xfe": "must be JSON",
+    b"[1]": "a message of the protocol",
+    b'{"jsonrpc": "1.0", "method": "x"}': "a message of the protocol",
+    b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": 1}}': "a message of the protocol",
+    b'{"jsonrpc": "2.0", "id": 5, "method": "textDocument/hover", "params": []}': "a message of the protocol",
+    b"[" * 100_000: "must be JSON",
+}
 
-    start = framed(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}')
-    end = framed(b'{"jsonrpc": "2.0", "id": 2, "method": "shutdown"}') + framed(b'{"jsonrpc": "2.0", "method": "exit"}')
+
+def test_a_message_that_is_none_is_one_plain_line() -> None:
+    start = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}'
+    end = (b'{"jsonrpc": "2.0", "id": 2, "method": "shutdown"}', b'{"jsonrpc": "2.0", "method": "exit"}')
+    sent = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in (start, *NONE, *end))
     command = [sys.executable, "-c", "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())", "lsp"]
-    ran = subprocess.run(command, input=start + framed(sent) + end, capture_output=True, timeout=60, check=False)
+    ran = subprocess.run(command, input=sent, capture_output=True, check=False)
     assert ran.returncode == 0
-    assert len(ran.stderr.splitlines()) == 1
-    assert said in ran.stderr.decode()
+    told = ran.stderr.decode().splitlines()
+    assert [said for said, line in zip(NONE.values(), told, strict=True) if said not in line] == []
     assert b'"id":2,"jsonrpc":"2.0","result":null' in ran.stdout.replace(b" ", b"")

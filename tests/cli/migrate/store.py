@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from copy import deepcopy
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -10,18 +9,21 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
-from dynamo_webhooks.cli.commands.migrate.report import Progress, Report
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
 from dynamo_webhooks.kube.protocol import Cluster, Node, Page
 from dynamo_webhooks.kube.resources import CRDS, Resource, resource_of_kind
 from dynamo_webhooks.kube.storage_versions import storage_hash
+from tests.kube.copies import copy_json
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import key_of
 
 Key: TypeAlias = tuple[str, str, str]
 CONVERTED = tuple(kind.name for kind in KINDS if len(kind.versions) > 1)
 DGD = "DynamoGraphDeployment"
+SOME = (DGD, "DynamoGraphDeploymentScalingAdapter")  # of the converted ones the largest and the smallest
 IMAGE: Node = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
 SPEC: Node = {"services": {"w": {"componentType": "worker", **IMAGE}}}
 REFUSAL = "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed: spec: must be an object"
@@ -40,7 +42,7 @@ class Store(MemoryCluster):
         self.expire_at = -1  # the page that is too old
         self.page_limit = 0
         for name in CONVERTED:
-            crd = deepcopy(_built(name, line))
+            crd = copy_json(_built(name, line))
             for version in crd["spec"]["versions"]:
                 version["storage"] = version["name"] == storage
             crd["status"] = {"storedVersions": [*stored]}
@@ -102,7 +104,7 @@ class Store(MemoryCluster):
                 self.forms[resource.plural, namespace, name] = form
                 self.storage.version += 1
                 record.obj["metadata"]["resourceVersion"] = str(self.storage.version)
-        return {"metadata": deepcopy(record.obj["metadata"])}
+        return {"metadata": copy_json(record.obj["metadata"])}
 
 
 async def filled(many: int = 5, store: Store | None = None) -> Store:
@@ -119,13 +121,13 @@ def _built(kind: str, line: Line) -> Node:
 
 
 def hands(store: Store, said: list[str] | None = None, **options: Any) -> Hands:
-    """The hands of a run that waits for nothing it needn't."""
+    """The hands of a run that waits for nothing it needn't, and moves two kinds if it isn't told others."""
 
     @contextlib.asynccontextmanager
     async def opener(_: str) -> AsyncIterator[Cluster]:
         yield store
 
-    given: dict[str, Any] = {"to": BETA, "kinds": CONVERTED, "settle": 0.0, **options}
+    given: dict[str, Any] = {"to": BETA, "kinds": SOME, "settle": 0.0, **options}
     return Hands(store, opener, Options(**given), (said if said is not None else []).append)
 
 

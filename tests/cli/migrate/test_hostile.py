@@ -9,7 +9,7 @@ import pytest
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.report import Progress
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
@@ -60,7 +60,7 @@ async def test_a_definition_that_changes_otherwise_meanwhile_is_no_reason_to_beg
     store.broken = injected
     report = await ran(store, said)
     assert report.proven
-    assert not any("begun anew" in line for line in said)
+    assert not any("started again" in line for line in said)
     assert store.crd()["status"]["storedVersions"] == [BETA]
 
 

@@ -8,12 +8,14 @@ import pytest
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.offline import find_lost_fields, find_notes
-from dynamo_webhooks.cli.commands.migrate.report import Counts, KindReport, Note, Notes, Progress, Report, as_text
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import Counts, KindReport, Note, Notes, Report, as_text
 from dynamo_webhooks.cli.commands.migrate.rewrite_all import _mark
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cli.conftest import Command
 from tests.cli.migrate.store import DGD, IMAGE
 from tests.conversion.test_bounds import noise
+from tests.rows import run_each
 
 Node = dict[str, Any]
 SHADOWS: Node = {
@@ -27,7 +29,7 @@ def _graph(services: Any, **metadata: Any) -> Node:
     return {"apiVersion": "nvidia.com/v1alpha1", "kind": DGD, "metadata": metadata, "spec": {"services": services}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("obj", "line", "expected"),
     [
         (_graph({"w": {"componentType": "worker", **IMAGE}}), Line.V1_5, []),
@@ -73,7 +75,7 @@ def test_an_object_with_many_levels_is_judged(levels: int) -> None:
         deep, fields = {"a": deep}, {"f:a": fields}
     obj = _graph({"w": {"componentType": "worker", **IMAGE, "providerOverride": {"apiVersion": "x/v1", "value": deep}}})
     told = {note.text for note in find_notes(obj, BETA, Line.V1_5)}
-    assert told in (set(), {"the object is nested too deeply to be judged"})  # the latter by how much of the stack the caller has used
+    assert told in (set(), {"the object is nested too deeply to be checked"})  # the latter by how much of the stack the caller has used
     assert not told or levels > 500
     assert find_lost_fields({"managedFields": [{"fieldsV1": fields}]}, Line.V1_2) == set()
     assert _mark({"managedFields": [{"fieldsV1": fields, "time": "t"}]}) != _mark({"managedFields": [{"fieldsV1": fields, "time": "u"}]})
@@ -86,7 +88,7 @@ def test_metadata_without_such_fields_tells_nothing(metadata: Node) -> None:
     assert find_lost_fields(metadata, Line.V1_2) == set()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "said"),
     [
         ((), "--to: must be given"),

@@ -12,7 +12,8 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate import listing, rewrite_all
 from dynamo_webhooks.cli.commands.migrate.definition import OBSERVED
-from dynamo_webhooks.cli.commands.migrate.report import Progress, as_text
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import as_text
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, UnavailableError
@@ -23,7 +24,7 @@ AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/conve
 
 async def test_all_objects_move_and_the_status_says_so_afterwards() -> None:
     store, said = await filled(), list[str]()
-    report = await ran(store, said)
+    report = await ran(store, said, kinds=CONVERTED)
     assert report.proven
     assert {*store.forms.values()} == {BETA}
     for kind in CONVERTED:
@@ -240,7 +241,7 @@ async def test_a_definition_that_is_flipped_back_meanwhile_is_flipped_again() ->
 
     store.broken = again
     assert (await ran(store, said)).proven
-    assert any(line.startswith("begun anew, because a definition was changed meanwhile") for line in said)
+    assert any(line.startswith("started again, because a definition was changed meanwhile") for line in said)
     assert {*store.forms.values()} == {BETA}
 
 
@@ -254,7 +255,7 @@ async def test_definitions_that_are_not_fit_stop_it_before_the_first_write() -> 
     del beta["components"]["items"]["properties"]["replicas"]
     store.storage.records.pop(("apiextensions.k8s.io", "customresourcedefinitions", "", BY_NAME[CONVERTED[1]].crd_name))
     store.denied = {("patch", "customresourcedefinitions/status"), ("list", BY_NAME[CONVERTED[3]].plural)}
-    report = await ran(store)
+    report = await ran(store, kinds=CONVERTED)
     text = as_text(report)
     for words in (
         "must serve v1alpha1 and v1beta1, and lacks v1alpha1",
@@ -269,7 +270,7 @@ async def test_definitions_that_are_not_fit_stop_it_before_the_first_write() -> 
         assert words in text
     assert store.touched == []
     crd["metadata"]["annotations"] = {OBSERVED: "7"}
-    assert not any(OBSERVED in reason for reason in (await ran(store, take_over=True)).blocked)
+    assert not any(OBSERVED in reason for reason in (await ran(store, kinds=CONVERTED, take_over=True)).blocked)
 
 
 async def test_fields_that_a_lowered_definition_lacks_stop_it() -> None:
@@ -278,7 +279,7 @@ async def test_fields_that_a_lowered_definition_lacks_stop_it() -> None:
     fields: dict[str, Any] = {"f:spec": {"f:components": {'k:{"name":"w"}': {"f:minAvailable": {}}}}}
     store.storage.records["nvidia.com", BY_NAME[DGD].plural, "n", "g"].obj["metadata"]["managedFields"] = [{"fieldsV1": fields}, None]
     report = await ran(store)
-    assert "n/g hold fields of a later line than that of the definitions" in report.blocked[0]
+    assert "n/g hold fields of a later operator release than that of the definitions" in report.blocked[0]
 
 
 async def test_objects_that_the_converter_refuses_before_stop_it() -> None:

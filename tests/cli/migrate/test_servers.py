@@ -21,7 +21,7 @@ from tests.kube.memory import MemoryCluster
 class Servers:
     """API servers, each of which says what it is told to, time after time; the last answer stays. None hangs."""
 
-    def __init__(self, usual: Sequence[str] = (), **answers: Sequence[str | None]) -> None:
+    def __init__(self, usual: Sequence[str | None] = (), **answers: Sequence[str | None]) -> None:
         self.answers, self.asked = {name: [*given] for name, given in (("", usual), *answers.items())}, list[str]()
 
     @contextlib.asynccontextmanager
@@ -33,7 +33,7 @@ class Servers:
         if answer is None:
             raise UnavailableError(0, "", "no answer in time")
         cluster = MemoryCluster()
-        listed = [{"name": BY_NAME[DGD].plural, "storageVersionHash": storage_hash("nvidia.com", answer, DGD)}]
+        listed = [{"name": BY_NAME[DGD].plural, "storageVersionHash": storage_hash("nvidia.com", answer, DGD) if answer else ""}]
         cluster.discovery = {("nvidia.com", each): listed for each in (ALPHA, BETA)}
         yield cluster
 

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.objects.cluster_snapshot import LAST, simulate_apply
+from dynamo_webhooks.cli.objects.apply import LAST, simulate_apply
+from tests.rows import run_each
 
 KIND = "DynamoGraphDeployment"
 BETA = "nvidia.com/v1beta1"
@@ -100,7 +100,7 @@ ELSEWHERE = {"apiVersion": "nvidia.com/v1alpha1", "spec": {"backendFramework": "
 THEIRS = {"theirs": "2", "example.com/more": "3"}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("last", "file", "annotations", "spec"),
     [
         # lists are replaced, whatever anybody applied before

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.cli.conftest import Command, Files
+from tests.rows import run_each
 
 BLUEPRINT = """\
 # what the profiler chose
@@ -86,7 +86,7 @@ def test_a_graph_that_would_be_refused_is_printed_with_the_reasons(command: Comm
     assert any("multinode" in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("blueprint", "patch", "code", "said"),
     [
         (BLUEPRINT, "apiVersion: v1\nkind: Pod\n", 3, "b.yaml: must hold a DynamoGraphDeployment, or a DynamoGraphDeploymentRequest"),

@@ -8,13 +8,14 @@ from dynamo_webhooks.cli.commands.policy.actions import try_cases
 from dynamo_webhooks.cli.commands.policy.command import EXAMPLES, FOLDER
 from tests.cli.conftest import Command, Files
 from tests.cli.userrules.samples import GRAPH, PROJECT, policy
+from tests.rows import run_each
 
 
 def test_every_example_is_offered() -> None:
     assert {path.name for path in Path(FOLDER).iterdir()} == {f"{name}{suffix}" for name in EXAMPLES for suffix in (".yaml", ".cases.yaml")}
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@run_each("example", EXAMPLES)
 def test_an_example_allows_and_denies_what_its_cases_say(example: str) -> None:
     tried = list(try_cases(f"{FOLDER}/{example}.cases.yaml"))
     assert [name for name, failure in tried if failure] == []
@@ -49,7 +50,10 @@ def _cases(sort: str, text: str, more: str = "") -> str:
         ),
         (_cases("allow", GRAPH), "allow[0]: is denied: spec.components[0].replicas: breaks few"),
         (_cases("deny", GRAPH.replace("replicas: 3", "replicas: 1")), "deny[0]: is allowed"),
-        (_cases("allow", GRAPH.replace("replicas: 3", "replicas: x")), "allow[0]: the object can't be judged: spec.components[0].replicas"),
+        (
+            _cases("allow", GRAPH.replace("replicas: 3", "replicas: x")),
+            "allow[0]: the object can't be evaluated: spec.components[0].replicas",
+        ),
     ],
 )
 def test_a_case_fails_where_the_policy_decides_otherwise(files: Files, command: Command, cases: str, said: str) -> None:

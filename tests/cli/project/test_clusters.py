@@ -68,9 +68,9 @@ def test_each_file_is_judged_by_the_facts_of_its_cluster(repository: Path, comma
     ]
     assert "operatorLine" not in ran.json["summary"]
     told = command("check", "deploy").err.splitlines()[-1]
-    lines = "line 1.2 (cluster dev) and line 1.5 (cluster prod) and line 1.6 (the default; --line names another)"
-    assert told.startswith(f"4 objects checked by {lines}: 1 error")
-    assert command("check", "deploy/prod-eu").err == "1 object checked by line 1.5 (cluster prod): nothing found\n"
+    lines = "operator 1.2 (cluster dev) and operator 1.5 (cluster prod) and operator 1.6 (the default; --line names another)"
+    assert told.startswith(f"4 objects checked for {lines}: 1 error")
+    assert command("check", "deploy/prod-eu").err == "1 object checked for operator 1.5 (cluster prod): nothing found\n"
 
 
 @pytest.mark.parametrize("words", [(), ("--require-facts",), ("--no-defaults",)])
@@ -90,15 +90,15 @@ def test_flags_win_and_a_cluster_can_be_chosen(repository: Path, command: Comman
     assert command("check", "deploy/dev", "--facts-of", "prod").code == 0
     assert command("check", "deploy/prod-eu", "--facts-of", "dev").code == 1
     assert command("check", "deploy/dev", "--no-project").code == 0
-    assert command("check", "deploy/dev", "--line", "1.5").err.startswith("1 object checked by line 1.5 (--line): ")
+    assert command("check", "deploy/dev", "--line", "1.5").err.startswith("1 object checked for operator 1.5 (--line): ")
 
 
 def test_a_cluster_takes_its_line_from_its_own_facts_before_the_project_s(repository: Path, command: Command) -> None:
     project(repository, "line: '1.2'\n" + CLUSTERS + "  bare: {paths: [deploy/graph.yaml]}\n")
-    assert command("check", "deploy/prod-eu").err.startswith("1 object checked by line 1.5 (cluster prod): ")
-    assert command("check", "deploy/graph.yaml").err.startswith("1 object checked by line 1.2 (cluster bare): ")
+    assert command("check", "deploy/prod-eu").err.startswith("1 object checked for operator 1.5 (cluster prod): ")
+    assert command("check", "deploy/graph.yaml").err.startswith("1 object checked for operator 1.2 (cluster bare): ")
     project(repository, "line: '1.5'\n" + CLUSTERS.replace("facts: facts/prod.yaml", "line: 1.2"))
-    assert command("check", "deploy/prod-eu").err.startswith("1 object checked by line 1.2 (cluster prod): ")
+    assert command("check", "deploy/prod-eu").err.startswith("1 object checked for operator 1.2 (cluster prod): ")
 
 
 def test_objects_for_two_clusters_are_no_duplicates(repository: Path, command: Command) -> None:

@@ -9,6 +9,7 @@ import yaml
 from tests.cli.conftest import Command, Files
 from tests.reconciler.checkpoint.objects import JOB, checkpoint
 from tests.reconciler.rendering import component, graph, rendered, vllm
+from tests.rows import run_each
 
 GRAPH = graph(vllm(), component("fe", "frontend"))
 KNOWN = ("--set-fact", "grove=false", "--set-fact", "lws=false", "--set-fact", "dra=true", "--set-fact", "istio=false")
@@ -102,7 +103,7 @@ spec:
     assert [one["metadata"]["name"] for one in ran.json if one["kind"] == "Deployment"] == ["g-fe"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "code", "said"),
     [
         ("{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: 1}", 1, "spec: "),

@@ -65,7 +65,10 @@ READY = {
     },
     "status": {"phase": "Ready"},
 }
-STORAGE = CONFIG + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps}}}\n"
+STORAGE = (
+    CONFIG.replace("{namespace: dynamo-system}", "{namespace: dynamo-system, version: 1.2.0}")
+    + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps}}}\n"
+)
 
 
 @pytest.mark.parametrize("grove", [False, True])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
@@ -25,12 +26,14 @@ from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.objects import target
 from tests.cli.rewrite.styles import COMMENT, Writer, habits
-from tests.golden.upstream import RECORDED, manifests
+from tests.cli.sizes import by_day_and_night
+from tests.golden.upstream import CONVERTED, RECORDED, manifests
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice, Draw
 from tests.laws.strategies import PAIRS, make_object
+from tests.rows import run_each
 
-TRIED = 40  # objects a kind and version
+TRIED = by_day_and_night("tried", 12, 40)  # objects a kind and version
 FOREIGN = "# of a stranger\r\nkind:   ConfigMap  # odd\r\ndata: {a: 'b' , c: [1,2]}\r\n\t\n\n"
 
 
@@ -43,19 +46,21 @@ def _there_and_back(draw: Draw, kind: str, version: str) -> None:
     text = Writer(draw, habits(draw)).text(obj)
     (read,) = load_documents(text)
     assert is_same_json(read.data, obj)
-    there = convert_text("x", f"{FOREIGN}---\n{text}---\n{FOREIGN}", other, verify=False)
+    there = convert_text("x", f"{FOREIGN}---\n{text}---\n{FOREIGN}", other, verify=False, line=Line.V1_2)
     if there.failures:
         assert there.text == f"{FOREIGN}---\n{text}---\n{FOREIGN}"
         return
     assert there.text.startswith(f"{FOREIGN}---\n")
     assert there.text.endswith(f"---\n{FOREIGN}")
     middle = there.text[len(FOREIGN) + 4 : -len(FOREIGN) - 4]
-    expected = convert_as_served(read.data, target(f"nvidia.com/{other}")).object
+    expected = convert_as_served(read.data, target(f"nvidia.com/{other}", line=Line.V1_2)).object
     assert is_same_json(load_documents(middle)[0].data, expected)
-    again = convert_text("x", there.text, other, verify=False)
+    again = convert_text("x", there.text, other, verify=False, line=Line.V1_2)
     assert (again.text, again.converted) == (there.text, 0)
-    back = convert_text("x", middle, version, verify=False)
-    assert is_same_json(load_documents(back.text)[0].data, convert_as_served(expected, target(f"nvidia.com/{version}")).object)
+    back = convert_text("x", middle, version, verify=False, line=Line.V1_2)
+    assert is_same_json(
+        load_documents(back.text)[0].data, convert_as_served(expected, target(f"nvidia.com/{version}", line=Line.V1_2)).object
+    )
     for before, after in ((text, there), (middle, back)):
         named = sum("comment" in note for note in after.notes)
         counts, kept = Counter(COMMENT.findall(before)), Counter(COMMENT.findall(after.text))
@@ -64,9 +69,10 @@ def _there_and_back(draw: Draw, kind: str, version: str) -> None:
         assert min(gone.total(), 1) <= named <= gone.total()
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_files_go_there_and_back(kind: str, version: str) -> None:
-    for index in range(TRIED):
+@TRIED
+@run_each(("kind", "version"), PAIRS)
+def test_files_go_there_and_back(kind: str, version: str, tried: int) -> None:
+    for index in range(tried):
         _there_and_back(Dice(SEED, "files", kind, version, index), kind, version)
 
 
@@ -95,9 +101,10 @@ def _within(some: list[str], lines: list[str]) -> bool:
     return all(line in left for line in some)
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
-def test_an_edit_leaves_every_other_line_alone(kind: str, version: str) -> None:
-    for index in range(TRIED):
+@TRIED
+@run_each(("kind", "version"), PAIRS)
+def test_an_edit_leaves_every_other_line_alone(kind: str, version: str, tried: int) -> None:
+    for index in range(tried):
         draw = Dice(SEED, "edits", kind, version, index)
         obj = make_object(draw, kind, version)
         text = Writer(draw, habits(draw, brackets=False)).text(obj)
@@ -159,8 +166,9 @@ class _Words:
         return items[::-1] if sort == 3 else items
 
 
-def test_comments_stay_beside_their_words() -> None:
-    for index in range(300):
+@by_day_and_night("tried", 100, 300)
+def test_comments_stay_beside_their_words(tried: int) -> None:
+    for index in range(tried):
         words = _Words(Dice(SEED, "items", index))
         before = {"a": [words.value(1), words.value(1)], "b": words.value(0)}
         text = re.sub(r"(w[0-9]+)$", r"\1  # beside \1", emit_yaml(before), flags=re.MULTILINE)
@@ -200,9 +208,10 @@ def test_it_is_what_pyyaml_writes(value: Any) -> None:
     assert emit_yaml(value) == _dumped(value)
 
 
-def test_manifests_are_what_pyyaml_writes_and_read_as_the_same() -> None:
+@pytest.mark.parametrize(("files", "apart"), [(CONVERTED, 20), pytest.param(RECORDED, 40, marks=pytest.mark.nightly)])
+def test_manifests_are_what_pyyaml_writes_and_read_as_the_same(files: tuple[tuple[str, str], ...], apart: int) -> None:
     kinds = {"DynamoGraphDeployment", "DynamoGraphDeploymentRequest", "DynamoCheckpoint"}
-    some = [one for _, one in manifests(kinds, RECORDED)][::40]
+    some = [one for _, one in manifests(kinds, files)][::apart]
     assert len(some) > 5
     for one in some:
         text = emit_yaml(one)

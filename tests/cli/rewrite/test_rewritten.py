@@ -18,6 +18,7 @@ from dynamo_webhooks.cli.rewrite.rewrite import NotWrittenError, rewrite
 from dynamo_webhooks.cli.rewrite.tree import is_same_json
 from dynamo_webhooks.cli.rewrite.unified_diff import find_changes, unified_lines
 from dynamo_webhooks.cli.yaml.load import load_documents
+from tests.rows import run_each
 
 
 class Case(NamedTuple):
@@ -109,7 +110,7 @@ def _changed(value: Any, changes: dict[Path, Any]) -> Any:
     return value
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@run_each("case", CASES)
 def test_a_text_is_changed_as_by_hand(case: Case) -> None:
     wanted = _changed(load_documents(case.before)[0].data, case.changes)
     done = rewrite(case.before, [wanted])
@@ -147,7 +148,7 @@ def test_lost_comments_are_named_with_their_lines() -> None:
     assert done.lost == [(2, "# of b"), (3, "# yes")]
 
 
-@pytest.mark.parametrize(
+@run_each(
     "before",
     [
         "a: [b: 1, c]\nd: 1 # d\n",

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
-from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.certs.perform import Gathered
 from dynamo_webhooks.cli.commands.certs.work import describe_cluster
 from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
@@ -24,6 +24,7 @@ from tests.cli.conftest import Command
 from tests.golden.upstream import CONVERTED, accepted, manifests
 from tests.laws.laws import version_of
 from tests.laws.managers.subjects import GRAPH
+from tests.rows import run_each
 
 
 def upstream(version: str) -> list[Any]:
@@ -72,7 +73,7 @@ def test_a_catalogue_is_of_the_line(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "nvidia.com" / "dynamographdeployment_v1beta1.json").read_text() == command("schema", "dgd", "--line", "1.2").out
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "told"),
     [
         (["dgd", "--catalogue", "x"], "--catalogue is every kind"),
@@ -131,7 +132,7 @@ def test_a_schema_refuses_what_is_not_printed() -> None:
         assert not jsonschema_rs.Draft202012Validator(load(name)).is_valid(value)
 
 
-@pytest.mark.parametrize("name", Facts._fields)
+@run_each("name", Facts._fields)
 def test_the_schema_of_facts_takes_what_the_reader_takes(name: str) -> None:
     check = jsonschema_rs.Draft202012Validator(load("facts"))
     for value in (None, True, "cluster", "1.2", "1.2 ", "", 1, [], ["a"], [1], {}, {"t": ["zone"]}, {"t": "zone"}, {"t": [1]}):
@@ -152,8 +153,8 @@ def test_schemas_are_of_a_line(command: Command, tmp_path: Path, monkeypatch: py
 
     assert "minAvailable" in fields("--line", "1.5")
     assert "minAvailable" not in fields("--line", "1.2")
-    assert fields() == fields("--line", USUAL)
+    assert fields() == fields("--line", NEWEST)
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     assert fields() == fields("--line", "1.5")
     assert "minAvailable" in str(command("schema", "all").json)
-    assert fields("--no-project") == fields("--line", USUAL)
+    assert fields("--no-project") == fields("--line", NEWEST)

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.kinds import api_version, list_kind_versions
-from dynamo_webhooks.api.line import INSTALLED, Line
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import MARKS, OLDER, Node, load_definitions, load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.metadata import embedded_errors, metadata_type_errors
@@ -21,25 +21,26 @@ from dynamo_webhooks.policies.catalogue import list_declared
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, make_object, wild
-from tests.policies.examples import merged, parse
+from tests.policies.example_runs import blocks
+from tests.rows import run_each
 
 Object = dict[str, Any]
 TRIES = 400
 
 
 @cache
-def validator(kind: str, version: str, line: Line = INSTALLED) -> jsonschema_rs.Draft7Validator:
+def validator(kind: str, version: str, line: Line = Line.V1_2) -> jsonschema_rs.Draft7Validator:
     return jsonschema_rs.Draft7Validator(schema_of(kind, version, line), validate_formats=True)
 
 
 @cache
-def any_kind(line: Line = INSTALLED) -> jsonschema_rs.Draft7Validator:
+def any_kind(line: Line = Line.V1_2) -> jsonschema_rs.Draft7Validator:
     return jsonschema_rs.Draft7Validator(mixed_schema(line), validate_formats=True)
 
 
 def refused(obj: Object, kind: str, version: str) -> list[object]:
     """What the walker says of structure: unknown fields, wrong types, what is missing. Not of CEL, list keys or names."""
-    schema, obj = load_schema(kind, version), copy.deepcopy(obj)
+    schema, obj = load_schema(kind, version, Line.V1_2), copy.deepcopy(obj)
     if wrong := list(metadata_type_errors(obj, schema)):
         return list(wrong)
     default(obj, schema)
@@ -68,11 +69,11 @@ def keywords(node: Node) -> set[str]:
 
 
 def test_every_keyword_in_use_has_a_translation() -> None:
-    nodes = [*(load_schema(*pair) for pair in list_kind_versions()), *load_definitions().values()]
+    nodes = [*(load_schema(*pair, Line.V1_2) for pair in list_kind_versions()), *load_definitions().values()]
     assert {word for node in nodes for word in keywords(node)} <= KNOWN
 
 
-@pytest.mark.parametrize("pair", [(), *list_kind_versions()], ids=".".join)
+@run_each("pair", [(), *list_kind_versions()])
 def test_schemas_are_valid_themselves(pair: tuple[str, str] | tuple[()]) -> None:
     schema = schema_of(*pair) if pair else mixed_schema()
     jsonschema_rs.meta.validate(schema)
@@ -89,21 +90,17 @@ def _references(node: Any) -> list[str]:
     return [found for item in node for found in _references(item)] if isinstance(node, list) else []
 
 
-RULES = [rule for rule in list_declared() if rule.is_of(INSTALLED)]
+def test_every_good_example_fits(subtests: pytest.Subtests) -> None:
+    for rule in list_declared():
+        for example in blocks(rule, "good") if rule.is_of(Line.V1_2) else ():
+            kind, _, version = example.kind.partition("/")
+            with subtests.test(rule.name):
+                lines = [line for line in Line if rule.is_of(line) and validator(kind, version, line).is_valid(example.object)]
+                assert lines
+                assert any_kind(lines[0]).is_valid(example.object)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_good_example_fits(rule: Any) -> None:
-    for block in rule.good:
-        example = parse(block, rule.kinds[0], rule.name)
-        kind, _, version = example.kind.partition("/")
-        obj = merged(example.kind, example.fragment)
-        fitting = [line for line in Line if rule.is_of(line) and not list(validator(kind, version, line).iter_errors(obj))]
-        assert fitting
-        assert any_kind(fitting[0]).is_valid(obj)
-
-
-@pytest.mark.parametrize("pair", PAIRS, ids=".".join)
+@run_each("pair", PAIRS)
 def test_objects_fit_exactly_when_the_walker_takes_their_structure(pair: tuple[str, str]) -> None:
     dice, seen = Dice(SEED, *pair), Counter[bool]()
     for number in range(TRIES):
@@ -117,7 +114,7 @@ def test_objects_fit_exactly_when_the_walker_takes_their_structure(pair: tuple[s
     assert min(seen[True], seen[False]) > TRIES // 20, seen
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("change", "place"),
     [
         ({"spec": {"componentz": []}}, ["spec"]),

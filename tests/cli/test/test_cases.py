@@ -1,9 +1,6 @@
 """The command `test`: what each sort of case is held to, how a failure reads, what --update writes, and exit codes."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -243,7 +240,7 @@ def test_update_keeps_line_ends(command: Command, case: Files) -> None:
     [
         ({}, (), 3, "no test case found"),
         ({}, ("--allow-empty",), 0, "0 cases"),
-        ({"allow_good": GOOD}, ("-k", "bad"), 3, "no test case found whose name holds bad"),
+        ({"allow_good": GOOD}, ("-k", "bad"), 3, "no test case found whose name contains bad"),
         ({"allow_good": GOOD}, ("-k", "goo"), 0, "1 case: 1 passed"),
         ({"allow_good": GOOD, "alow_bad": BAD}, (), 0, "alow.bad.yaml: is not a test case file; names begin with"),
         ({"allow_good": GOOD, "deny_old": BAD}, (), 0, "deny.old.yaml: belongs to no case; a case can't be called old, expected or facts"),
@@ -290,14 +287,3 @@ def test_json_is_as_its_schema_says(command: Command, case: Files) -> None:
         "deny.b\u00e4d.yaml": False,
     }
     assert ran.json["summary"] == {"cases": 4, "failed": 3, "exit": 1}
-
-
-def test_same_bytes_whatever_the_hash_seed(case: Files) -> None:
-    folder = case(deny_x=BAD, allow_y=BAD, convert_z=GOOD)
-
-    def run(seed: str) -> bytes:
-        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])}
-        words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "test", ".", "-o", "json"]
-        return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False).stdout
-
-    assert run("1") == run("2") != b""

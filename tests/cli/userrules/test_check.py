@@ -18,7 +18,7 @@ import yaml
 from dynamo_webhooks.admission.userrules.evaluate import Around, UnknownError, Write, ask
 from dynamo_webhooks.admission.userrules.read import read_policy
 from dynamo_webhooks.api.kinds import api_version, list_kind_versions
-from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.admit import shape
 from dynamo_webhooks.api.walk.validate import validate
@@ -27,6 +27,7 @@ from dynamo_webhooks.cli.userrules.export import export_policies
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.userrules.samples import FEW, GRAPH, OLDER, PROJECT, binding, policy
 from tests.cluster.generated import Dice
+from tests.rows import run_each
 
 USER = ("--select", "user/")
 
@@ -214,7 +215,7 @@ def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command)
     assert [row[0] for row in found(command, "graph.yaml", "--as", "me")] == ["user/few"]
     assert found(command, "graph.yaml", "--as", "admin") == []
     (repository / "policies/few.yaml").write_text(policy("authorizer.group('').resource('pods').check('get').allowed()"))
-    assert notes(command, "graph.yaml") == ["it asks the cluster who may do what (authorizer)"]
+    assert notes(command, "graph.yaml") == ["it needs the cluster's permissions (authorizer)"]
 
 
 LOOP = [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "variables.a"}]
@@ -262,7 +263,7 @@ def checked(files: Files, command: Command) -> Checked:
     return check
 
 
-@pytest.mark.parametrize("case", BAD)
+@run_each("case", BAD)
 def test_a_bad_policy_is_one_sentence_with_its_place(checked: Checked, case: str) -> None:
     text, sentence = BAD[case]
     ran = checked(text)
@@ -328,11 +329,11 @@ def _unknown(*_: object) -> Any:
     raise UnknownError("nothing is known here")
 
 
-@pytest.mark.parametrize(("kind", "version"), list_kind_versions())
+@run_each(("kind", "version"), list_kind_versions())
 def test_policies_refuse_what_the_rules_of_the_definitions_refuse(kind: str, version: str) -> None:
-    read = [read_policy(one, (), "made") for one in export_policies(USUAL)]
+    read = [read_policy(one, (), "made") for one in export_policies(NEWEST)]
     policies = [one for one in read if f"{kind}/{version}" in one.rule.where]
-    schema, dice, seen = load_schema(kind, version, USUAL), Dice(f"export {kind} {version}"), Counter[bool]()
+    schema, dice, seen = load_schema(kind, version, NEWEST), Dice(f"export {kind} {version}"), Counter[bool]()
     for number in range(OBJECTS):
         whole = dice.object(kind, version, number)
         for obj in (whole, dice.damaged(copy.deepcopy(whole))):
@@ -340,12 +341,12 @@ def test_policies_refuse_what_the_rules_of_the_definitions_refuse(kind: str, ver
                 continue
             if isinstance(obj.get("spec"), dict):
                 obj["spec"].pop("restart", None)  # its rule compares with the old object
-            shape(obj, kind, version, USUAL)
+            shape(obj, kind, version, NEWEST)
             errors = validate(obj, schema, None)
             if any(not error.rule for error in errors):
                 continue
             broken = any(error.rule and not error.rule.startswith("cel-unique") for error in errors)
-            write = Write(kind, version, "CREATE", obj, None, None, USUAL)
+            write = Write(kind, version, "CREATE", obj, None, None, NEWEST)
             said = [each for one in policies for each in ask(one, write, Around(_unknown, _unknown))]
             assert bool(said) is broken, json.dumps([obj, [one.text for one in said], [str(one) for one in errors]])
             seen[broken] += 1

@@ -3,7 +3,6 @@
 import re
 from typing import Any, Final
 
-import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import api_version
@@ -16,7 +15,9 @@ from dynamo_webhooks.conversion.kinds import KINDS, field_rows
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cli.conftest import Command, Files
-from tests.cli.convert.test_recorded import OTHER, objects
+from tests.cli.recorded import OTHER, sample
+from tests.cli.sizes import by_day_and_night
+from tests.rows import run_each
 
 ROWS: Final = [(kind, row) for kind in KINDS for row in field_rows(KINDS[kind])]
 GRAPH: Final = "apiVersion: nvidia.com/{}\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\nspec:\n  backendFramework: vllm\n{}"
@@ -29,7 +30,7 @@ def _path(name: str, version: str) -> tuple[str | int, ...]:
     return tuple(Key("w") if step == "{}" else 0 if step == "[]" else step for step in steps)
 
 
-@pytest.mark.parametrize(("kind", "row"), ROWS, ids=[f"{kind}-{row[0] or row[1]}" for kind, row in ROWS])
+@run_each(("kind", "row"), ROWS, ids=[f"{kind}-{row[0] or row[1]}" for kind, row in ROWS])
 def test_each_field_that_the_lenses_know_is_named(kind: str, row: tuple[str, str, str]) -> None:
     for side, version in enumerate(("v1alpha1", "v1beta1")):
         own = OTHER[version]
@@ -79,7 +80,7 @@ FIXED: Final = [
 ]
 
 
-@pytest.mark.parametrize(("version", "written", "path", "name", "fixed"), FIXED)
+@run_each(("version", "written", "path", "name", "fixed"), FIXED)
 def test_a_body_of_the_other_version_is_named_and_converted(
     command: Command, files: Files, version: str, written: str, path: str, name: str, fixed: str
 ) -> None:
@@ -113,16 +114,16 @@ def test_what_a_version_has_no_field_for_is_left_to_a_person(command: Command, f
     ran = command("check", "a.yaml", "--fix", "-o", "json")
     assert [(one["path"], one["message"]) for one in ran.json["findings"] if one["rule"] == "unknown-field"] == [
         ("spec.components[0].ingress", "is a field of v1alpha1, and none of v1beta1"),
-        ("spec.components[0].env", "is no field of this kind"),
+        ("spec.components[0].env", "is not a field of this kind"),
     ]
     assert "name: main" in (folder / "a.yaml").read_text()
 
 
-@pytest.mark.parametrize("share", range(3))
-def test_a_recorded_object_with_the_wrong_version_becomes_what_conversion_makes_of_it(command: Command, files: Files, share: int) -> None:
+@by_day_and_night("apart", 540, 60)
+def test_a_recorded_object_with_the_wrong_version_becomes_what_conversion_makes_of_it(command: Command, files: Files, apart: int) -> None:
     """Or stays, where the declared version has no place for a part of it."""
     moved = 0
-    for obj in objects()[share :: 3 * 60]:
+    for obj in sample(apart):
         plain = {**obj, "metadata": {"name": "g"}, "apiVersion": api_version(version := OTHER[obj["apiVersion"].partition("/")[2]])}
         plain.pop("status", None)
         folder = files(a=yaml.safe_dump(plain, sort_keys=False))

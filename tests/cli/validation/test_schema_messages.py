@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.walk.errors import FieldError, Reason
 from dynamo_webhooks.api.walk.structure import structure_errors
 from dynamo_webhooks.cli.validation.schema_messages import Told, explain_schema_error, suggest_quotes
+from tests.rows import run_each
 
 LONG = "x" * 500
 CASES: list[tuple[dict[str, Any], Any, Told]] = [
@@ -34,7 +33,7 @@ CASES: list[tuple[dict[str, Any], Any, Told]] = [
 ]
 
 
-@pytest.mark.parametrize(("node", "value", "wanted"), CASES)
+@run_each(("node", "value", "wanted"), CASES)
 def test_each_error_of_the_walk_has_a_sentence(node: dict[str, Any], value: Any, wanted: Told) -> None:
     held = {} if value is MISSING else {"f": value}
     (error,) = structure_errors(held, {"type": "object", "properties": {"f": node}, "required": ["f"]})
@@ -48,7 +47,7 @@ def test_the_switch_of_a_checkpoint_says_what_line_1_2_meant_without_it() -> Non
     )
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("wanted", "value", "fix"),
     [
         ("integer", " 12 ", "Write 12, without quotes"),

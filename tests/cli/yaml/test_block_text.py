@@ -15,6 +15,7 @@ from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.load import Document, Source
 from tests.bench.requests import graph
 from tests.cli.samples import BAD, IMAGE
+from tests.rows import run_each
 
 ROOT: Final = Path(__file__).parents[3]
 MANIFEST: Final = yaml.safe_dump(graph(), sort_keys=False)
@@ -57,7 +58,7 @@ def test_manifests_are_read_quickly_and_as_by_the_parser() -> None:
     assert sum(taken) > len(taken) / 4
 
 
-@pytest.mark.parametrize(
+@run_each(
     "text",
     [
         "a: 1\nb: no\nc: ~\nd:\ne: 1e3\nf: 0777\ng: 1:30\nh: 'yes'\ni: \"a: b\"\nj: {}\nk: []\nl: -1\nm: --x\no: http://x:1/y\n",
@@ -75,7 +76,7 @@ def test_what_is_of_the_style_is_read(text: str) -> None:
     assert agree(text)
 
 
-@pytest.mark.parametrize(
+@run_each(
     "text",
     [
         "a: b\n  c: d\n",

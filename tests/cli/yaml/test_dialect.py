@@ -14,6 +14,7 @@ from dynamo_webhooks.cli.yaml.build import ALIASED_VALUES, DEPTH
 from dynamo_webhooks.cli.yaml.comments import Comment, _start, comments
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents, read_text
 from dynamo_webhooks.cli.yaml.yaml_text import PureParser
+from tests.rows import run_each
 
 VALUES = [
     # booleans are those of YAML 1.1, single letters too
@@ -118,7 +119,7 @@ REFUSED = [
     ("b: c", 1, 5, "a colon with a blank is not allowed here; check the indentation, or quote the value"),
     ('"abc', 1, 4, "a quoted text must be closed"),
     ('"\\ud800"', 1, None, "an escape must name a whole character, not half of a pair"),
-    ("\x07", 1, 4, "must not hold control characters, found U+0007"),
+    ("\x07", 1, 4, "must not contain control characters, found U+0007"),
     ("{{ .Values.image }}", 1, 5, "a key must be one word or text, found a map or list; this looks like a template: render it first"),
 ]
 
@@ -130,7 +131,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("parser")
-@pytest.mark.parametrize(("text", "wanted"), VALUES)
+@run_each(("text", "wanted"), VALUES)
 def test_a_value_means_what_kubectl_makes_of_it(text: str, wanted: object) -> None:
     value = load_documents(f"a: {text}\n")[0].data["a"]
     assert value == wanted
@@ -138,7 +139,7 @@ def test_a_value_means_what_kubectl_makes_of_it(text: str, wanted: object) -> No
 
 
 @pytest.mark.usefixtures("parser")
-@pytest.mark.parametrize(("text", "line", "column", "sentence"), REFUSED)
+@run_each(("text", "line", "column", "sentence"), REFUSED)
 def test_what_can_not_be_an_object_is_one_sentence_with_its_place(text: str, line: int, column: int | None, sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         load_documents(f"a: {text}\n", "f.yaml")
@@ -149,7 +150,7 @@ def test_what_can_not_be_an_object_is_one_sentence_with_its_place(text: str, lin
 
 
 @pytest.mark.usefixtures("parser")
-@pytest.mark.parametrize(
+@run_each(
     "text",
     ["a:\n\tb: 1", "a:\n  - b\n - c", "- a\nb: 1", "a: [1", "key: [a,\n  b", "a: 'x\n---\nb: 1", "a: b: c", "{a: 1", "%x", "a: !<", "\x80"],
 )
@@ -217,13 +218,13 @@ JSON = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), JSON)
+@run_each(("text", "wanted"), JSON)
 def test_json_is_read_as_json(text: str, wanted: object) -> None:
     documents = load_documents(text)
     assert [document.data for document in documents] == wanted
 
 
-@pytest.mark.parametrize(
+@run_each(
     "text",
     [
         '{"a": 1',
@@ -273,7 +274,7 @@ g:
 """
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("path", "key", "value"),
     [
         ((), (2, 1, 2), (2, 1, 2)),
@@ -313,7 +314,7 @@ WORD = "dynamo-webhooks:"
 ONE = f"# {WORD} 1"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "wanted"),
     [
         (f"a: b {ONE}\n", [(1, 6, 1)]),

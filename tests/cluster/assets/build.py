@@ -1,5 +1,4 @@
-"""Builds programs for tests once: `python -m tests.cluster.assets.build [SET...]`, without a name all but kubeconform, which only
-`make bench` needs.
+"""Builds programs for tests once: `python -m tests.cluster.assets.build [SET...]`, without a name all.
 
 The modules beside this file pin every source. The binaries land outside the checkout, in the user's cache, each set in a directory whose
 name is the hash of what it is built from. `KUBERNETES` names another version of the control plane and the scheduler, such as 1.33; its pins
@@ -61,10 +60,9 @@ CERT_MANAGER: Final = AssetSet(
     {"crds": ("cert-manager", "github.com/cert-manager/cert-manager", "deploy/crds")},
 )
 PROMTOOL: Final = AssetSet("promtool", {"promtool": ("promtool", "github.com/prometheus/prometheus/cmd/promtool")})
-KUBECONFORM: Final = AssetSet("kubeconform", {"kubeconform": ("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")})
 ACTIONLINT: Final = AssetSet("actionlint", {"actionlint": ("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")})
 VERSIONS: Final = {minor: plane_of(minor) for minor in (OLDEST, NEWEST)}
-_ALL: Final = (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, KUBECONFORM, ACTIONLINT, *VERSIONS.values())
+_ALL: Final = (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, ACTIONLINT, *VERSIONS.values())
 SETS: Final = {each.name: each for each in _ALL}
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")
@@ -207,7 +205,7 @@ def main(names: Sequence[str]) -> int:
         sys.stderr.write(f"no set is named {', '.join(sorted(unknown))}; there are {', '.join(SETS)}\n")
         return 2
     try:
-        for name in names or (name for name in SETS if name != KUBECONFORM.name):
+        for name in names or SETS:
             sys.stdout.write(f"{build(SETS[name])}\n")
     except AssetsMissingError as missing:
         sys.stderr.write(f"{missing}\n")

@@ -4,7 +4,6 @@ words and warnings. Creates and updates, in both versions, in the author's own f
 Every kind is served in every version, converted and judged by our servers, registered as our manifests do it.
 """
 
-import base64
 import json
 import re
 from collections import Counter, defaultdict
@@ -16,20 +15,20 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
-import yaml
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import ALL
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.validation.levels import CEL, CONVERSION, DECODE, ERROR, POLICIES, SCHEMA
 from dynamo_webhooks.policies.checks import UNFILLED
-from tests.cluster.admission import FACTS, Admission, serving, wait_until_all_are_asked
+from tests.cluster.admission import FACTS, Admission, register, serving, wait_until_all_are_asked
 from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.conversion import KINDS as CONVERTED
-from tests.cluster.conversion import Converter
-from tests.cluster.harness import ADMIN, ControlPlane, Reply, control_plane
-from tests.cluster.rendering import MANIFESTS
+from tests.cluster.definitions import install
+from tests.cluster.harness import ADMIN, ControlPlane, Reply
+from tests.cluster.planes import Planes
 from tests.cluster.writes import Write, examples, generated, placed, recorded, schema_cases
 
 Node: TypeAlias = dict[str, Any]
@@ -78,15 +77,7 @@ class Judges:
     def register(self, name: str, server: Admission) -> None:
         """Has namespaces with the label of that name judged by a server."""
         self.servers[name] = server
-        selector = {"namespaceSelector": {"matchLabels": {LABEL: name}}}
-        for file in ("validating", "mutating"):
-            configuration = yaml.safe_load((MANIFESTS / "base" / f"{file}.yaml").read_text())
-            configuration["metadata"] = {"name": f"{name}-{file}"}
-            configuration["webhooks"] = [
-                {**entry, **selector, "clientConfig": _client(entry, server)} for entry in configuration["webhooks"]
-            ]
-            self.plane.apply(configuration)
-        wait_until_all_are_asked(self.plane, server, self.plane.namespace({LABEL: name}))
+        register(self.plane, server, name, {LABEL: name})
 
     def namespace(self, name: str) -> str:
         """A new namespace that the server of that name judges."""
@@ -128,10 +119,6 @@ def _shared(writes: Sequence[Write], ask: Callable[[Write], Any]) -> list[Any]:
         return list(threads.map(ask, writes))
 
 
-def _client(entry: Node, server: Admission) -> Node:
-    return {"url": server.url + entry["clientConfig"]["service"]["path"], "caBundle": base64.b64encode(server.ca).decode()}
-
-
 def _said(reply: Reply) -> Said:
     if reply.status < 400:
         return Said(reply.status, "", "", "", (), reply.warnings)
@@ -164,23 +151,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def judges(assets: Path, tmp_path_factory: pytest.TempPathFactory, homes: dict[str, Path]) -> Iterator[Judges]:
-    """The plane, the server that converts for it, and both servers that judge."""
-    home = tmp_path_factory.mktemp("judging")
-    converter = Converter(home / "serve")
-    try:
-        with (
-            control_plane(assets, home / "plane") as plane,
-            serving(homes["wide"], FACTS) as wide,
-            serving(homes["narrow"], NARROW) as narrow,
-        ):
-            plane.install(*(crd(kind.name, conversion=converter.stanza() if kind.name in CONVERTED else None) for kind in KINDS))
-            found = Judges(plane, {})
-            found.register("wide", wide)
-            found.register("narrow", narrow)
-            yield found
-    finally:
-        converter.process.stop()
+def judges(planes: Planes, homes: dict[str, Path]) -> Iterator[Judges]:
+    """The plane, and both servers that judge, of which one converts, too."""
+    with planes.lend() as plane, serving(homes["wide"], FACTS) as wide, serving(homes["narrow"], NARROW) as narrow:
+        install(plane, *(crd(kind.name, conversion=wide.stanza() if kind.name in CONVERTED else None, line=Line.V1_2) for kind in KINDS))
+        found = Judges(plane, {})
+        found.register("wide", wide)
+        found.register("narrow", narrow)
+        yield found
 
 
 def _called(metadata: Node) -> str:

@@ -17,6 +17,7 @@ from tests.cel.expressions import Writer, make_object
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ADMIN, ControlPlane, Reply
 from tests.cluster.objects import foreign, path_of
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
 from tests.cluster.writes import examples
 
@@ -132,9 +133,9 @@ NEVER: Final = {"reads-nothing", "not-in-prod", "by-request", "new-object"}  # w
 
 
 @pytest.fixture(scope="module")
-def judged(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def judged(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server with both versions of graphs and all policies."""
-    with converting_plane(assets, tmp_path_factory.mktemp("judged")) as (plane, _):
+    with converting_plane(planes, tmp_path_factory.mktemp("judged")) as (plane, _):
         assert {_post(plane, one).status for one in policies()} == {201}
         probe = {
             "apiVersion": "nvidia.com/v1beta1",

@@ -8,8 +8,12 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.yaml.load import InputError, load_documents
+from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane
+from tests.cluster.planes import Planes
 
 
 def _words(text: str) -> list[str]:
@@ -183,6 +187,14 @@ DIFFERENT_DOCUMENTS: Final = {
 }
 
 
+@pytest.fixture(scope="module")
+def plane(planes: Planes) -> Iterator[ControlPlane]:
+    """An API server that knows the one kind of all documents."""
+    with planes.lend() as found:
+        install(found, build("DynamoModel", line=Line.V1_2))
+        yield found
+
+
 Read: TypeAlias = list[str] | None  # the documents as JSON in one spelling; None for what is refused
 
 
@@ -193,7 +205,7 @@ def _document(word: str) -> str:
 def _kubectl(plane: ControlPlane, text: str) -> tuple[Read, str]:
     """What kubectl reads, and what it says where it can't."""
     done = plane.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", input=text)
-    return (None if done.code else [_spelt(obj) for obj in _objects(done.stdout)]), done.stderr
+    return (None if done.code else [spelt(obj) for obj in _objects(done.stdout)]), done.stderr
 
 
 def _objects(output: str) -> Iterator[Any]:
@@ -209,12 +221,13 @@ def _objects(output: str) -> Iterator[Any]:
 
 def _ours(text: str) -> Read:
     try:
-        return [_spelt(document.data) for document in load_documents(text)]
+        return [spelt(document.data) for document in load_documents(text)]
     except InputError:
         return None
 
 
-def _spelt(value: Any) -> str:
+def spelt(value: Any) -> str:
+    """A value in one spelling."""
     return json.dumps(_whole(value), sort_keys=True)
 
 
@@ -238,30 +251,30 @@ def _disagreements(plane: ControlPlane, texts: Iterable[str]) -> Iterator[str]:
                 yield f"{text.removeprefix(HEAD)!r}: kubectl {said if theirs is None else theirs}, we {ours}"
 
 
-def test_words_are_read_alike(alpha: ControlPlane) -> None:
+def test_words_are_read_alike(plane: ControlPlane) -> None:
     """Several hundred in one go."""
     assert len(WORDS) > 380
-    theirs, said = _kubectl(alpha, "---\n".join(map(_document, WORDS)))
+    theirs, said = _kubectl(plane, "---\n".join(map(_document, WORDS)))
     assert theirs is not None, said
     ours = [(_ours(_document(word)) or ["refused"])[0] for word in WORDS]
     wrong = [f"{word!r}: kubectl {there}, we {here}" for word, there, here in zip(WORDS, theirs, ours, strict=True) if there != here]
     assert wrong == []
 
 
-def test_what_kubectl_refuses_we_refuse(alpha: ControlPlane) -> None:
+def test_what_kubectl_refuses_we_refuse(plane: ControlPlane) -> None:
     assert len(ODD) > 60
     assert [word for word in ODD if _ours(_document(word)) is not None] == []
-    assert list(_disagreements(alpha, map(_document, ODD))) == []
+    assert list(_disagreements(plane, map(_document, ODD))) == []
 
 
-def test_documents_are_read_alike(alpha: ControlPlane) -> None:
+def test_documents_are_read_alike(plane: ControlPlane) -> None:
     """Markers, directives, line ends, byte order marks, JSON."""
-    assert list(_disagreements(alpha, DOCUMENTS)) == []
+    assert list(_disagreements(plane, DOCUMENTS)) == []
 
 
 @pytest.mark.parametrize(
     "named", [{_document(word): why for word, why in DIFFERENT.items()}, DIFFERENT_DOCUMENTS], ids=["words", "documents"]
 )
-def test_the_list_of_differences_is_current(alpha: ControlPlane, named: dict[str, str]) -> None:
+def test_the_list_of_differences_is_current(plane: ControlPlane, named: dict[str, str]) -> None:
     """What agrees today is taken off the list."""
-    assert len(list(_disagreements(alpha, named))) == len(named)
+    assert len(list(_disagreements(plane, named))) == len(named)

@@ -31,7 +31,8 @@ _REQUESTS, _ADAPTERS = "dynamographdeploymentrequests", "dynamographdeploymentsc
 _CONVERTED: Final = (_COMPONENTS, _REQUESTS, _GRAPHS, _ADAPTERS)
 _WRITE: Final = (*READ, "update", "patch", "delete")
 _OWN: Final = (*READ, "create", "patch", "delete")
-_LOCK: Final = ("get", "update", "patch")
+_LOCK: Final = ("get", "update")
+_SHARED: Final = (*_LOCK, "patch")
 _INJECT: Final = (*READ, "patch")
 
 
@@ -41,8 +42,8 @@ def _everywhere(purpose: str, *rules: tuple[str, str, tuple[str, ...]], account:
 
 
 _SERVER: Final = (
-    Grant("server", HOME, "", "secrets", SERVING, READ, "the pair that it serves with"),
-    Grant("server", HOME, "", "configmaps", f"{SERVING}-trust", READ, "which issuers may be served"),
+    Grant("server", HOME, "", "secrets", SERVING, ("list", "watch"), "the pair that it serves with"),
+    Grant("server", HOME, "", "configmaps", f"{SERVING}-trust", ("list", "watch"), "which issuers may be served"),
     Grant("server", EVERYWHERE, _LEASES, "leases", SCOPE, ("list", "watch"), "namespaces of other operators"),
     Grant("server", EVERYWHERE, "grove.io", "clustertopologies", "", ("list", "watch"), "topology profiles that graphs name"),
     Grant("server", EVERYWHERE, "grove.io", "clustertopologybindings", "", ("list", "watch"), "the same since line 1.5"),
@@ -51,11 +52,11 @@ _PROVISIONER: Final = (
     Grant("provisioner", HOME, "", "secrets", SERVING, _WRITE, "certificates for the server"),
     Grant("provisioner", HOME, "", "secrets", f"{SERVING}-ca", _WRITE, "the authority"),
     Grant("provisioner", HOME, "", "secrets", "", ("create",), "both, at the first start"),
-    Grant("provisioner", HOME, "", "configmaps", f"{SERVING}-trust", (*_LOCK, "delete"), "which issuers may be served"),
+    Grant("provisioner", HOME, "", "configmaps", f"{SERVING}-trust", (*_SHARED, "delete"), "which issuers may be served"),
     Grant("provisioner", HOME, "", "configmaps", "", ("create",), "the same, at the first start"),
     Grant("provisioner", HOME, _LEASES, "leases", f"{SERVING}-provisioner", _LOCK, "one writer"),
     Grant("provisioner", HOME, _LEASES, "leases", "", ("create",), "the same, at the first start"),
-    Grant("provisioner", HOME, _DISCOVERY, "endpointslices", "", READ, "servers to ask for what they present"),
+    Grant("provisioner", HOME, _DISCOVERY, "endpointslices", "", ("list", "watch"), "servers to ask for what they present"),
     Grant("provisioner", HOME, "", "events", "", ("create", "patch"), "what happened"),
     Grant("provisioner", HOME, "apps", "deployments", "dynamo-webhooks-server", ("get",), "whose uid Events name"),
     Grant("provisioner", EVERYWHERE, _ADMISSION, "validatingwebhookconfigurations", "dynamo-webhooks-validating", _INJECT, "trust"),
@@ -67,7 +68,7 @@ _NOTED: Final = ("dynamocheckpoints", _REQUESTS, "dynamomodels")
 _RECONCILER: Final = (
     Grant("reconciler", HOME, _LEASES, "leases", "dynamo-webhooks-reconciler", _LOCK, "one leader"),
     Grant("reconciler", HOME, _LEASES, "leases", "", ("create",), "the same, at the first start"),
-    Grant("reconciler", EVERYWHERE, _LEASES, "leases", SCOPE, READ, "namespaces of other operators"),
+    Grant("reconciler", EVERYWHERE, _LEASES, "leases", SCOPE, ("list", "watch"), "namespaces of other operators"),
     *_everywhere("graphs, and their finalizer", (_OURS, _GRAPHS, _INJECT)),
     *_everywhere("components of graphs, and adapters", (_OURS, _COMPONENTS, _OWN), (_OURS, _ADAPTERS, _OWN)),
     *_everywhere("how it is", *((_OURS, f"{each}/status", ("patch",)) for each in _RECONCILED)),
@@ -82,8 +83,8 @@ _RECONCILER: Final = (
     *_everywhere("what gateways send requests to", ("inference.networking.k8s.io", "inferencepools", _OWN)),
     *_everywhere("what happened", ("", "events", ("create", "patch"))),
     *_everywhere("discovery of pods by each other", (_RBAC, "roles", _OWN), (_RBAC, "rolebindings", _OWN)),
-    Grant("reconciler", EVERYWHERE, _RBAC, "clusterroles", "dynamo-webhooks-planner", ("get", "bind"), "planners"),
-    Grant("reconciler", EVERYWHERE, _RBAC, "clusterroles", "dynamo-webhooks-epp", ("get", "bind"), "endpoint pickers"),
+    Grant("reconciler", EVERYWHERE, _RBAC, "clusterroles", "dynamo-webhooks-planner", ("bind",), "planners"),
+    Grant("reconciler", EVERYWHERE, _RBAC, "clusterroles", "dynamo-webhooks-epp", ("bind",), "endpoint pickers"),
     *_everywhere("to pass it on to pods, and why they wait", ("", "endpoints", READ), ("", "pods", READ)),
     *_everywhere("to pass it on to pods", (_DISCOVERY, "endpointslices", READ), (_OURS, "dynamoworkermetadatas", (*_WRITE, "create"))),
 )

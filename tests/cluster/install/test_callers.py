@@ -23,7 +23,7 @@ def _rules(objects: list[Node]) -> list[Node]:
 
 def test_the_webhook_port_is_for_api_servers_and_the_provisioner(tmp_path: Path, assets: Path) -> None:
     """Both ways say the same, about the provisioner that is installed; probes and metrics stay as they are."""
-    ours = _rules(composed(tmp_path, "self-signed", "../control-plane"))
+    ours = _rules(composed(tmp_path, "self-signed", "components/control-plane"))
     objects = charted(NAMESPACE, "networkPolicy.controlPlane={192.0.2.0/24}")
     chart = _rules(objects)
     [pods] = [each["spec"]["template"] for each in of_kind(objects, "Deployment") if each["metadata"]["name"].endswith("-provisioner")]

@@ -1,8 +1,11 @@
 """The chart by itself: installed, upgraded and removed by Helm, small enough, its names short enough, and what it refuses and why."""
 
 import base64
+import contextlib
+import io
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,8 +14,13 @@ import pytest
 import trustme
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.installation.configuration import load_configuration
-from tests.cluster.harness import ControlPlane, control_plane
+from dynamo_webhooks.cli.main import main
+from tests.cluster.admission import COMMAND
+from tests.cluster.definitions import install, read_files
+from tests.cluster.harness import ADMIN, ControlPlane
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import (
     CHART,
@@ -29,6 +37,7 @@ from tests.cluster.rendering import (
     refused,
     settings,
 )
+from tools.crd_files import FOLDERS
 
 NAMESPACE: Final = "dynamo-system"
 BUNDLE: Final = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
@@ -36,11 +45,10 @@ SECRET_LIMIT: Final = 1_048_576  # bytes of data in a Secret, by the API server
 
 
 @pytest.fixture(scope="module")
-def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def cluster(planes: Planes) -> Iterator[ControlPlane]:
     """A cluster with the CRDs of the manifests."""
-    with control_plane(assets, tmp_path_factory.mktemp("chart")) as plane:
-        done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
-        assert done.code == 0, done.stderr
+    with planes.lend() as plane:
+        install(plane, *read_files(FOLDERS[Line.V1_2]))
         yield plane
 
 
@@ -64,9 +72,32 @@ def _publish_trust(plane: ControlPlane) -> None:
         assert done.code == 0, done.stderr
 
 
+def _restore(plane: ControlPlane, name: str, check: str) -> None:
+    """Deletes an object, and creates it again by the repair that `doctor` names: the release then owns it as before."""
+    kind, _, named = name.partition("/")
+    where = ("-n", NAMESPACE) if kind == "Deployment" else ()
+    before = plane.kubectl("get", kind, named, *where, "-o", "json").json()
+    assert plane.kubectl("delete", kind, named, *where).code == 0
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        main(["doctor", "--kubeconfig", str(plane.kubeconfig), "-o", "json"])
+    repairs = {each["repair"] for each in json.loads(out.getvalue())["findings"] if each["check"] == check}
+    flag = f" --kubeconfig {plane.kubeconfig}"
+    assert f"dynamo-webhooks doctor{flag} --namespace {NAMESPACE} --print {name} | kubectl{flag} create -f -" in repairs
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(["doctor", *flag.split(), "--namespace", NAMESPACE, "--print", name]) == 0
+    done = plane.kubectl("create", "-f", "-", input=out.getvalue())
+    assert done.code == 0, done.stderr
+    after = plane.kubectl("get", kind, named, *where, "-o", "json").json()
+    assert [after["metadata"][part] for part in ("labels", "annotations")] == [
+        before["metadata"][part] for part in ("labels", "annotations")
+    ]
+
+
 def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_objects(cluster: ControlPlane) -> None:
     notes = _helm(cluster, "install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace")
-    assert "kubectl apply --server-side -f manifests/crds/" in notes
+    assert "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -" in notes
+    said = cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{RELEASE}-config").body["data"]["config.yaml"]
+    assert yaml.safe_load(said)["operator"] == {"version": "1.2.0"}, "the cluster's definitions decide"
     graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {}}
     path = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments?dryRun=All"
 
@@ -77,6 +108,8 @@ def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_obj
     wait_until(lambda: answered(500), "writes being refused", cluster.server)
 
     _publish_trust(cluster)
+    _restore(cluster, f"ClusterRoleBinding/{RELEASE}-server", "rights")
+    _restore(cluster, f"Deployment/{RELEASE}-reconciler", "workloads")
     _helm(cluster, "upgrade", RELEASE, str(CHART), "-n", NAMESPACE, "--set", "controllerManager.replicas=3")
     deployment = cluster.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}-server").body
     assert deployment["spec"]["replicas"] == 3
@@ -110,7 +143,7 @@ def test_a_second_installation_for_the_whole_cluster_is_refused(cluster: Control
     other = _refusal(cluster, "other", "team")
     assert f"{SECOND}{RELEASE} in namespace {NAMESPACE} is one (ClusterRole {RELEASE}-provisioner)" in other
     assert f"{CONVERTED}{NAMESPACE}/{RELEASE} converts dynamocomponentdeployments, " in other
-    assert "dynamo-webhooks crds --namespace team --service other-dynamo-webhooks | kubectl apply" in other
+    assert "dynamo-webhooks crds --cluster --namespace team --service other-dynamo-webhooks | kubectl apply" in other
     assert SECOND in _refusal(cluster, RELEASE, "team", "config.certificates.takeOverConversion=true"), "its names collide"
     assert not _refusal(cluster, "other", "team", "allowSecondInstallation=true")
     assert not _refusal(cluster, "other", "team", "namespaceRestriction.enabled=true")
@@ -136,8 +169,10 @@ def test_after_the_go_operator_definitions_come_first_or_conversion_is_taken_ove
     assert f"{CONVERTED}platform/platform-webhook-service converts dynamographdeployments; " in told
     assert SECOND not in told
     assert not _refusal(cluster, RELEASE, NAMESPACE, "config.certificates.takeOverConversion=true")
-    [command] = re.findall(r"kubectl (apply .+ manifests/crds)/$", told, re.MULTILINE)
-    done = cluster.kubectl(*command.replace("manifests/crds", str(MANIFESTS / "crds")).split())
+    [(command, way)] = re.findall(r"dynamo-webhooks (crds --cluster) \| kubectl (apply .+)$", told, re.MULTILINE)
+    words = [str(COMMAND), *command.split(), "--kubeconfig", str(cluster.kubeconfig), "--context", ADMIN]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    done = cluster.kubectl(*way.split(), input=printed)
     assert done.code == 0, done.stderr
     assert not _refusal(cluster, RELEASE, NAMESPACE)
 
@@ -191,47 +226,47 @@ GONE: Final = {
 }
 
 
-def test_contradictions_are_told_all_at_once() -> None:
-    told = refused(
-        "webhook.certManager.enabled=true",
-        "webhook.certificateSecret.external=true",
-        "namespaceRestriction.enabled=true",
-        "namespace.allowed={a}",
-        "webhook.namespaceSelector.matchLabels.a=b",
-        "upgradeCRD=true",
-    )
-    for part in ("namespace.allowed: must be empty with", "webhook.certManager.enabled: ", "webhook.namespaceSelector: ", "upgradeCRD: "):
-        assert part in told
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        *GONE.items(),
-        ("webhok.port=1", "webhok"),
-        ("webhook.timeoutSeconds=31", "/webhook/timeoutSeconds"),
-        ("webhook.failurePolicy=Perhaps", "/webhook/failurePolicy"),
-        ("controllerManager.replicas=0", "/controllerManager/replicas"),
-        ("namespaceRestriction.lease.duration=soon", "/namespaceRestriction/lease/duration"),
-        ("discoveryBackend=files", "/discoveryBackend"),
-        ("config.server.metrics.port=telnet", "/config/server/metrics/port"),
-        ("config.server.healthProbe.port=65536", "/config/server/healthProbe/port"),
-        ("config=null", "missing property 'config'"),
-        ("webhook=null", "missing property 'webhook'"),
-        ("controllerManager.manager.image=null", "at '/controllerManager/manager': missing property 'image'"),
-        ("dynamo.mpiRun=null", "at '/dynamo': missing property 'mpiRun'"),
-        ("config.certificates=7", "/config/certificates"),
-        ("config.secrets=7", "/config/secrets"),
-        ("config.operator.version=garbage", "/config/operator/version"),
-        ("config.operator.version=-1", "/config/operator/version"),
-        ("controllerManager.leaderElection.id=A_B", "/controllerManager/leaderElection/id"),
-        ("fullnameOverride=A_B", "/fullnameOverride"),
-        ("fullnameOverride=1a", "/fullnameOverride"),
-        ("nameOverride=A_B", "/nameOverride"),
-    ],
+CONTRADICTIONS: Final = {
+    "webhook.certManager.enabled=true": "webhook.certManager.enabled: ",
+    "webhook.certificateSecret.external=true": "webhook.certManager.enabled: ",
+    "namespaceRestriction.enabled=true": "webhook.namespaceSelector: ",
+    "namespace.allowed={a}": "namespace.allowed: must be empty with",
+    "webhook.namespaceSelector.matchLabels.a=b": "webhook.namespaceSelector: ",
+    "upgradeCRD=true": "upgradeCRD: ",
+}
+# values -> words of the schema's refusal; a table is told at once
+SENSELESS: Final = (
+    {
+        "webhok.port=1": "webhok",
+        "webhook.timeoutSeconds=31": "/webhook/timeoutSeconds",
+        "webhook.failurePolicy=Perhaps": "/webhook/failurePolicy",
+        "controllerManager.replicas=0": "/controllerManager/replicas",
+        "namespaceRestriction.lease.duration=soon": "/namespaceRestriction/lease/duration",
+        "discoveryBackend=files": "/discoveryBackend",
+        "config.server.metrics.port=telnet": "/config/server/metrics/port",
+        "config.server.healthProbe.port=65536": "/config/server/healthProbe/port",
+        "config.certificates=7": "/config/certificates",
+        "config.secrets=7": "/config/secrets",
+        "config.operator.version=garbage": "/config/operator/version",
+        "controllerManager.leaderElection.id=A_B": "/controllerManager/leaderElection/id",
+        "fullnameOverride=A_B": "/fullnameOverride",
+        "nameOverride=A_B": "/nameOverride",
+    },
+    {
+        "controllerManager.manager.image=null": "at '/controllerManager/manager': missing property 'image'",
+        "dynamo.mpiRun=null": "at '/dynamo': missing property 'mpiRun'",
+        "config.operator.version=-1": "/config/operator/version",
+        "fullnameOverride=1a": "/fullnameOverride",
+    },
+    {"config=null": "missing property 'config'"},
+    {"webhook=null": "missing property 'webhook'"},
 )
-def test_a_value_that_is_gone_or_senseless_or_cannot_be_fails_with_what_to_do(value: str, words: str) -> None:
-    assert words in refused(value)
+
+
+@pytest.mark.parametrize("table", [GONE, CONTRADICTIONS, *SENSELESS], ids=("gone", "opposed", "senseless", "left out", "config", "webhook"))
+def test_values_that_are_gone_or_senseless_or_cannot_be_fail_with_what_to_do(table: dict[str, str]) -> None:
+    told = refused(*table)
+    assert [(value, words) for value, words in table.items() if words not in told] == []
 
 
 def test_the_schema_takes_a_cleared_block_that_may_be_empty_and_a_version_that_yaml_reads_as_a_number() -> None:
@@ -336,17 +371,23 @@ def test_ports_of_pods_services_and_policies_are_where_the_configuration_listens
     assert [(each["port"], each["targetPort"]) for each in services[f"{RELEASE}-metrics"]] == [(ports[2], "metrics")], "it is headless"
 
 
-def test_policies_of_ones_own_are_mounted_into_the_server_alone(tmp_path: Path) -> None:
+def test_policies_of_ones_own_are_mounted_into_server_and_reconciler(tmp_path: Path) -> None:
+    def mounted(objects: list[Node]) -> dict[str, tuple[Node, Node]]:
+        pods = {one["metadata"]["name"].rpartition("-")[2]: one["spec"]["template"]["spec"] for one in of_kind(objects, "Deployment")}
+        return {
+            name: (volume, mount)
+            for name, pod in pods.items()
+            for volume in pod["volumes"]
+            for mount in pod["containers"][0]["volumeMounts"]
+            if volume["name"] == mount["name"] == "policies"
+        }
+
     objects = charted("dynamo-system", "policies=dynamo-webhooks-policies")
-    ours = {one["metadata"]["name"]: one["spec"]["template"]["spec"] for one in of_kind(objects, "Deployment")}
-    [server] = [spec for name, spec in ours.items() if any(one["name"] == "policies" for one in spec["volumes"])]
+    found = mounted(objects)
+    assert found.keys() == {"server", "reconciler"}
+    assert found == mounted(composed(tmp_path, "self-signed", "components/policies"))
     [configuration] = [one for one in of_kind(objects, "ConfigMap") if "config.yaml" in one["data"]]
-    [mount] = [one for one in server["containers"][0]["volumeMounts"] if one["name"] == "policies"]
-    assert yaml.safe_load(configuration["data"]["config.yaml"])["serving"]["policies"] == mount["mountPath"]
-    composed_ones = of_kind(composed(tmp_path, "self-signed", "../policies"), "Deployment")
-    [same] = [one["spec"]["template"]["spec"] for one in composed_ones if one["metadata"]["name"] == "dynamo-webhooks-server"]
-    assert [one for one in same["volumes"] if one["name"] == "policies"] == [one for one in server["volumes"] if one["name"] == "policies"]
-    assert mount in same["containers"][0]["volumeMounts"]
+    assert yaml.safe_load(configuration["data"]["config.yaml"])["serving"]["policies"] == found["server"][1]["mountPath"]
 
 
 def test_without_a_reconciler_nothing_of_it_is_there() -> None:
@@ -397,9 +438,18 @@ def test_the_notes_say_what_stays_and_what_the_namespace_lacks(cluster: ControlP
 
 
 def test_the_guard_of_the_definitions_exempts_the_provisioner_of_this_release_and_can_be_left_out() -> None:
-    [policy, binding] = of_kind(charted("team", release="other"), *GUARD)
+    [policy, binding] = of_kind(charted("team", "reconciler.guard=false", release="other"), *GUARD)
     assert policy["metadata"]["name"] == binding["metadata"]["name"] == binding["spec"]["policyName"] == "other-dynamo-webhooks-definitions"
     exempt = {each["name"]: each["expression"] for each in policy["spec"]["matchConditions"]}["not-the-provisioner"]
     assert exempt == "request.userInfo.username != 'system:serviceaccount:team:other-dynamo-webhooks-provisioner'"
-    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false"), *GUARD) == []
+    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false", "reconciler.guard=false"), *GUARD) == []
     assert of_kind(charted("team", "namespaceRestriction.enabled=true"), *GUARD) == []
+
+
+def test_the_guard_of_the_reconciler_names_the_account_of_this_release() -> None:
+    [policy, binding] = of_kind(charted("team", "definitionGuard.enabled=false", release="other"), *GUARD)
+    assert policy["metadata"]["name"] == binding["metadata"]["name"] == binding["spec"]["policyName"] == "other-dynamo-webhooks-reconciler"
+    [user, _] = policy["spec"]["matchConditions"]
+    assert user["expression"] == "request.userInfo.username == 'system:serviceaccount:team:other-dynamo-webhooks-reconciler'"
+    assert "startsWith('other-dynamo-webhooks-')" in policy["spec"]["validations"][-1]["expression"]
+    assert of_kind(charted("team", "definitionGuard.enabled=false", "reconciler.enabled=false"), *GUARD) == []

@@ -1,6 +1,7 @@
 """Every way to install: it applies, again and again, its pods pass restricted pod security, and kustomize and the chart say the same."""
 
 import copy
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import foreign
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, charted, composed, key, kustomized, of_kind
+from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, as_written, charted, composed, key, kustomized, of_kind, restricted
+from tools import shipped_objects
 
 # What Helm adds and what only one of both can have.
 _HELMS: Final = {
@@ -36,14 +39,13 @@ def _discoverable(plane: ControlPlane, path: str, kind: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def cluster(planes: Planes) -> Iterator[ControlPlane]:
     """A cluster with the namespaces, which no controller here could delete, and with cert-manager's kinds."""
-    with control_plane(assets, tmp_path_factory.mktemp("install")) as plane:
+    with planes.lend() as plane:
         plane.apply(*(foreign(*each) for each in FOREIGN))
         for group, kind, _ in FOREIGN:
             wait_until(partial(_discoverable, plane, f"/apis/{group}/v1", kind), f"{kind} being discoverable", plane.server)
-        for overlay in ("self-signed", "namespaced"):
-            plane.apply(*of_kind(_objects(overlay), "Namespace"))
+        plane.apply(*map(restricted, sorted({way.namespace for way in WAYS})))
         yield plane
 
 
@@ -57,8 +59,8 @@ def _list(objects: list[Node]) -> Node:
 
 @pytest.fixture
 def applied(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator[list[Node]]:
-    """The objects of a way, without its namespace; whatever the test applied of them is gone after it."""
-    objects = [each for each in _objects(request.param.overlay) if each["kind"] != "Namespace"]
+    """The objects of a way; whatever the test applied of them is gone after it."""
+    objects = _objects(request.param.overlay)
     yield objects
     done = cluster.kubectl("delete", "--ignore-not-found", "-f", "-", input=_list(objects))
     assert done.code == 0, done.stderr
@@ -92,9 +94,7 @@ def _pod(deployment: Node) -> Node:
 @pytest.mark.parametrize("source", ["kustomize", "chart"])
 def test_every_pod_template_passes_restricted_pod_security(cluster: ControlPlane, way: Way, source: str) -> None:
     objects = _objects(way.overlay) if source == "kustomize" else charted(way.namespace, *way.values)
-    if source == "kustomize":
-        [namespace] = of_kind(objects, "Namespace")
-        assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert of_kind(objects, "Namespace", "CustomResourceDefinition") == []  # others may own what is in them
     deployments = of_kind(objects, "Deployment")
     assert len(deployments) == 3
     for deployment in deployments:
@@ -111,14 +111,15 @@ def test_the_same_pod_with_a_privilege_is_refused(cluster: ControlPlane) -> None
     assert "allowPrivilegeEscalation" in reply.body["message"]
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
+    """Without what Helm adds."""
     if isinstance(value, dict):
-        return {name: _comparable(each) for name, each in value.items() if name not in _HELMS}
-    return [_comparable(each) for each in value] if isinstance(value, list) else value
+        return {name: comparable(each) for name, each in value.items() if name not in _HELMS}
+    return [comparable(each) for each in value] if isinstance(value, list) else value
 
 
 def _by_key(objects: list[Node]) -> dict[tuple[str, str, str], Node]:
-    found = {key(each): _comparable(each) for each in objects if each["kind"] != "Namespace"}
+    found = {key(each): comparable(each) for each in objects}
     for each in found.values():
         if each["kind"] == "ConfigMap":
             each["data"] = {name: yaml.safe_load(text) for name, text in each["data"].items()}
@@ -134,12 +135,19 @@ def test_the_chart_says_what_kustomize_says(way: Way) -> None:
         assert theirs[name] == obj, name
 
 
+@pytest.mark.parametrize("overlay", shipped_objects.OVERLAYS)
+def test_doctor_knows_the_overlays_as_kubectl_builds_them(overlay: str) -> None:
+    ours, theirs = (
+        {key(each): each for each in found} for found in (shipped_objects.objects(shipped_objects.FOLDER / overlay), _objects(overlay))
+    )
+    assert ours == theirs
+
+
 @EACH
 def test_only_the_default_names_what_a_restricted_installation_must_not_touch(way: Way) -> None:
     """One namespace's installation is alone with its two configurations among what belongs to the cluster, under names of its own."""
     cluster_wide = {(each["kind"], each["metadata"]["name"]) for each in _objects(way.overlay) if "namespace" not in each["metadata"]}
     restricted = {
-        ("Namespace", "dynamo-restricted"),
         ("ClusterRole", "dynamo-webhooks-provisioner-dynamo-restricted"),
         ("ClusterRoleBinding", "dynamo-webhooks-provisioner-dynamo-restricted"),
         ("ClusterRole", "dynamo-webhooks-server-dynamo-restricted"),
@@ -150,14 +158,24 @@ def test_only_the_default_names_what_a_restricted_installation_must_not_touch(wa
     if way.overlay == "namespaced":
         assert cluster_wide == restricted
     else:
-        assert len(cluster_wide) == 13
+        assert len(cluster_wide) == 14
         assert not cluster_wide & restricted
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way.overlay != "namespaced"], ids=lambda way: way.overlay)
 def test_a_component_leaves_out_the_guard_of_the_definitions_and_nothing_else(way: Way, tmp_path: Path) -> None:
     whole, without = (
-        {key(each) for each in objects} for objects in (_objects(way.overlay), composed(tmp_path, way.overlay, "../unguarded"))
+        {key(each) for each in objects} for objects in (_objects(way.overlay), composed(tmp_path, way.overlay, "components/unguarded"))
     )
     assert {kind for kind, _, _ in whole - without} == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
     assert without < whole
+
+
+def test_the_page_names_your_image_in_every_pod(tmp_path: Path) -> None:
+    page, ours = as_written(tmp_path, "install.md")
+    [value] = re.findall(r"`--set (controllerManager\.manager\.image\.repository=\S+)`", page)
+    pushed = re.findall(r"^podman push (\S+)$", page, re.MULTILINE)
+    assert len(pushed) == 1
+    for objects in (ours, charted("dynamo-system", value)):
+        pods = [each["spec"]["template"]["spec"] for each in of_kind(objects, "Deployment")]
+        assert [container["image"] for pod in pods for container in pod["containers"]] == pushed * 3

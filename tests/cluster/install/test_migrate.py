@@ -2,30 +2,27 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS
 from tests.cluster import etcd
 from tests.cluster.harness import ControlPlane
-from tests.cluster.install.grants import EVERYWHERE, MIGRATE, Grant
-from tests.cluster.install.test_rbac import allowed
+from tests.cluster.install.grants import EVERYWHERE, HOME, MIGRATE, Grant
+from tests.cluster.install.test_install import comparable
+from tests.cluster.install.test_rbac import allowed, granted
 from tests.cluster.migrating import PLURALS, Site, create, objects, site
 from tests.cluster.objects import graph
-from tests.cluster.processes import wait_until
-from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused
+from tests.cluster.planes import Planes
+from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused, restricted
 
 NAMESPACE: Final = "dynamo-system"
 ACCOUNT: Final = "dynamo-webhooks-migrate"
 ON: Final = "migrate.enabled=true"
-_HELMS: Final = re.compile(r"app.kubernetes.io/(instance|managed-by|version)|helm.sh/chart")
 # what an account that may patch four definitions and four kinds of status must not reach
 DENIED: Final = (
     Grant("migrate", "default", "nvidia.com", "dynamographdeployments", "", ("create", "update", "patch", "delete"), "specs"),
@@ -54,18 +51,12 @@ def _job(objects: list[Node]) -> Node:
     return job
 
 
-def _without_helms_labels(node: object) -> object:
-    if isinstance(node, dict):
-        return {name: _without_helms_labels(each) for name, each in node.items() if not _HELMS.fullmatch(name)}
-    return [_without_helms_labels(each) for each in node] if isinstance(node, list) else node
-
-
 def test_the_chart_says_what_kustomize_says() -> None:
     theirs, ours = _of_the_chart(), _manifest()
     job = _job(theirs)["metadata"]
     assert re.fullmatch(rf"{ACCOUNT}-[0-9a-f]{{8}}", job["name"])
     job["name"] = ACCOUNT
-    assert sorted(map(_without_helms_labels, theirs), key=str) == sorted(map(_without_helms_labels, ours), key=str)
+    assert sorted(map(comparable, theirs), key=str) == sorted(map(comparable, ours), key=str)
 
 
 def test_another_specification_is_another_job_because_none_can_be_changed() -> None:
@@ -83,10 +74,10 @@ def test_the_installation_for_one_namespace_migrates_nothing_and_none_to_an_unkn
 
 
 @pytest.fixture(scope="module")
-def migrating(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A cluster of line 1.5 whose objects are stored in v1alpha1, with the namespace, which enforces restricted pod security."""
-    with site(assets, tmp_path_factory.mktemp("migrate-job")) as found:
-        found.plane.apply(*of_kind(kustomized(MANIFESTS / "overlays" / "self-signed"), "Namespace"))
+def migrating(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A cluster of line 1.5 whose objects are stored in v1alpha1, with a namespace that enforces restricted pod security."""
+    with site(planes, tmp_path_factory.mktemp("migrate-job")) as found:
+        found.plane.apply(restricted(NAMESPACE))
         yield found
 
 
@@ -112,15 +103,8 @@ def test_it_applies_again_and_again_and_strictly_and_its_pod_is_restricted(migra
 
 
 def test_its_roles_grant_what_the_table_says_and_nothing_else() -> None:
-    made = _manifest()
-    roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in of_kind(made, "Role", "ClusterRole")}
-    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for binding in of_kind(made, "RoleBinding", "ClusterRoleBinding"):
-        assert [(each["name"], each["namespace"]) for each in binding["subjects"]] == [(ACCOUNT, NAMESPACE)]
-        for rule in roles[binding["roleRef"]["kind"], binding["roleRef"]["name"]]:
-            for group, resource, name in product(rule["apiGroups"], rule["resources"], rule.get("resourceNames", [""])):
-                found[binding["metadata"].get("namespace", EVERYWHERE), group, resource, name] |= {*rule["verbs"]}
-    assert found == {(each.where, each.group, each.resource, each.name): {*each.verbs} for each in MIGRATE}
+    table = {(each.account, EVERYWHERE if each.where == EVERYWHERE else HOME, *each[2:5]): {*each.verbs} for each in MIGRATE}
+    assert granted(_manifest(), NAMESPACE) == table
 
 
 def test_the_api_server_allows_every_grant_and_nothing_beside(migrating: Site) -> None:
@@ -166,32 +150,3 @@ def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
     assert (report["proven"], report["warnings"]) == (True, [])
     assert etcd.versions(plane) == {"nvidia.com/v1beta1": 25}
     assert _doctors_findings(plane, capsys) == {}
-
-
-def test_the_way_back_passes_the_guard_of_the_definitions_and_leaves_it_in_force(emptied: Site, tmp_path: Path) -> None:
-    plane = emptied.plane
-    create(plane, [*objects(plane.namespace(), 4)])
-    emptied.store_in("v1beta1")
-    for plural in PLURALS:
-        done = plane.kubectl("annotate", "crd", f"{plural}.nvidia.com", "--overwrite", f"{ALLOW_DATA_LOSS}=false")
-        assert done.code == 0, done.stderr
-    policy = kustomized(MANIFESTS / "chart" / "guard")
-    plane.apply(*policy)
-    back = [{"op": "replace", "path": f"/spec/versions/{index}/storage", "value": not index} for index in range(2)]
-    path = f"{CRDS.path(name=f'{PLURALS[0]}.nvidia.com')}?dryRun=All"
-
-    def guarded() -> bool:
-        return plane.request("PATCH", path, back, kind="application/json-patch+json").status == 422
-
-    try:
-        wait_until(guarded, "the guard being in force", plane.server)
-        kubeconfig = _as_the_job(plane, tmp_path)
-        report = emptied.run("--kubeconfig", kubeconfig, "--to", "v1alpha1")
-        assert report["proven"], report
-        assert etcd.versions(plane).keys() == {"nvidia.com/v1alpha1"}
-        for plural in PLURALS:
-            assert emptied.definition(plural)["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
-    finally:
-        for each in policy:
-            assert plane.kubectl("delete", each["kind"], each["metadata"]["name"]).code == 0
-        wait_until(lambda: not guarded(), "the guard being forgotten", plane.server)

@@ -14,11 +14,12 @@ import yaml
 
 from tests.cluster.admission import COMMAND
 from tests.cluster.assets.build import release_of
-from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane, control_plane
+from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane
 from tests.cluster.install.grants import EVERYWHERE, GRANTS, PROTECTED
 from tests.cluster.install.test_rbac import NAMESPACE, granted
+from tests.cluster.planes import Planes
 from tests.cluster.processes import Process, running, wait_until
-from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, kustomized, of_kind, settings
+from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, composed, helm, kustomized, of_kind, restricted, settings
 
 VALUES: Final = (
     "metricsService.enabled=true",
@@ -26,7 +27,7 @@ VALUES: Final = (
     "monitoring.dashboard.enabled=true",
     "monitoring.rules.enabled=true",
 )
-COMPONENTS: Final = ("../service-monitor", "../../monitoring", "../../monitoring/protected")
+COMPONENTS: Final = ("components/service-monitor", "monitoring", "monitoring/protected")
 ANYWHERE: Final = "127.0.0.1:0"
 HELMS: Final = {"app.kubernetes.io/instance"}  # what tells releases apart in a selector
 
@@ -47,7 +48,7 @@ def release() -> list[Node]:
 
 
 def _named(objects: list[Node]) -> dict[tuple[str, str], Node]:
-    return {(each["kind"], each["metadata"]["name"]): each for each in objects if each["kind"] != "Namespace"}
+    return {(each["kind"], each["metadata"]["name"]): each for each in objects}
 
 
 def _bare(value: Any) -> Any:
@@ -154,9 +155,9 @@ def _reading(plane: ControlPlane, home: Path, command: str) -> Iterator[Callable
         yield settled
 
 
-def test_both_processes_ask_with_their_own_rights_who_reads(assets: Path, tmp_path: Path, overlay: list[Node]) -> None:
-    with control_plane(assets, tmp_path / "plane") as plane:
-        plane.apply(*of_kind(overlay, "Namespace"))
+def test_both_processes_ask_with_their_own_rights_who_reads(planes: Planes, tmp_path: Path, overlay: list[Node]) -> None:
+    with planes.lend() as plane:
+        plane.apply(restricted(NAMESPACE))
         plane.apply(*of_kind(overlay, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
         for command in ("provision", "reconcile"):
             with _reading(plane, tmp_path, command) as settled:

@@ -9,10 +9,14 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cluster.harness import ControlPlane, Outcome, control_plane
+from dynamo_webhooks.api.line import Line
+from tests.cluster.definitions import install, read_files
+from tests.cluster.harness import ControlPlane, Outcome
 from tests.cluster.install.grants import DENIED, EVERYWHERE, GRANTS, HOME, OPTIONAL, SCOPE, SERVING
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
+from tests.cluster.rendering import GUARD, MANIFESTS, Node, as_written, charted, composed, kustomized, of_kind, restricted
+from tools.crd_files import FOLDERS
 
 NAMESPACE: Final = "dynamo-system"
 READ: Final = {"get", "list", "watch"}
@@ -69,7 +73,7 @@ def test_what_is_optional_is_granted_where_that_is_asked_for(
     tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str
 ) -> None:
     before = granted(_overlay(overlay), home)
-    found = granted(composed(tmp_path, overlay, f"../{component}"), home)
+    found = granted(composed(tmp_path, overlay, f"components/{component}"), home)
     where = HOME if values else EVERYWHERE
     expected = defaultdict(set, before)
     for each in OPTIONAL[component]:
@@ -97,7 +101,7 @@ def test_secrets_may_be_read_in_the_named_namespaces_alone(tmp_path: Path, value
     assert sorted((each["kind"], each["metadata"]["namespace"]) for each in rights) == sorted(product(("Role", "RoleBinding"), namespaces))
     assert all(each.get("rules", [READ_SECRETS]) == [READ_SECRETS] for each in rights)
     if namespaces == ["dynamo-graphs"]:
-        ours = composed(tmp_path, "self-signed", "../pull-secrets")
+        ours = composed(tmp_path, "self-signed", "components/pull-secrets")
         named = [each for each in ours if each["metadata"]["name"].endswith("pull-secrets")]
         assert sorted(map(_without_labels, named), key=str) == sorted(map(_without_labels, rights), key=str)
 
@@ -141,15 +145,15 @@ def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_an
 
 
 @pytest.fixture(scope="module")
-def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def cluster(planes: Planes) -> Iterator[ControlPlane]:
     """A cluster with the default installation's accounts, roles and configurations, and our kinds."""
-    with control_plane(assets, tmp_path_factory.mktemp("rbac")) as plane:
-        done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
-        assert done.code == 0, done.stderr
-        kinds = ("Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    with planes.lend() as plane:
+        install(plane, *read_files(FOLDERS[Line.V1_2]))
+        kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
         objects = _overlay("self-signed")
-        plane.apply(*of_kind(objects, "Namespace"))
+        plane.apply(restricted(NAMESPACE))
         plane.apply(*of_kind(objects, *kinds, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"))
+        plane.apply(*[each for each in of_kind(objects, *GUARD) if each["metadata"]["name"].endswith("-reconciler")])
         for name in (SERVING, f"{SERVING}-ca"):
             plane.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}})
         wait_until(lambda: _as(plane, "reconciler", "get", "roles", "-n", "default").code == 0, "the roles being known", plane.server)
@@ -233,3 +237,59 @@ def test_the_reconciler_binds_the_roles_of_planners_and_pickers_and_no_other(clu
     }
     done = _as(cluster, "reconciler", "create", "--dry-run=server", "-f", "-", input=binding)
     assert done.code == 0 if allowed else _forbidden(done), done.stderr
+
+
+def _named(kind: str, name: str, namespace: str, **more: Any) -> Node:
+    group = "rbac.authorization.k8s.io/v1" if "Role" in kind else "apps/v1" if kind == "Deployment" else "v1"
+    return {"apiVersion": group, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **more}
+
+
+def _bound(name: str, *subjects: Node) -> Node:
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "dynamo-webhooks-planner"}
+    return _named("RoleBinding", name, "default", roleRef=role, subjects=list(subjects))
+
+
+def _deployment(account: str) -> Node:
+    labels = {"app": "x"}
+    pod = {"serviceAccountName": account, "containers": [{"name": "main", "image": "example/x:1"}]}
+    return _named(
+        "Deployment", "x", NAMESPACE, spec={"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod}}
+    )
+
+
+_ACCOUNT: Final = {"kind": "ServiceAccount", "name": "planner-serviceaccount", "namespace": "default"}
+_GUARDED: Final = (
+    (_named("ConfigMap", "x", "default"), ""),
+    (_named("ConfigMap", "x", "kube-system"), "must not write in a namespace of Kubernetes itself"),
+    (_named("Role", "g-k8s-service-discovery-role", "default", rules=[]), ""),
+    (_named("Role", "anything", "default", rules=[]), "of another name than those of graphs"),
+    (_bound("planner-serviceaccount-binding", _ACCOUNT), ""),
+    (_bound("planner-serviceaccount-binding", {**_ACCOUNT, "namespace": "kube-system"}), "service accounts of the same namespace"),
+    (_bound("planner-serviceaccount-binding", {"kind": "User", "name": "jane"}), "service accounts of the same namespace"),
+    (_deployment("default"), ""),
+    (_deployment("dynamo-webhooks-provisioner"), "must not run pods with an account of the installation"),
+)
+
+
+def test_a_policy_holds_the_reconciler_to_what_it_makes_where_rbac_cannot(cluster: ControlPlane) -> None:
+    def tried(obj: Node) -> str:
+        done = _as(cluster, "reconciler", "create", "--dry-run=server", "-f", "-", input=obj)
+        return done.stderr if done.code else ""
+
+    wait_until(lambda: "must not write" in tried(_GUARDED[1][0]), "the policy being known", cluster.server)
+    wrong = [(obj["kind"], told) for obj, words in _GUARDED if (told := tried(obj)) if not words or words not in told]
+    wrong += [(obj["kind"], "was admitted") for obj, words in _GUARDED if words and not tried(obj)]
+    assert wrong == []
+    cluster.apply(_GUARDED[1][0])
+    assert "must not write" in _as(cluster, "reconciler", "delete", "configmap", "x", "-n", "kube-system").stderr
+    # nobody else is held to it
+    assert cluster.kubectl("delete", "configmap", "x", "-n", "kube-system").code == 0
+
+
+def test_the_page_of_components_grants_by_both_ways_the_same(tmp_path: Path) -> None:
+    page, ours = as_written(tmp_path, "components.md")
+    values = re.findall(r"--set (reconciler\.\S+)", page)
+    assert len(values) == 2
+    grants = [granted(objects, NAMESPACE) for objects in (ours, charted(NAMESPACE, *values), _overlay("self-signed"))]
+    assert grants[0] == grants[1] != grants[2]
+    assert of_kind(ours, "ServiceMonitor")

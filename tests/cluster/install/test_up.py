@@ -19,18 +19,22 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.reconciler.render.discovery import make_shared_account
 from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT, PLANNER_ACCOUNT
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.cluster.admission import COMMAND, FACTS, Admission
+from tests.cluster.admission import COMMAND, FACTS, Admission, start
 from tests.cluster.conversion import KINDS as CONVERTING
+from tests.cluster.definitions import install, read_files
 from tests.cluster.endpoints import publish
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.harness import ControlPlane
+from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import Process, fetched, free_ports, wait_until
 from tests.cluster.provisioning import SERVICE, own_address
 from tests.cluster.reconciling import Pods
-from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, helm, kustomized, of_kind
+from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, helm, kustomized, of_kind, restricted
+from tools.crd_files import FOLDERS
 
 Node: TypeAlias = dict[str, Any]
 PROGRAMS: Final = {"server": "serve", "provisioner": "provision"}
@@ -76,16 +80,13 @@ class Kubelet(Player):
         written = self.plane.request("GET", f"/api/v1/namespaces/{self.namespace}/configmaps/{mounted}").body["data"]["config.yaml"]
         config, facts = self.home / f"{name}.yaml", self.home / "facts.yaml"
         config.write_text(yaml.safe_dump({**yaml.safe_load(written), "serving": {"drainLag": "0s"}}))
-        facts.write_text(yaml.safe_dump(FACTS))
+        facts.write_text(yaml.safe_dump({name: fact for name, fact in FACTS.items() if name != "operatorVersion"}))
         account = pod["spec"]["serviceAccountName"]
         kubeconfig = self.plane.kubeconfig_of(account, self.namespace, self.home / f"{account}.kubeconfig")
-        flags = ["--config", config, "--kubeconfig", kubeconfig]
-        flags += ["--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
+        flags: dict[str, str | Path] = {"config": config, "kubeconfig": kubeconfig}
         if component == "server":
-            flags += ["--listen", f"{self.address}:{_port(pod)}", "--facts", facts]
-        environment = {"POD_NAMESPACE": self.namespace, "POD_NAME": name, "POD_SERVICE_ACCOUNT": account}
-        words = [str(COMMAND), PROGRAMS[component], *map(str, flags)]
-        return Process(name, words, self.home / f"{name}.log", environment)
+            flags |= {"listen": f"{self.address}:{_port(pod)}", "facts": facts}
+        return start(name, self.home, COMMAND, PROGRAMS[component], account=f"{self.namespace}/{account}", **flags)
 
     def _probe(self, process: Process) -> bool:
         found = re.findall(r"^probes http://(\S+)", process.text(), re.MULTILINE)
@@ -102,16 +103,17 @@ ROOT: Final = MANIFESTS.parent
 PAGE: Final = (MANIFESTS.parent / "docs" / "install.md").read_text()
 BLOCKS: Final = dict(re.findall(r"^```sh\n# (.+)\n((?:.*\n)+?)^```$", PAGE, re.MULTILINE))
 WRITES: Final = 20
+IMAGE: Final = "example/vllm:1.6.0"
 SPEC: Final[dict[str, Node]] = {
-    ALPHA: {"services": {"w": {"componentType": "worker"}}},
-    BETA: {"components": [{"name": "w", "type": "worker"}]},
+    ALPHA: {"services": {"w": {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": IMAGE}}}}},
+    BETA: {"components": [{"name": "w", "type": "worker", "podTemplate": {"spec": {"containers": [{"name": "main", "image": IMAGE}]}}}]},
 }
 
 
 @pytest.fixture
-def cluster(assets: Path, tmp_path: Path) -> Iterator[ControlPlane]:
+def cluster(planes: Planes) -> Iterator[ControlPlane]:
     """A new cluster: what an earlier installation left would help."""
-    with control_plane(assets, tmp_path / "plane", controllers=True) as plane:
+    with planes.lend(managed=True) as plane:
         yield plane
 
 
@@ -131,8 +133,26 @@ def _refused(plane: ControlPlane) -> list[str]:
     return wrong
 
 
-def _steps(block: str) -> list[list[str]]:
-    return [line.split() for line in BLOCKS[block].splitlines()]
+def _shell(plane: ControlPlane, text: str, folder: Path = ROOT) -> None:
+    """Runs commands of the page in the root of the project, with a kubectl and a `dynamo-webhooks` that know the cluster."""
+    programs = plane.home / "programs"
+    programs.mkdir(exist_ok=True)
+    for name, program in (("kubectl", plane.assets / "kubectl"), ("dynamo-webhooks", COMMAND)):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{program}" "$@"\n')
+        (programs / name).chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "HOME": str(plane.home), "KUBECONFIG": str(plane.kubeconfig)}
+    command = ["bash", "-euo", "pipefail", "-c", text]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_the_commands_of_the_page_in_their_order() -> None:
+    """The guard first, so that no definition takes fields from stored objects."""
+    block = (ROOT / "README.md").read_text().partition("## Install on a cluster")[2].partition("```sh\n")[2].partition("```")[0]
+    commands = [line.partition("  ")[0] for line in block.splitlines()]
+    assert commands[0] == "pip install '.[cluster]'"
+    assert commands[1:] == BLOCKS["install: kustomize"].splitlines()[:-1]
 
 
 def test_after_kustomize_and_the_wait(cluster: ControlPlane, tmp_path: Path) -> None:
@@ -142,17 +162,15 @@ def test_after_kustomize_and_the_wait(cluster: ControlPlane, tmp_path: Path) -> 
     for file in (tmp_path / "manifests" / "base" / "config.yaml", tmp_path / "manifests" / "base" / "server.yaml"):
         file.write_text(file.read_text().replace("9443", port).replace("replicas: 2", "replicas: 1"))
     with Kubelet(cluster, tmp_path / "pods", NAMESPACE):
-        for program, *words in _steps("install: kustomize"):
-            assert program == "kubectl"
-            done = cluster.kubectl(*(word.replace("manifests/", f"{tmp_path}/manifests/") for word in words))
-            assert done.code == 0, done.stderr
-        assert words[:4] == ["-n", NAMESPACE, "rollout", "status"], "the last command is the wait"
+        _shell(cluster, BLOCKS["install: kustomize"], tmp_path)
+        assert f"kubectl -n {NAMESPACE} rollout status" in BLOCKS["install: kustomize"].splitlines()[-1], "the last command is the wait"
         assert _refused(cluster) == []
 
 
 def test_after_helm_with_wait(cluster: ControlPlane, tmp_path: Path) -> None:
-    [definitions, install] = _steps("install: helm")
-    assert cluster.kubectl(*(word.replace("manifests/", f"{MANIFESTS}/") for word in definitions[1:])).code == 0
+    definitions, last = BLOCKS["install: helm"].splitlines()
+    _shell(cluster, definitions)
+    install = last.split()
     assert install[:2] == ["helm", "install"]
     assert "--wait" in install
     with Kubelet(cluster, tmp_path / "pods", NAMESPACE):
@@ -164,111 +182,139 @@ def test_after_helm_with_wait(cluster: ControlPlane, tmp_path: Path) -> None:
         assert _refused(cluster) == []
 
 
-PATH: Final = f"/apis/{GROUP}/{ALPHA}/namespaces/default/dynamographdeployments"
+PATH: Final = f"/apis/{GROUP}/{BETA}/namespaces/default/dynamographdeployments"
 GRAPH: Final[Node] = {
-    "apiVersion": f"{GROUP}/{ALPHA}",
+    "apiVersion": f"{GROUP}/{BETA}",
     "kind": "DynamoGraphDeployment",
     "metadata": {"name": "g"},
-    "spec": {"services": {"w": {"componentType": "worker", "dynamoNamespace": "old"}}},
+    "spec": {"components": [{"name": "w", "type": "worker", "roles": [{"name": "leader", "replicas": 1}]}]},
 }
 
 
-@pytest.fixture(scope="module")
-def lasting(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster whose namespaces are cleared when they are deleted."""
-    with control_plane(assets, tmp_path_factory.mktemp("page"), controllers=True) as plane:
-        yield plane
-
-
 def _run(plane: ControlPlane, block: str) -> None:
-    """Runs a block in the root of the project, with a kubectl that knows the cluster."""
-    programs = plane.home / "programs"
-    programs.mkdir(exist_ok=True)
-    script = programs / "kubectl"
-    script.write_text(f'#!/bin/sh\nexec "{plane.assets / "kubectl"}" --kubeconfig "{plane.kubeconfig}" "$@"\n')
-    script.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(plane.home)}
-    # no pod runs here, so that nothing would ever be ready; `_steps` runs the wait, too
-    text = "".join(line for line in BLOCKS[block].splitlines(keepends=True) if "rollout status" not in line)
-    command = ["bash", "-euo", "pipefail", "-c", text]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+    """Runs a block, but what waits for pods."""
+    # no pod runs here, so that nothing would ever be ready, and the namespace exists
+    left_out = ("rollout status", "create namespace")
+    text = "".join(line for line in BLOCKS[block].splitlines(keepends=True) if not any(each in line for each in left_out))
+    _shell(plane, text)
 
 
 def _ours(plane: ControlPlane) -> list[str]:
-    """What is left of an installation outside of namespaces, and the namespace."""
-    kinds = "clusterrole,clusterrolebinding,validatingwebhookconfiguration,mutatingwebhookconfiguration,namespace"
+    """What is left of an installation outside of namespaces."""
+    kinds = "clusterrole,clusterrolebinding,validatingwebhookconfiguration,mutatingwebhookconfiguration"
     kinds += ",validatingadmissionpolicy,validatingadmissionpolicybinding"
     found = plane.kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=dynamo-operator", "-o", "name")
     assert found.code == 0, found.stderr
     return found.stdout.split()
 
 
+def _contents(plane: ControlPlane) -> dict[str, str]:
+    """What is in the namespace, and the namespace's labels, without what the API server makes in each namespace by itself."""
+    listed = plane.kubectl("api-resources", "--verbs=list", "--namespaced", "-o", "name").stdout.split()
+    kinds = ",".join(kind for kind in listed if not kind.startswith(("events", "replicasets", "endpointslices", "endpoints")))
+    items = [
+        *plane.kubectl("get", kinds, "-n", NAMESPACE, "-o", "json").json()["items"],
+        plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}").body | {"kind": "Namespace", "spec": None},
+    ]
+    return {
+        f"{each['kind']}/{each['metadata']['name']}": json.dumps([each["metadata"].get("labels"), each.get("data"), each.get("spec")])
+        for each in items
+        if each["metadata"]["name"] not in ("default", "kube-root-ca.crt")
+    }
+
+
 def _install(plane: ControlPlane) -> None:
     """Runs the first block, with one graph that is there before anybody could refuse it."""
-    definitions = BLOCKS["install: kustomize"].splitlines()[0]
-    assert definitions == "kubectl apply -f manifests/crds/"
-    assert plane.kubectl("apply", "-f", str(MANIFESTS / "crds")).code == 0
+    assert BLOCKS["install: kustomize"].splitlines()[1] == "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -"
+    install(plane, *read_files(FOLDERS[NEWEST]))
     wait_until(lambda: plane.request("POST", PATH, GRAPH).status in (201, 409), "the kind being served", plane.server)
     _run(plane, "install: kustomize")
-    assert len(_ours(plane)) == 13
+    made = {"Secret": ("webhook-server-cert", "webhook-server-cert-ca"), "ConfigMap": ("webhook-server-cert-trust",)}
+    for kind, names in made.items():  # by a provisioner, which does not run here
+        plane.apply(*({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}} for name in names))
+    wide = [each for each in kustomized(MANIFESTS / "overlays" / "self-signed") if "namespace" not in each["metadata"]]
+    assert len(_ours(plane)) == len(wide) > 10
 
 
-def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(lasting: ControlPlane) -> None:
-    _install(lasting)
-    before = lasting.request("GET", f"{PATH}/g").body["spec"]
-    _run(lasting, "uninstall: keep the objects")
-    assert _ours(lasting) == []
+def _others(plane: ControlPlane) -> dict[str, str]:
+    """Puts objects of others into the namespace, which exists and whose pods may be privileged, and says what is in it."""
+    metadata = {"name": "nats", "namespace": NAMESPACE, "labels": {"app.kubernetes.io/part-of": "dynamo-operator"}}
+    pod = {"metadata": {"labels": {"app": "nats"}}, "spec": {"containers": [{"name": "main", "image": "nats"}]}}
+    plane.apply(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {"team": "platform"}}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"port": "4222"}},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": metadata},
+        {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata},
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "nats"}}, "template": pod},
+        },
+    )
+    return _contents(plane)
+
+
+def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(cluster: ControlPlane) -> None:
+    others = _others(cluster)
+    _install(cluster)
+    assert len(_contents(cluster)) > len(others)
+    before = cluster.request("GET", f"{PATH}/g").body["spec"]
+    _run(cluster, "uninstall: keep the objects")
+    assert _ours(cluster) == []
+    assert _contents(cluster) == others
     label = {"metadata": {"labels": {"written": "again"}}}
     # the API server forgets a deleted configuration with a delay
     wait_until(
-        lambda: lasting.request("PATCH", f"{PATH}/g", label, kind="application/merge-patch+json").status == 200,
+        lambda: cluster.request("PATCH", f"{PATH}/g", label, kind="application/merge-patch+json").status == 200,
         "writes being accepted",
-        lasting.server,
+        cluster.server,
     )
-    assert lasting.request("GET", f"{PATH}/g").body["spec"] == before
-    gone = PATH.replace(ALPHA, BETA)
-    wait_until(lambda: lasting.request("GET", gone).status == 404, "the other version no longer being served", lasting.server)
+    assert cluster.request("GET", f"{PATH}/g").body["spec"] == before
+    gone = PATH.replace(BETA, ALPHA)
+    wait_until(lambda: cluster.request("GET", gone).status == 404, "the other version no longer being served", cluster.server)
     # the namespace controller reads every version that is served
-    lasting.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "leaving"}})
-    assert lasting.request("POST", PATH.replace("default", "leaving"), GRAPH).status == 201
-    assert lasting.kubectl("delete", "namespace", "leaving", "--wait=false").code == 0
-    wait_until(lambda: lasting.request("GET", "/api/v1/namespaces/leaving").status == 404, "the namespace being gone", lasting.server)
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "leaving"}})
+    assert cluster.request("POST", PATH.replace("default", "leaving"), GRAPH).status == 201
+    assert cluster.kubectl("delete", "namespace", "leaving", "--wait=false").code == 0
+    wait_until(lambda: cluster.request("GET", "/api/v1/namespaces/leaving").status == 404, "the namespace being gone", cluster.server)
 
 
-def test_what_removes_everything_removes_everything(lasting: ControlPlane, admission: Admission) -> None:
-    _install(lasting)
+def test_what_removes_everything_removes_everything(cluster: ControlPlane, admission: Admission) -> None:
+    others = _others(cluster)
+    _install(cluster)
     other = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "planner", "namespace": "default"}}
     shared = [
         obj
         for name in (PLANNER_ACCOUNT, PICKER_ACCOUNT)
         for obj in make_shared_account(name, "dynamo-webhooks-planner", "default", Settings())
     ]
-    lasting.apply(other, *shared)
+    cluster.apply(other, *shared)
     client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode(), "service": None}
     stanza = {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}}}
     for kind in CONVERTING:  # services lead nowhere here, so that another server converts
-        done = lasting.kubectl("patch", "crd", f"{kind.lower()}s.{GROUP}", "--type=merge", "-p", json.dumps(stanza))
+        done = cluster.kubectl("patch", "crd", f"{kind.lower()}s.{GROUP}", "--type=merge", "-p", json.dumps(stanza))
         assert done.code == 0, done.stderr
-    listed = PATH.replace(ALPHA, BETA)
-    wait_until(lambda: lasting.request("GET", listed).status == 200, "the other version being served", lasting.server)
-    _run(lasting, "uninstall: remove everything")
-    assert _ours(lasting) == []
-    left = lasting.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
+    listed = PATH.replace(BETA, ALPHA)
+    wait_until(lambda: cluster.request("GET", listed).status == 200, "the other version being served", cluster.server)
+    _run(cluster, "uninstall: remove everything")
+    assert _ours(cluster) == []
+    assert _contents(cluster) == others
+    left = cluster.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
     assert [each["metadata"]["name"] for each in left] == []
-    found = lasting.kubectl("get", "serviceaccounts,rolebindings", "-n", "default", "-o", "name").stdout.split()
+    found = cluster.kubectl("get", "serviceaccounts,rolebindings", "-n", "default", "-o", "name").stdout.split()
     assert [name for name in found if not name.endswith("/default")] == ["serviceaccount/planner"]
 
 
 SERVERS: Final = "app.kubernetes.io%2Fcomponent%3Dserver"
 
 
-@pytest.fixture(scope="module")
-def servers(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+@pytest.fixture
+def servers(planes: Planes) -> Iterator[ControlPlane]:
     """Servers as we ship them, whose pods become ready by nobody's serving, and their budget."""
-    with control_plane(assets, tmp_path_factory.mktemp("drain"), controllers=True) as plane, Pods(plane):
+    with planes.lend(managed=True) as plane, Pods(plane):
         objects = kustomized(MANIFESTS / "overlays" / "self-signed")
-        plane.apply(*of_kind(objects, "Namespace"))
+        plane.apply(restricted(NAMESPACE))
         [server] = [each for each in of_kind(objects, "Deployment") if each["metadata"]["name"].endswith("-server")]
         plane.apply(server, *of_kind(objects, "PodDisruptionBudget"))
         yield plane

@@ -14,13 +14,16 @@ import trustme
 import yaml
 
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.line import Line
 from tests.cluster import conversion
-from tests.cluster.admission import FACTS, Admission, register, serving
+from tests.cluster.admission import FACTS, register, serving
 from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
 from tests.cluster.assets.wanted import wanted
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane, controllers
+from tests.cluster.planes import Planes
 from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
-from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, controllers, install_accounts
+from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, install_accounts
 from tests.cluster.rendering import composed
 
 Node: TypeAlias = dict[str, Any]
@@ -35,16 +38,19 @@ _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.i
 
 
 @contextlib.contextmanager
-def neighbourhood(assets: Path, home: Path, *components: str, nodes: int = 4) -> Iterator[Reconciled]:
+def neighbourhood(planes: Planes, home: Path, *components: str, nodes: int = 4) -> Iterator[Reconciled]:
     """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
     built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
         admission = stack.enter_context(serving(home / "serve", SERVED))
-        plane = stack.enter_context(control_plane(assets, home))
-        plane.install(*(crd(kind, conversion=stanza(admission)) for kind in conversion.KINDS))
-        plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")))
+        plane = stack.enter_context(planes.lend())
+        install(plane, *(crd(kind, conversion=admission.stanza(), line=Line.V1_2) for kind in conversion.KINDS))
+        install(
+            plane,
+            *(crd(kind, versions=["v1alpha1"], line=Line.V1_2) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")),
+        )
         register(plane, admission, "dynamo")
-        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../orchestrators", *components))
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", "components/orchestrators", *components))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
         stack.enter_context(controllers(plane))
         for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):
@@ -57,12 +63,6 @@ def neighbourhood(assets: Path, home: Path, *components: str, nodes: int = 4) ->
         finally:
             for process in [*site.processes]:
                 process.stop()
-
-
-def stanza(admission: Admission) -> Node:
-    """What `spec.conversion` of a definition says when a server of ours converts."""
-    client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode()}
-    return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
 
 
 def change_configuration(home: Path, **sections: Node) -> None:

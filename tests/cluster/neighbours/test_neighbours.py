@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from tests.cluster.neighbours.neighbourhood import GPUS, SETS, left_over, neighbourhood
 from tests.cluster.objects import foreign
+from tests.cluster.planes import Planes
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -18,8 +18,8 @@ METRICS: Final = "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods"
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with neighbourhood(assets, tmp_path_factory.mktemp("neighbours"), "../topology-labels") as found:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
+    with neighbourhood(planes, tmp_path_factory.mktemp("neighbours"), "components/topology-labels") as found:
         yield found
 
 
@@ -44,7 +44,7 @@ def test_a_graph_whose_workers_find_no_node_is_not_ready_and_says_so(site: Recon
 
     site.until(lambda: "Unschedulable: 0/4 nodes are available" in message(), "the graph saying that a worker finds no node")
     [name] = site.names(SETS, namespace)
-    assert site.get(SETS, namespace, name)["status"]["readyReplicas"] == 1
+    site.until(lambda: site.get(SETS, namespace, name)["status"].get("readyReplicas") == 1, "the set counting its replica")
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
     site.until(lambda: not left_over(site, namespace), "everything being collected")
 

@@ -192,7 +192,7 @@ def rules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "chart":
         objects = charted("dynamo-system", "monitoring.rules.enabled=true")
     else:
-        objects = composed(home, "self-signed", "../../monitoring")
+        objects = composed(home, "self-signed", "monitoring")
     [found] = of_kind(objects, "PrometheusRule")
     file = home / "rules.yaml"
     file.write_text(yaml.safe_dump(found["spec"]))

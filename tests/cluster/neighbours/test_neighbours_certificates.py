@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,11 +11,11 @@ import pytest
 import yaml
 
 from dynamo_webhooks.certs.certificate import read_certificates
-from tests.cluster.admission import COMMAND
 from tests.cluster.assets.build import CERT_MANAGER
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.harness import ControlPlane
 from tests.cluster.load import Load
+from tests.cluster.planes import Planes
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.provisioning import AUTHORITY, NAMESPACE, SECRETS, Installed, installed
 from tests.cluster.rendering import of_kind
@@ -46,9 +45,9 @@ def cert_manager(plane: ControlPlane) -> Iterator[Process]:
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """The installation with two servers and a provisioner, and certificates of cert-manager."""
-    with installed(assets, tmp_path_factory.mktemp("cert-manager"), "cert-manager") as found, cert_manager(found.plane):
+    with installed(planes, tmp_path_factory.mktemp("cert-manager"), "cert-manager") as found, cert_manager(found.plane):
         found.plane.apply(*of_kind(found.objects, "Issuer", "Certificate"))
         for name in ("server-1", "server-2"):
             found.serve(name)
@@ -95,17 +94,6 @@ def test_certificates_are_issued_published_and_renewed_and_no_request_fails(site
         load.stop()
     assert load.failures == []
     assert load.done > 800
-
-
-def test_certs_without_a_configuration_takes_the_one_in_the_cluster(site: Installed) -> None:
-    """It knows then that the certificate is cert-manager's, and advises nobody to write it."""
-    told = {}
-    for action in ("inspect", "issue", "rotate"):
-        words: list[str | Path] = [COMMAND, "certs", action, "--dry-run", "--kubeconfig", site.plane.kubeconfig]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-        told[action] = done.stdout + done.stderr
-    assert "mode: provided" in told["inspect"]
-    assert all("not made by the provisioner in mode provided" in told[action] for action in ("issue", "rotate")), told
 
 
 def _version(site: Installed, name: str) -> int:

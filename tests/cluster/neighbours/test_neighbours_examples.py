@@ -4,7 +4,6 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.cluster.neighbours.neighbourhood import CHANNELS, SETS, left_over, neighbourhood
+from tests.cluster.planes import Planes
 from tests.cluster.processes import StartError
 from tests.cluster.reconciling import ADAPTERS, DEPLOYMENTS, GRAPHS, PODS, Reconciled
 from tests.golden.corpus import cases
@@ -206,8 +206,8 @@ def _images(pod: Node) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def running(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
-    with neighbourhood(assets, tmp_path_factory.mktemp("examples"), "../mpi-keys", nodes=16) as site:
+def running(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
+    with neighbourhood(planes, tmp_path_factory.mktemp("examples"), "components/mpi-keys", nodes=16) as site:
         if not site.plane.has_devices:
             pytest.skip("some of the graphs claim devices, which this version of Kubernetes doesn't serve in v1")
         yield [Running(site, example, site.plane.namespace()) for example in examples()]

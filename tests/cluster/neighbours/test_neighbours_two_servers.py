@@ -13,23 +13,26 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.options import MANAGER, Hands, Options
-from dynamo_webhooks.cli.commands.migrate.report import Progress, Report
+from dynamo_webhooks.cli.commands.migrate.progress import Progress
+from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.installation.connection import connect_cluster
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.kube.storage_versions import storage_hash
 from tests.cluster import etcd
-from tests.cluster.conversion import Converter
-from tests.cluster.harness import ControlPlane, beside, control_plane
+from tests.cluster.admission import serving
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane, beside
 from tests.cluster.objects import graph, path_of
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import own_address
 
@@ -125,23 +128,20 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("two-servers")
-    converter = Converter(home / "serve")
-    try:
-        with (
-            contextlib.closing(Relay(converter.port)) as relay,
-            control_plane(assets, home / "plane", "--bind-address=0.0.0.0") as plane,
-            beside(plane) as other,
-        ):
-            stanza = converter.stanza()
-            stanza["webhook"]["clientConfig"]["url"] = f"https://127.0.0.1:{relay.port}/convert"
-            plane.install(crd(KIND, conversion=stanza))
-            for number, each in enumerate((plane, other)):
-                plane.apply(_slice(f"kubernetes-{number}", each.port))
-            yield Site(plane, other, relay)
-    finally:
-        converter.process.stop()
+    with (
+        serving(home / "serve") as server,
+        contextlib.closing(Relay(int(server.url.rpartition(":")[2]))) as relay,
+        planes.lend("--bind-address=0.0.0.0") as plane,
+        beside(plane) as other,
+    ):
+        stanza = server.stanza()
+        stanza["webhook"]["clientConfig"]["url"] = f"https://127.0.0.1:{relay.port}/convert"
+        install(plane, crd(KIND, conversion=stanza, line=Line.V1_2))
+        for number, each in enumerate((plane, other)):
+            plane.apply(_slice(f"kubernetes-{number}", each.port))
+        yield Site(plane, other, relay)
 
 
 def _slice(name: str, port: int) -> Node:

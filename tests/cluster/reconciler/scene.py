@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from aiohttp import UnixConnector, web
-
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.operator.controllers import Models, Requests
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.operator.controllers import Requests
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.kube.protocol import Cluster
-from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
-from dynamo_webhooks.reconciler.render.checkpoint.identity import read_identity_hash
-from tests.cluster.harness import ControlPlane, control_plane
-from tests.cluster.playing import MERGE
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane, controllers
+from tests.cluster.planes import Planes
 from tests.cluster.processes import PATIENCE
-from tests.cluster.reconciling import KINDS, PODS, controllers, install_accounts, reconciling
+from tests.cluster.reconciling import KINDS, PODS, install_accounts, reconciling
 from tests.cluster.rendering import composed
-from tests.reconciler.checkpoint.objects import checkpoint
+from tests.reconciler.model.workers import FakeWorkers
 
 Node: TypeAlias = dict[str, Any]
 CHECKPOINTS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamocheckpoints"
@@ -38,78 +35,31 @@ NODE: Final = "n"  # endpoints are of pods that have been scheduled
 
 
 @contextlib.contextmanager
-def granted(assets: Path, home: Path, *components: str) -> Iterator[ControlPlane]:
+def granted(planes: Planes, home: Path, *components: str) -> Iterator[ControlPlane]:
     """The control plane with Kubernetes' own controllers; the components of the manifests give the reconciler its optional rights."""
-    with control_plane(assets, home) as plane:
-        plane.install(*(crd(kind, versions=["v1beta1"]) for kind in (*KINDS, "DynamoGraphDeploymentRequest")))
-        plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata")))
-        install_accounts(plane, home, composed(home / "rendered", "self-signed", *(f"../{name}" for name in components)))
+    with planes.lend() as plane:
+        install(plane, *(crd(kind, versions=["v1beta1"], line=Line.V1_2) for kind in (*KINDS, "DynamoGraphDeploymentRequest")))
+        install(
+            plane,
+            *(crd(kind, versions=["v1alpha1"], line=Line.V1_2) for kind in ("DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata")),
+        )
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", *(f"components/{name}" for name in components)))
         plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
         with controllers(plane):
             yield plane
 
 
-class Fleet:
-    """The control API of all worker pods, told apart by the address that a call is meant for."""
-
-    def __init__(self, socket: Path) -> None:
-        self.socket = socket
-        self.loaded: dict[str, set[str]] = {}
-        self.loads: Counter[str] = Counter()  # by address
-        self.refusing: dict[str, int] = {}  # address -> status
-        self._runner: web.AppRunner | None = None
-
-    async def __aenter__(self) -> Fleet:
-        application = web.Application()
-        application.router.add_post("/v1/loras", self._load)
-        application.router.add_delete("/v1/loras/{name:.*}", self._unload)
-        application.router.add_get("/v1/loras", self._list)
-        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.UnixSite(self._runner, str(self.socket)).start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-
-    def caller(self, settings: Models) -> Workers:
-        """What calls these pods, whatever their addresses are."""
-        return Workers(settings, lambda: UnixConnector(str(self.socket), limit=0))
-
-    async def _load(self, request: web.Request) -> web.Response:
-        address = _address(request)
-        self.loads[address] += 1
-        if status := self.refusing.get(address):
-            return web.Response(status=status, text="no GPU memory is left")
-        self.loaded.setdefault(address, set()).add((await request.json())["lora_name"])
-        return web.json_response({"status": "success"})
-
-    async def _unload(self, request: web.Request) -> web.Response:
-        loaded = self.loaded.get(_address(request), set())
-        if request.match_info["name"] not in loaded:
-            return web.Response(status=404)
-        loaded.discard(request.match_info["name"])
-        return web.json_response({"status": "success"})
-
-    async def _list(self, request: web.Request) -> web.Response:
-        return web.json_response({"loras": dict.fromkeys(self.loaded.get(_address(request), ()), 1)})
-
-
-def _address(request: web.Request) -> str:
-    return str(request.url.host)
-
-
 class Scene:
     """A namespace of its own."""
 
-    def __init__(self, plane: ControlPlane, home: Path, fleet: Fleet) -> None:
-        self.plane, self.home, self.fleet, self.namespace = plane, home, fleet, plane.namespace()
+    def __init__(self, plane: ControlPlane, home: Path) -> None:
+        self.plane, self.home, self.namespace = plane, home, plane.namespace()
+        self.fleet = FakeWorkers()
 
     def reconciling(self, **changed: Any) -> AbstractAsyncContextManager[Reconciler]:
         """A reconciler with nothing but its account's rights; `changed` as `reconciling` has it."""
         how = Requests(copier_image="dynamo-webhooks:1", deadline=3600.0)
-        return reconciling(self.home, self.fleet.caller, **{"requests": how, **changed})
+        return reconciling(self.home, lambda _: self.fleet, **{"requests": how, **changed})
 
     async def ask(self, verb: str, path: str, body: Node | None = None, kind: str = "application/json") -> Node:
         """One call of an admin."""
@@ -157,12 +107,6 @@ class Scene:
                     return str(pods[0]["metadata"]["name"])
                 await asyncio.sleep(0.1)
 
-    async def end(self, name: str, **data: str) -> None:
-        """Has a profiler end with a result, as an admin."""
-        pod = await self.pod_of(name)
-        await self.ask("PATCH", f"{MAPS}/dgdr-output-{name}", {"data": {key.replace("__", "."): text for key, text in data.items()}}, MERGE)
-        await self.ask("PATCH", f"{PODS}/{pod}/status", {"status": {"phase": "Succeeded"}}, MERGE)
-
     @contextlib.asynccontextmanager
     async def as_profiler(self, name: str = "chat") -> AsyncIterator[Cluster]:
         """A client with the account of a request's Job."""
@@ -173,14 +117,6 @@ class Scene:
             yield cluster
         finally:
             await cluster.close()
-
-    async def checkpoint(self, name: str) -> str:
-        """Creates a checkpoint of an identity of its own; gives the name of its Job."""
-        made = checkpoint(name)
-        made["metadata"]["namespace"] = self.namespace
-        made["spec"]["identity"]["model"] = name
-        await self.ask("POST", CHECKPOINTS, made)
-        return f"checkpoint-job-{read_identity_hash(made)}-1"
 
 
 def graph_found(image: str = "i:1", **worker: Any) -> Node:

@@ -1,49 +1,29 @@
 """DynamoCheckpoints on a real API server with the real controllers of Jobs and of garbage, and with real rights."""
 
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
+from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
-from tests.cluster.reconciler.test_new_pods import DEFINITIONS
-from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled, controllers, installed
+from tests.cluster.reconciler.test_new_pods import TARGET, checkpointing
+from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled
 from tests.cluster.rendering import composed
 from tests.reconciler.rendering import component, graph, vllm
 
 Node = dict[str, Any]
 CLAIMS: Final = "/api/v1/namespaces/{}/persistentvolumeclaims"
 STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
-TARGET: Final = "nvidia.com/snapshot-is-restore-target"
-CONFIGURATION: Final = """
-checkpoint:
-  enabled: true
-  onReady: roll
-  storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snapshots, create: true, size: 1Gi}}
-"""
 
 
 @pytest.fixture(scope="module")
-def granted(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    """A control plane whose reconciler has the overlay of checkpoints."""
+def granted(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
     home = tmp_path_factory.mktemp("checkpoints")
-    objects = composed(home / "rendered", "self-signed", "../checkpoints")
-    definitions = [crd("DynamoCheckpoint", versions=["v1alpha1"])]
-    definitions += DEFINITIONS
-    with (
-        installed(assets, home, objects=objects, definitions=definitions) as site,
-        controllers(site.plane),
-        site.pods,
-    ):
-        with (home / "config.yaml").open("a") as file:
-            file.write(CONFIGURATION)
-        site.reconcile()
-        yield site
+    with checkpointing(planes, home, composed(home / "rendered", "self-signed", "components/checkpoints"), "roll") as found:
+        yield found
 
 
 def _identity(model: str) -> Node:
@@ -131,8 +111,10 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
     site.until(lambda: _reason(site.get(GRAPHS, namespace, "g")["status"], "Restore") == "Restored", "the graph saying so")
     assert site.get(GRAPHS, namespace, "g")["status"]["checkpoints"] == {"worker": {**entry, "ready": True}}
     before = [site.get(path, namespace, one)["metadata"] for path, one in ((CHECKPOINTS, name), (JOBS, job))]
-    time.sleep(3)
+    site.plane.apply(_checkpoint(namespace, "other"))  # the reconciler is awake and at work meanwhile
+    site.until(lambda: _phase(site, namespace, "other") == "Creating", "the other checkpoint being made")
     assert [site.get(path, namespace, one)["metadata"] for path, one in ((CHECKPOINTS, name), (JOBS, job))] == before, "it is at rest"
+    assert site.plane.request("DELETE", f"{CHECKPOINTS.format(namespace)}/other").status == 200
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
     made = (CHECKPOINTS, JOBS, DEPLOYMENTS, PODS, COMPONENTS)  # the checkpoint, too: its deletionPolicy is Delete unless a graph says other
     site.until(lambda: not any(site.names(path, namespace) for path in made), "nothing being left")

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
+from tests.cluster.planes import Planes
 from tests.cluster.reconciler.grove import CLIQUES, GROUPS, INDEX_LABEL, PODS, SETS, Grove, definitions
-from tests.cluster.reconciling import ADAPTERS, GRAPHS, NAMESPACE, Reconciled, reconciled
+from tests.cluster.reconciling import GRAPHS, NAMESPACE, Reconciled, reconciled
 from tests.cluster.rendering import charted
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -44,10 +44,10 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     objects = charted(NAMESPACE, "reconciler.orchestrators=true", "reconciler.podReplacement=true")
     with (
-        reconciled(assets, tmp_path_factory.mktemp("grove"), objects=objects, definitions=definitions()) as found,
+        reconciled(planes, tmp_path_factory.mktemp("grove"), objects=objects, definitions=definitions()) as found,
         Grove(found.plane) as grove,
     ):
         yield Site(found, grove)
@@ -94,18 +94,6 @@ def test_a_group_of_no_replicas_is_made_and_comes_when_scaled_up(site: Site) -> 
     assert site.plane.get(SETS, namespace, "g")["spec"] == before
 
 
-def test_an_adapter_scales_what_runs(site: Site) -> None:
-    namespace = _made(site, vllm("w", replicas=1, scalingAdapter={}))
-    done = site.plane.plane.kubectl("scale", "-n", namespace, "dynamographdeploymentscalingadapter/g-w", "--replicas=4")
-    assert done.code == 0, done.stderr
-    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-w") == 4, "the clique being scaled")
-    site.plane.ready(namespace)
-    assert site.plane.get(ADAPTERS, namespace, "g-w")["status"]["replicas"] == 4
-    site.scale(namespace, 1, 0)
-    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-w") == 0, "the clique being scaled to nothing")
-    site.plane.ready(namespace)
-
-
 def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     constraint = {"clusterTopologyName": "t", "packDomain": "rack"}
     namespace = _made(site, vllm("w"), topologyConstraint=constraint)
@@ -126,34 +114,6 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     lost = "Topology constraints no longer enforced: no"
     levels = ("Warning", "TopologyLevelsUnavailable", f"{lost} ClusterTopologyLevelsUnavailable")
     site.plane.told(namespace, "g", levels, ("Warning", "TopologyDefinitionNotFound", f"{lost} ClusterTopologyNotFound"))
-
-
-FAILOVER: Final[Node] = {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "InterPod", "numShadows": 1}}
-ENGINES: Final = ("g-0-w-0-w-ldr", "g-0-w-0-w-wkr-1")
-
-
-def _uids(site: Site, namespace: str, *cliques: str) -> dict[tuple[str, str], str]:
-    """The pods of cliques by index."""
-    return {(one, pod["metadata"]["labels"][INDEX_LABEL]): pod["metadata"]["uid"] for one in cliques for pod in site.pods(namespace, one)}
-
-
-def test_an_engine_that_ends_takes_its_group_along(site: Site) -> None:
-    namespace = _made(site, vllm("w", experimental=FAILOVER, multinode={"nodeCount": 2}), backendFramework="vllm")
-    before = _uids(site, namespace, *ENGINES, "g-0-w-0-w-gms-0")
-    assert len(before) == 5
-    site.plane.pods.held.add("g-0-w-0-w-")
-    ended = site.pods(namespace, "g-0-w-0-w-wkr-1")[1]["metadata"]["name"]
-    site.plane.pods.end(namespace, ended, reason="OOMKilled")
-    group = {(one, "1") for one in ENGINES}
-    site.plane.until(lambda: not {before[one] for one in group} & {*_uids(site, namespace, *ENGINES).values()}, "the group being deleted")
-    why = f"podclique/g-0-w-0-w-ldr: desired=2, running=1; replaced since pod {ended} ended: Failed: OOMKilled"
-    site.plane.until(lambda: why in str(site.plane.condition(namespace).get("message", "")), "the group being missed")
-    assert site.plane.condition(namespace)["status"] == "False"
-    site.plane.pods.held.clear()
-    site.plane.ready(namespace)
-    after = _uids(site, namespace, *ENGINES, "g-0-w-0-w-gms-0")
-    assert {one for one in before if before[one] != after[one]} == group
-    site.plane.told(namespace, "g", ("Warning", "FailoverCascade", f"pod {ended} ended: Failed: OOMKilled; deleted "))
 
 
 def test_grove_that_goes_is_missed_within_half_a_minute(site: Site) -> None:

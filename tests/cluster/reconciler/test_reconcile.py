@@ -5,16 +5,16 @@ import http.client
 import json
 import re
 import ssl
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import BETA
+from tests.cluster.admission import Admission
 from tests.cluster.harness import ADMIN, TOKENS, ControlPlane
 from tests.cluster.objects import POD, make, path_of
+from tests.cluster.playing import MERGE
 from tests.cluster.processes import fetched
 from tests.cluster.reconciling import (
     ACCOUNTS,
-    ADAPTERS,
     BINDINGS,
     COMPONENTS,
     DEPLOYMENTS,
@@ -28,6 +28,7 @@ from tests.cluster.reconciling import (
 from tests.reconciler.rendering import component, graph, vllm
 
 Node = dict[str, Any]
+KEPT: Final = "metadata.annotations[nvidia.com/dgd-spec]"
 
 
 def _disagg(namespace: str, name: str = "g", *, replicas: int = 2, **more: Any) -> Node:
@@ -116,41 +117,6 @@ def test_a_new_generation_comes_up_before_the_old_goes_even_if_the_reconciler_is
     site.until(lambda: before not in site.names(DEPLOYMENTS, namespace), "its Deployment being collected")
 
 
-def test_scaling_goes_from_the_adapter_to_the_pods(site: Reconciled) -> None:
-    namespace = site.plane.namespace()
-    site.plane.apply(_disagg(namespace, scalingAdapter={}))
-    site.ready(namespace)
-    assert site.names(ADAPTERS, namespace) == {"g-decode"}
-    [worker] = _workers(site, namespace)
-    done = site.plane.kubectl("scale", "-n", namespace, "dynamographdeploymentscalingadapter/g-decode", "--replicas=3")
-    assert done.code == 0, done.stderr
-    site.until(lambda: site.get(DEPLOYMENTS, namespace, worker)["spec"]["replicas"] == 3, "the pods being asked for")
-    site.ready(namespace)
-    assert site.get(GRAPHS, namespace, "g")["spec"]["components"][1]["replicas"] == 3
-    assert site.get(ADAPTERS, namespace, "g-decode")["status"]["replicas"] == 3
-
-
-def test_a_claimed_namespace_is_left_alone_until_it_is_released(site: Reconciled) -> None:
-    namespace, elsewhere = site.plane.namespace(), site.plane.namespace()
-    spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 3600, "renewTime": _now()}
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
-    lease["metadata"] = {"name": "dynamo-operator-namespace-scope", "namespace": namespace}
-    site.plane.apply(lease)
-    site.until(lambda: f"namespace {namespace} is claimed" in site.processes[-1].text(), "the claim being seen")
-    site.plane.apply(_disagg(namespace))
-    site.plane.apply(_disagg(elsewhere))
-    site.ready(elsewhere)
-    assert site.names(COMPONENTS, namespace) == set()
-    assert "conditions" not in site.get(GRAPHS, namespace, "g").get("status", {})
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/dynamo-operator-namespace-scope"
-    assert site.plane.request("DELETE", path).status == 200
-    site.ready(namespace)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orderly_end(site: Reconciled) -> None:
     namespace = site.plane.namespace()
     site.plane.apply(_disagg(namespace))
@@ -222,3 +188,27 @@ def _message(site: Reconciled, namespace: str, depth: int) -> str:
     path = f"{GRAPHS.format(namespace)}/deep-{depth}"
     found = site.plane.kubectl("get", "--raw", path).stdout
     return REFUSAL if REFUSAL in found else ""
+
+
+def test_what_an_annotation_keeps_for_v1alpha1_is_judged_by_reconciler_and_webhook(site: Reconciled, admission: Admission) -> None:
+    ingress = {"enabled": True, "ingressControllerClassName": "nginx", "host": "https://bank.example.com"}
+    kept = json.dumps({"version": 1, "spec": {"services": {"Frontend": {"ingress": ingress}}}})
+    label = {"dynamo-webhooks.test/kept": "on"}
+    namespace = site.plane.namespace(label)
+    forged = _disagg(namespace)
+    forged["metadata"]["annotations"] = {"nvidia.com/dgd-spec": kept}
+    told = "spec.services[Frontend].ingress.host of v1alpha1 must be a host name"
+    assert site.plane.request("POST", path_of(forged), forged).status == 201
+    site.until(lambda: told in site.condition(namespace).get("message", ""), "the reconciler refusing it")
+    assert site.names("/apis/networking.k8s.io/v1/namespaces/{}/ingresses", namespace) == set()
+    site.plane.apply(admission.configurations("kept", label)[0])
+    other = {**forged, "metadata": {**forged["metadata"], "name": "h"}}
+
+    def refused() -> bool:
+        reply = site.plane.request("POST", f"{path_of(other)}?dryRun=All", other)
+        return reply.status == 422 and told in reply.body["message"] and reply.causes() == {(KEPT, "FieldValueInvalid")}
+
+    site.until(refused, "the webhook refusing it")
+    # what was there before it may be changed elsewhere
+    changed = site.plane.request("PATCH", path_of(forged, named=True), {"metadata": {"labels": {"a": "b"}}}, kind=MERGE)
+    assert changed.status == 200, changed.body

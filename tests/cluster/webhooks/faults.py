@@ -21,12 +21,13 @@ from typing import Final
 
 import yaml
 
-from tests.bench.footprint import footprint
-from tests.cluster.admission import COMMAND
+from tests.cluster.admission import COMMAND, start
 from tests.cluster.endpoints import publish
 from tests.cluster.load import Failure, Load
+from tests.cluster.planes import Planes
 from tests.cluster.processes import RUNNING, Process, fetched, free_ports, wait_until
 from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
+from tests.footprint import footprint
 
 PATIENCE: Final = 60.0  # seconds in which what must happen has happened, on a machine that does much else besides
 IN_A_ROW: Final = 100  # requests that are answered without a failure in between: then things are well again
@@ -91,17 +92,11 @@ class Site:
         """Starts a replica that has no endpoint yet."""
         [port] = free_ports(1, self.installed.address)
         home, address = self.installed.home, self.installed.address
-        flags: dict[str, str | Path] = {
-            "--config": home / "replicas.yaml",
-            "--kubeconfig": self.installed.kubeconfig("server"),
-            "--listen": f"{address}:{port}",
-        }
-        flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
-        environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": name, "POD_SERVICE_ACCOUNT": "dynamo-webhooks-server"}
-        words: list[str | Path] = [COMMAND, "serve", *(part for flag in flags.items() for part in flag)]
-        log = home / f"{name}.log"
-        log.unlink(missing_ok=True)
-        self.replicas[name] = Replica(name, Process(name, words, log, environment), port)
+        flags: dict[str, str | Path] = {"config": home / "replicas.yaml", "kubeconfig": self.installed.kubeconfig("server")}
+        flags |= {"listen": f"{address}:{port}"}
+        (home / f"{name}.log").unlink(missing_ok=True)
+        process = start(name, home, COMMAND, "serve", account=f"{NAMESPACE}/{SERVICE}-server", **flags)
+        self.replicas[name] = Replica(name, process, port)
 
     def terminate(self, name: str) -> int:
         """Takes a replica away as the deletion of its pod does, and returns its exit status."""
@@ -138,13 +133,16 @@ class Site:
             self.heard[replica.name] = ready
 
 
+CLAIMABLE: Final = "claimable"  # the only namespace whose claim exempts it
+
+
 @contextlib.contextmanager
-def faulty_site(assets: Path, home: Path) -> Iterator[Site]:
+def faulty_site(planes: Planes, home: Path) -> Iterator[Site]:
     """An installation with two ready replicas, trusted by all objects; the API server may be another process at the end."""
-    with installed(assets, home) as found:
+    with installed(planes, home) as found:
         written = yaml.safe_load((home / "config.yaml").read_text())
         written["serving"] |= {"drainLag": f"{LAG}s"}
-        written["namespace"] = {"scope": {"grace": "2s"}}
+        written["namespace"] = {"scope": {"grace": "2s", "claimable": [CLAIMABLE]}}
         (home / "replicas.yaml").write_text(yaml.safe_dump(written))
         site = Site(found)
         kubelet = threading.Thread(target=site.watch, name="kubelet", daemon=True)
@@ -161,7 +159,6 @@ def faulty_site(assets: Path, home: Path) -> Iterator[Site]:
             site.stop()
             kubelet.join(PATIENCE)
             found.stop()
-            found.plane.server.stop()
 
 
 @contextlib.contextmanager

@@ -8,12 +8,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, Admission, wait_until_asked
 from tests.cluster.harness import ControlPlane, Reply
-from tests.cluster.objects import DISCOVERY, ORIGIN, graph, make, path_of
+from tests.cluster.objects import DISCOVERY, ORIGIN, graph, path_of
 from tests.cluster.playing import MERGE
-from tests.conversion.test_bounds import noise
 
 Node: TypeAlias = dict[str, Any]
 
@@ -101,57 +99,12 @@ def test_what_was_stored_before_us_may_be_labelled_reported_on_and_deleted(guard
     assert guarded_alpha.request("GET", path).status == 404
 
 
-def test_what_is_too_long_for_the_other_version_is_refused_unless_it_is_stored(guarded_alpha: ControlPlane, admission: Admission) -> None:
-    """Its update is a warning; kubectl shows the field and the size in either case."""
-    namespace = guarded_alpha.namespace()
-    long = graph(namespace, {"w": {"annotations": {"a": noise(300_000)}}})
-    _stored(guarded_alpha, long)
-    _judge(guarded_alpha, admission, namespace)
-    done = guarded_alpha.kubectl("label", "dgd", "t", "-n", namespace, "team=a", user="author")
-    assert done.code == 0, done.stderr
-    field = "spec.services[w].annotations[a]: must be smaller:"
-    assert f"Warning: {field} 294 of 256 KiB of annotations in v1beta1; read-only there" in done.stderr
-    long["metadata"]["name"] = "u"
-    done = guarded_alpha.kubectl("create", "-f", "-", input=long, user="author")
-    assert done.code == 1
-    assert f"{field} in v1beta1 it needs 294 of 256 KiB of annotations [long-remainder]" in done.stderr
-
-
-def test_replicas_belong_to_the_adapter(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """In the version that is served today: refused to people, the planner's account may."""
-    stored = _stored(guarded_alpha, graph(guarded, {"w": {"replicas": 1, "scalingAdapter": {"enabled": True}}}))
-    scale = ("patch", "dgd", "t", "-n", guarded, "--type=merge", "-p", '{"spec":{"services":{"w":{"replicas":3}}}}')
-    refused = guarded_alpha.kubectl(*scale, user="author")
-    assert refused.code == 1
-    assert "scaling-adapter-owns-replicas" in refused.stderr
-    planner = f"system:serviceaccount:{guarded}:planner-serviceaccount"
-    done = guarded_alpha.kubectl(*scale, "--as", planner, "--as-group", "authors")
-    assert done.code == 0, done.stderr
-    assert guarded_alpha.request("GET", path_of(stored, named=True)).body["spec"]["services"]["w"]["replicas"] == 3
-
-
-def test_an_adapter_is_judged_by_its_schema_alone(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """Scaling it through the subresource and pointing it elsewhere both pass."""
-    stored = _stored(guarded_alpha, make("DGDSA", ALPHA, guarded, {"replicas": 1, "dgdRef": {"name": "g", "serviceName": "w"}}))
-    done = guarded_alpha.kubectl("scale", "dgdsa", "t", "-n", guarded, "--replicas=5", user="author")
-    assert done.code == 0, done.stderr
-    moved = _patch(guarded_alpha, stored, {"spec": {"dgdRef": {"name": "h"}}})
-    assert (moved.status, moved.body["spec"]["replicas"]) == (200, 5)
-
-
-def _created(plane: ControlPlane, obj: Node) -> Node:
-    """Creates through kubectl and returns what is stored."""
-    done = plane.kubectl("create", "-f", "-", "-o", "json", input=obj)
-    assert done.code == 0, done.stderr
-    return plane.request("GET", path_of(done.json(), named=True)).body
-
-
 def test_a_graph_gets_replicas_and_its_origin_by_every_write(guarded_alpha: ControlPlane, guarded: str) -> None:
     """And nothing else, where the specs of 1.2 got a dozen zero values with it; replicas that an update leaves out come back."""
     shown = guarded_alpha.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", input=graph(guarded, {"a": {}})).json()
     assert shown["spec"] == {"services": {"a": {"replicas": 1}}}
     assert guarded_alpha.request("GET", path_of(shown, named=True)).status == 404
-    stored = _created(guarded_alpha, graph(guarded, {"a": {}}))
+    stored = _stored(guarded_alpha, graph(guarded, {"a": {}}))
     assert stored["spec"] == {"services": {"a": {"replicas": 1}}}
     assert stored["metadata"]["annotations"] == {ORIGIN: "1.2.0"}
     assert "status" not in stored
@@ -162,11 +115,3 @@ def test_a_graph_gets_replicas_and_its_origin_by_every_write(guarded_alpha: Cont
     first, again = (guarded_alpha.kubectl(*apply, input=graph(guarded, name="u")).json() for _ in range(2))
     assert first["spec"]["services"]["w"]["replicas"] == 1
     assert again["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
-
-
-def test_a_component_is_named_after_its_object(guarded_beta: ControlPlane) -> None:
-    """The same without a spec at all."""
-    namespace = guarded_beta.namespace(SELECTED)
-    stored = _created(guarded_beta, make("DCD", BETA, namespace, {}))
-    assert stored["spec"] == {"name": "t"}
-    assert _created(guarded_beta, make("DCD", BETA, namespace, None, name="u"))["spec"] == {"name": "u"}

@@ -4,6 +4,7 @@ and manifests of both versions that were written by hand come to the same, by on
 APPLY_SEQUENCES generated sequences (300), from LAWS_SEED; what was tried is said at the end as for the laws of conversion.
 """
 
+import copy
 import json
 import os
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
-from dynamo_webhooks.api.line import INSTALLED
+from dynamo_webhooks.api.line import Line
 from tests.cluster.conversion import without_server_fields
 from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.objects import path_of
@@ -42,11 +43,12 @@ class Held:
 
     def __init__(self, plane: ControlPlane, kind: str) -> None:
         """Creates the namespace; the object is created by its first apply."""
-        self.kind, self.line = kind, INSTALLED
+        self.kind, self.line = kind, Line.V1_2
         self._plane = plane
         self._namespace = plane.namespace()
         self._last: Node = {}
         self._content: Node = {}
+        self._seen: dict[str, Node] = {}  # by version, since the last write: nobody else writes here
 
     @property
     def managers(self) -> Managers:
@@ -68,12 +70,15 @@ class Held:
         return {**found, "metadata": {**metadata, "namespace": "default"}}
 
     def _get(self, version: str) -> Node:
-        reply = self._plane.request("GET", self._path(version))
-        assert reply.status == 200, reply.body
-        return reply.body
+        if version not in self._seen:
+            reply = self._plane.request("GET", self._path(version))
+            assert reply.status == 200, reply.body
+            self._seen[version] = reply.body
+        return copy.deepcopy(self._seen[version])
 
     def send(self, version: str, body: Node, query: str, *, kind: str, status: bool = False) -> Reply:
         """A PATCH of the object or its status."""
+        self._seen.clear()
         return self._plane.request("PATCH", self._path(version) + ("/status" if status else "") + query, body, kind=kind)
 
     def apply(self, applied: Node, manager: str, *, force: bool = False) -> Written:

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.conversion.objects import target
 from tests.cluster.harness import ControlPlane
@@ -59,7 +60,7 @@ def test_a_converted_file_is_no_difference(plane: ControlPlane, first: str, seco
     """Neither before its first apply nor after it, though a label and a status were written in the old version."""
     namespace = plane.namespace()
     manifest = _manifest(namespace, first)
-    output = convert_as_served(manifest, target(f"{GROUP}/{second}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{second}", line=Line.V1_2)).object
     assert plane.kubectl("apply", *WAYS["server-side"], "-f", "-", input=manifest).code == 0
     for applied in (False, True):
         resource = f"dynamographdeployments.{first}.nvidia.com"

@@ -13,17 +13,20 @@ import trustme
 import yaml
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import BETA
+from dynamo_webhooks.api.line import Line
 from tests.cluster.admission import COMMAND
 from tests.cluster.conversion import restart
+from tests.cluster.definitions import install
 from tests.cluster.endpoints import publish
-from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import graph, path_of
+from tests.cluster.planes import Planes
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.provisioning import own_address
 from tests.cluster.rendering import MANIFESTS
-from tests.cluster.webhooks.test_facts import CONFIGURATION
 from tests.webhooks.serving import write_pair
+from tests.webhooks.test_facts_serving import CONFIGURATION
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"
@@ -77,7 +80,7 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home, folder = tmp_path_factory.mktemp("callers"), tmp_path_factory.mktemp("apiserver")
     authority, callers = trustme.CA(), trustme.CA()
     certificates = home / "serving"
@@ -86,7 +89,9 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
     callers.cert_pem.write_to_path(str(home / "client-ca.crt"))
     address, [port, metrics] = own_address(), free_ports(2)
     webhook = {"clientCA": str(home / "client-ca.crt"), "clientNames": [NAME], "certDir": str(certificates)}
-    (home / "config.yaml").write_text(json.dumps({**CONFIGURATION, "server": {"webhook": webhook, "metrics": {"secure": False}}}))
+    (home / "config.yaml").write_text(
+        json.dumps({**CONFIGURATION, "operator": {"version": "1.2.0"}, "server": {"webhook": webhook, "metrics": {"secure": False}}})
+    )
     words: list[str | Path] = [COMMAND, "serve", "--no-cluster", "--config", home / "config.yaml"]
     words += ["--listen", f"{address}:{port}", "--probe-listen", "127.0.0.1:0", "--metrics-listen", f"127.0.0.1:{metrics}"]
     flag = f"--admission-control-config-file={folder / 'admission.yaml'}"
@@ -94,37 +99,27 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
     (folder / "kubeconfig").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config"}))
     with running(Process("dynamo-webhooks", words, home / "log")) as server:
         wait_until(lambda: "ready https://" in server.text(), "dynamo-webhooks being ready", server)
-        with control_plane(assets, home / "plane", flag) as plane:
-            try:
-                _register(plane, address, port, authority.cert_pem.bytes())
-                yield Site(plane, server, metrics, folder, callers)
-            finally:
-                plane.server.stop()
+        with planes.lend(flag) as plane:
+            _register(plane, address, port, authority.cert_pem.bytes())
+            yield Site(plane, server, metrics, folder, callers)
 
 
 def _register(plane: ControlPlane, address: str, port: int, bundle: bytes) -> None:
-    """The Service with our server behind it, the definition with its conversion, and two webhooks."""
+    """The Service with our server behind it, the definition with its conversion, and the manifests' webhooks."""
     metadata = {"name": SERVICE, "namespace": NAMESPACE}
     plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     plane.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"name": "webhook", "port": 443}]}})
     assert publish(plane, SERVICE, NAMESPACE, SERVICE, (address, port))
 
-    def client(path: str) -> Node:
-        return {"service": {"name": SERVICE, "namespace": NAMESPACE, "path": path}, "caBundle": base64.b64encode(bundle).decode()}
-
-    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": client("/convert"), "conversionReviewVersions": ["v1"]}}
-    plane.install(crd("DynamoGraphDeployment", conversion=conversion))
-    rule = {"apiGroups": ["nvidia.com"], "apiVersions": [ALPHA], "resources": ["dynamographdeployments"], "operations": ["CREATE"]}
-    for purpose, verb in (("Validating", "validate"), ("Mutating", "mutate")):
-        hook = {
-            "name": f"{verb}.example.com",
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "clientConfig": client(GRAPHS.replace("validate", verb)),
-            "rules": [rule],
-        }
-        configuration = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": f"{purpose}WebhookConfiguration"}
-        plane.apply({**configuration, "metadata": {"name": f"callers-{verb}"}, "webhooks": [hook]})
+    encoded = base64.b64encode(bundle).decode()
+    client = {"service": {**metadata, "path": "/convert"}, "caBundle": encoded}
+    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
+    install(plane, crd("DynamoGraphDeployment", conversion=conversion, line=Line.V1_2))
+    for file in ("validating", "mutating"):
+        configuration = yaml.safe_load((MANIFESTS / "base" / f"{file}.yaml").read_text())
+        for hook in configuration["webhooks"]:
+            hook["clientConfig"]["caBundle"] = encoded
+        plane.apply(configuration)
 
 
 def _settled(site: Site, prefix: str, wanted: int, words: str) -> str:

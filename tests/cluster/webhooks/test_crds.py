@@ -4,20 +4,21 @@ import base64
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, KINDS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.cluster.admission import COMMAND
-from tests.cluster.harness import ADMIN, ControlPlane, Outcome, control_plane
+from tests.cluster.harness import ADMIN, ControlPlane, Outcome
 from tests.cluster.objects import make, path_of
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
-from tools.crd_files import FOLDER
+from tools.crd_files import FOLDERS
 
 Node: TypeAlias = dict[str, Any]
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -37,14 +38,14 @@ class Story(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def story(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    with control_plane(assets, tmp_path_factory.mktemp("crds")) as plane:
-        created, again, by_server = (plane.kubectl("apply", *flags, "-f", str(FOLDER)) for flags in ([], [], ["--server-side"]))
-        without = {"apiVersion": "v1", "kind": "List", "items": [build(kind.name) for kind in KINDS]}
+def story(planes: Planes) -> Iterator[Story]:
+    with planes.lend() as plane:
+        created, again, by_server = (plane.kubectl("apply", *flags, "-f", str(FOLDERS[Line.V1_2])) for flags in ([], [], ["--server-side"]))
+        without = {"apiVersion": "v1", "kind": "List", "items": [build(kind.name, line=Line.V1_2) for kind in KINDS]}
         assert plane.kubectl("replace", "-f", "-", input=without).code == 0
         older = make("DGD", ALPHA, "default", {"services": {"w": {"replicas": 2}}})
         wait_until(lambda: plane.request("POST", path_of(older), older).status == 201, "an object being created", plane.server)
-        yield Story(plane, created, again, by_server, older, plane.kubectl("apply", "-f", str(FOLDER)))
+        yield Story(plane, created, again, by_server, older, plane.kubectl("apply", "-f", str(FOLDERS[Line.V1_2])))
 
 
 def _said(outcome: Outcome) -> dict[str, str]:
@@ -64,7 +65,7 @@ def test_they_are_created_without_a_warning_left_as_they_are_and_taken_over_by_t
 def test_what_is_stored_is_what_lies_in_the_files(story: Story) -> None:
     """Nothing is dropped on the way but what says the same left out, and every annotation together fits."""
     for kind in KINDS:
-        [wanted] = [document.data for document in load_documents((FOLDER / f"{kind.plural}.yaml").read_text())]
+        [wanted] = [document.data for document in load_documents((FOLDERS[Line.V1_2] / f"{kind.plural}.yaml").read_text())]
         found = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body
         assert found["spec"]["versions"] == wanted["spec"]["versions"]
         webhook = {key: value for key, value in found["spec"]["conversion"].items() if key != "strategy"}
@@ -90,7 +91,7 @@ def test_a_bundle_that_was_filled_in_survives_another_apply(story: Story) -> Non
     _fill_in(story.plane, bundle)
     try:
         for flags in ([], ["--server-side"]):
-            assert story.plane.kubectl("apply", *flags, "-f", str(FOLDER)).code == 0
+            assert story.plane.kubectl("apply", *flags, "-f", str(FOLDERS[Line.V1_2])).code == 0
             for kind in CONVERTED:
                 client = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body["spec"]["conversion"]["webhook"]["clientConfig"]
                 assert client["caBundle"] == bundle
@@ -148,11 +149,12 @@ def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: 
 
 
 URL: Final = "https://127.0.0.1:9443/convert"
+ADAPTERS: Final = "dynamographdeploymentscalingadapters.nvidia.com"
 
 
 def _printed(plane: ControlPlane | None, *words: str) -> str:
-    cluster = ["--cluster", "--kubeconfig", str(plane.kubeconfig), "--context", ADMIN] if plane else []
-    return subprocess.run([str(COMMAND), "crds", "--kind", "dcd", *cluster, *words], capture_output=True, text=True, check=True).stdout
+    cluster = ["--cluster", "--kubeconfig", str(plane.kubeconfig), "--context", ADMIN] if plane else ["--line", Line.V1_2]
+    return subprocess.run([str(COMMAND), "crds", "--kind", "dgdsa", *cluster, *words], capture_output=True, text=True, check=True).stdout
 
 
 KEPT: Final = ((), URL, None)
@@ -172,15 +174,15 @@ AGAIN: Final = (("--url", URL), URL, None)
 def test_definitions_are_applied_over_those_with_a_url(
     story: Story, flags: list[str], steps: list[tuple[tuple[str, ...], str | None, str | None]]
 ) -> None:
-    """Definitions that name a server by url, whoever wrote them."""
+    """Definitions that name a server by url, whoever wrote them. Of all, the shortest costs an API server least."""
     plane = story.plane
-    plane.kubectl("delete", "crd", "dynamocomponentdeployments.nvidia.com", "--ignore-not-found", "--wait")
+    plane.kubectl("delete", "crd", ADAPTERS, "--ignore-not-found", "--wait")
     done = plane.kubectl("create", "-f", "-", input=_printed(None, "--url", URL))
     assert done.code == 0, done.stderr
     for words, url, service in steps:
         done = plane.kubectl("apply", *flags, "-f", "-", input=_printed(plane, *words))
         assert done.code == 0, (words, done.stderr)
-        client = plane.request("GET", f"{CRDS}/dynamocomponentdeployments.nvidia.com").body["spec"]["conversion"]["webhook"]["clientConfig"]
+        client = plane.request("GET", f"{CRDS}/{ADAPTERS}").body["spec"]["conversion"]["webhook"]["clientConfig"]
         assert (client.get("url"), (client.get("service") or {}).get("name")) == (url, service)
-    plane.kubectl("delete", "crd", "dynamocomponentdeployments.nvidia.com", "--wait")
-    assert plane.kubectl("apply", "-f", str(FOLDER / "dynamocomponentdeployments.yaml")).code == 0
+    plane.kubectl("delete", "crd", ADAPTERS, "--wait")
+    assert plane.kubectl("apply", "-f", str(FOLDERS[Line.V1_2] / "dynamographdeploymentscalingadapters.yaml")).code == 0

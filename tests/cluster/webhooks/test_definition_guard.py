@@ -9,7 +9,6 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
@@ -17,11 +16,14 @@ import pytest
 from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, build
 from dynamo_webhooks.api.definition_guard import NAME
 from dynamo_webhooks.api.kinds import ALPHA, BY_NAME, GROUP, KINDS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.main import main
 from tests.cluster.harness import ADMIN
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
 from tests.cluster.provisioning import JSON_PATCH, MERGE_PATCH, Installed, installed
-from tests.cluster.rendering import GUARD, MANIFESTS, of_kind
+from tests.cluster.rendering import GUARD, of_kind
+from tools.crd_files import FOLDERS
 
 Node: TypeAlias = dict[str, Any]
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -32,9 +34,9 @@ Edit: TypeAlias = "Callable[[Node], None]"
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """An installation with the policy in force."""
-    with installed(assets, tmp_path_factory.mktemp("guard")) as found:
+    with installed(planes, tmp_path_factory.mktemp("guard")) as found:
         found.serve("server")
         provisioner = found.provision()
         found.wait_until_stable()
@@ -117,7 +119,7 @@ def test_no_patch_switches_conversion_off(site: Installed, kind: Any, way: str) 
 def test_no_file_without_conversion_switches_it_off(site: Installed) -> None:
     """As another release or a generator writes definitions: replaced, applied by the client, applied by the server."""
     for kind in CONVERTED:
-        bare = build(kind.name)
+        bare = build(kind.name, line=Line.V1_2)
         assert "conversion" not in bare["spec"]
         for verb, *flags in (["replace"], ["apply"], ["apply", "--server-side", "--force-conflicts"]):
             before = (site.get(f"{DEFINITIONS}/{kind.crd_name}") or {})["spec"]["conversion"]["strategy"]
@@ -183,13 +185,13 @@ def test_what_loses_nothing_is_let_through(site: Installed) -> None:
     assert site.plane.request("PUT", f"{GRAPHS}?dryRun=All", _edited(site, f"dynamographdeployments.{GROUP}", more)).status == 200
     site.patch(GRAPHS, {"metadata": {"labels": {"some": "label"}}})
     for verb, *flags in (["apply"], ["apply", "--server-side", "--force-conflicts"], ["replace"], ["apply"]):
-        done = site.plane.kubectl(verb, *flags, "-f", str(MANIFESTS / "crds"))
+        done = site.plane.kubectl(verb, *flags, "-f", str(FOLDERS[Line.V1_2]))
         assert done.code == 0, (verb, done.stderr)
         assert {(site.get(f"{DEFINITIONS}/{kind.crd_name}") or {})["spec"]["conversion"]["strategy"] for kind in CONVERTED} == {"Webhook"}
     # the replacement emptied the bundle, which breaks requests loudly; the provisioner, who sleeps here, would write it again
     site.patch(GRAPHS, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}})
     # nor is another's definition our business
-    other = build("DynamoModel")
+    other = build("DynamoModel", line=Line.V1_2)
     other["metadata"]["name"], other["spec"]["group"] = "dynamomodels.example.com", "example.com"
     site.plane.apply(other)
     patch = [{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/status"}]
@@ -209,7 +211,8 @@ def test_whoever_says_so_may(site: Installed, capsys: pytest.CaptureFixture[str]
     main(["doctor", "--kubeconfig", str(site.plane.kubeconfig), "--context", ADMIN, "-o", "json"])
     [left] = [each for each in json.loads(capsys.readouterr().out)["findings"] if each["check"] == "guard"]
     assert f"{name}" in left["object"]
-    assert left["repair"] == f"kubectl annotate crd {name} --overwrite {ALLOW_DATA_LOSS}=false"
-    assert site.plane.kubectl("apply", "-f", str(MANIFESTS / "crds" / "dynamomodels.yaml")).code == 0
+    flags = f"--kubeconfig {site.plane.kubeconfig} --context {ADMIN}"
+    assert left["repair"] == f"kubectl {flags} annotate crd {name} --overwrite {ALLOW_DATA_LOSS}=false"
+    assert site.plane.kubectl("apply", "-f", str(FOLDERS[Line.V1_2] / "dynamomodels.yaml")).code == 0
     assert (site.get(f"{DEFINITIONS}/{name}") or {})["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
     assert site.plane.request("PATCH", f"{DEFINITIONS}/{name}", patch[1:], kind=JSON_PATCH).status == 422

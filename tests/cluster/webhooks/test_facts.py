@@ -3,9 +3,7 @@
 import contextlib
 import http.client
 import json
-import os
 import re
-import signal
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,21 +12,16 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cluster.admission import COMMAND, Admission
+from tests.cluster.admission import ANYWHERE, COMMAND, Admission, start
 from tests.cluster.harness import ADMIN, TOKENS, ControlPlane
 from tests.cluster.objects import ORIGIN, graph, make, path_of
-from tests.cluster.processes import Process, running, wait_until
+from tests.cluster.processes import running, wait_until
+from tests.webhooks.test_facts_serving import CONFIGURATION
 
 LABEL: Final = "dynamo-webhooks.test/hybrid"
+CLAIMABLE: Final = "claimable"  # the only namespace whose claim exempts it
 LEASE: Final = "dynamo-operator-namespace-scope"
 PATIENCE: Final = 120.0  # seconds; the slowest source is asked every 20 s
-CONFIGURATION: Final[dict[str, Any]] = {
-    "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
-    "kind": "OperatorConfiguration",
-    "rbac": {"plannerClusterRoleName": "p", "dgdrProfilingClusterRoleName": "q", "eppClusterRoleName": "e"},
-    "mpi": {"sshSecretName": "key", "sshSecretNamespace": "dynamo-system"},
-    "serving": {"drainLag": "0s"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +35,6 @@ class Operator:
         """One metric."""
         found = re.search(rf"^dynamo_webhooks_{name} (\S+)$", self.scrape(), re.MULTILINE)
         return float(found[1]) if found else None
-
-    def answered(self, plane: ControlPlane) -> float:
-        """Reads that the API server has answered well, as the last report had them."""
-        counted = rf'^rest_client_requests_total{{code="200",host="127.0.0.1:{plane.port}",method="GET"}} (\S+)$'
-        [count] = re.findall(counted, self.scrape(), re.MULTILINE) or ["0"]
-        return float(count)
 
     def scrape(self) -> str:
         """All metrics, for an admin; asks again while nobody can be asked who reads, as when the watching process has been killed."""
@@ -66,11 +53,9 @@ class Operator:
 def operator(plane: ControlPlane, home: Path, **blocks: Any) -> Iterator[Operator]:
     """Runs a server that watches the control plane."""
     home.mkdir()
-    (home / "config.yaml").write_text(json.dumps(CONFIGURATION | blocks))
-    flags: dict[str, Any] = {f"--{name}": "127.0.0.1:0" for name in ("listen", "probe-listen", "metrics-listen")}
-    flags |= {"--cert-dir": home / "certs", "--config": home / "config.yaml", "--kubeconfig": plane.kubeconfig}
-    command: list[str | Path] = [COMMAND, "serve", "--self-signed", *(str(part) for flag in flags.items() for part in flag)]
-    with running(Process(home.name, command, home / "log")) as process:
+    (home / "config.yaml").write_text(json.dumps(CONFIGURATION | {"operator": {"version": "1.2.0"}} | blocks))
+    flags: dict[str, str | Path] = {"listen": ANYWHERE, "cert_dir": home / "certs", "config": home / "config.yaml"}
+    with running(start(home.name, home, COMMAND, "serve", "--self-signed", kubeconfig=plane.kubeconfig, **flags)) as process:
         ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "the server being ready", process)
         metrics = re.search(r"^metrics https://(\S+):(\d+)$", process.text(), re.MULTILINE)
         assert metrics is not None
@@ -80,7 +65,8 @@ def operator(plane: ControlPlane, home: Path, **blocks: Any) -> Iterator[Operato
 @pytest.fixture(scope="module")
 def wide(alpha: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     """A cluster-wide server, asked for all namespaces with our label."""
-    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": {"grace": "2s"}}) as found:
+    scope = {"grace": "2s", "claimable": [CLAIMABLE]}
+    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": scope}) as found:
         configurations = found.admission.configurations("hybrid", {LABEL: "on"})
         alpha.apply(*configurations)
         yield found
@@ -88,15 +74,11 @@ def wide(alpha: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Itera
             alpha.kubectl("delete", each["kind"], each["metadata"]["name"])
 
 
-@pytest.fixture
-def namespace(alpha: ControlPlane, wide: Operator) -> str:
-    """A namespace that the cluster-wide server is asked about."""
-    return watched(alpha, wide)
-
-
-def watched(plane: ControlPlane, wide: Operator) -> str:
+def watched(plane: ControlPlane, wide: Operator, name: str = "") -> str:
     """Makes a namespace, and waits until its writes are judged."""
-    name = plane.namespace({LABEL: "on"})
+    if name:
+        plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: "on"}}})
+    name = name or plane.namespace({LABEL: "on"})
     wait_until(lambda: refused(plane, name), "the server being asked", wide.admission.process, patience=PATIENCE)
     return name
 
@@ -132,10 +114,8 @@ def restricted(namespace: str) -> dict[str, Any]:
     return {"namespace": {"restricted": namespace, "scope": scope}}
 
 
-def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(
-    alpha: ControlPlane, wide: Operator, namespace: str, tmp_path: Path
-) -> None:
-    other = watched(alpha, wide)
+def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(alpha: ControlPlane, wide: Operator, tmp_path: Path) -> None:
+    namespace, other = watched(alpha, wide, CLAIMABLE), watched(alpha, wide)
     assert defaulted(alpha, namespace)
     with operator(alpha, tmp_path / "restricted", **restricted(namespace)) as narrow:
         lease = wait_until(lambda: lease_of(alpha, namespace), "the namespace being claimed", narrow.admission.process, patience=PATIENCE)
@@ -159,17 +139,12 @@ def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(
     eventually(wide, lambda: defaulted(alpha, namespace), "its defaults being filled again")
 
 
-def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: ControlPlane, wide: Operator, namespace: str) -> None:
-    before, answered = wide.sample("cluster_watch_restarts"), wide.answered(alpha)
-    assert before is not None
-    assert answered > 0
-    pid = wide.admission.process.pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    [watcher] = [int(child) for child in children if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{child}/cmdline").read_bytes()]
-    assert (wide.sample("scope_watch_stale_seconds") or 0) < PATIENCE
-    os.kill(watcher, signal.SIGKILL)
-    wait_until(
-        lambda: wide.sample("cluster_watch_restarts") == before + 1, "its end being noticed", wide.admission.process, patience=PATIENCE
-    )
+def test_a_lease_of_whoever_may_write_leases_exempts_from_nothing(alpha: ControlPlane, wide: Operator) -> None:
+    namespace = watched(alpha, wide)
+    spec = {"holderIdentity": "namespace-restricted-operator-x", "leaseDurationSeconds": 3600, "renewTime": "2099-01-01T00:00:00.000000Z"}
+    metadata = {"name": LEASE, "namespace": namespace}
+    alpha.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
+    eventually(wide, lambda: f"namespace {namespace} is claimed by a Lease, and judged" in wide.admission.process.text(), "the claim")
     assert refused(alpha, namespace)
-    eventually(wide, lambda: wide.answered(alpha) > answered, "what both processes asked being summed up")
+    assert defaulted(alpha, namespace)
+    assert wide.sample("excluded_namespaces") == 0

@@ -12,18 +12,17 @@ import signal
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.cluster.conversion import restart
-from tests.cluster.harness import ControlPlane
+from tests.cluster.harness import ControlPlane, controllers
 from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, foreign, graph, make, path_of, request
+from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
-from tests.cluster.reconciling import controllers
-from tests.cluster.webhooks.faults import IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
+from tests.cluster.webhooks.faults import CLAIMABLE, IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
 from tests.cluster.webhooks.test_facts import LEASE, refused
 
 TOPOLOGIES = foreign("grove.io", "ClusterTopology", "clustertopologies", scope="Cluster", version="v1alpha1")
@@ -40,13 +39,13 @@ class Running(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def running(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with faulty_site(assets, tmp_path_factory.mktemp("faults")) as site:
-        namespace = site.installed.plane.namespace()
-        load = Load(site.installed.plane, namespace)
+def running(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with faulty_site(planes, tmp_path_factory.mktemp("faults")) as site:
+        site.installed.plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CLAIMABLE}})
+        load = Load(site.installed.plane, CLAIMABLE)
         load.start()
         try:
-            yield Running(site, load, namespace)
+            yield Running(site, load, CLAIMABLE)
         finally:
             load.stop()
 

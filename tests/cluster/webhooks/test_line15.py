@@ -8,7 +8,6 @@ import copy
 import os
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -21,16 +20,16 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import MIN_AVAILABLE_KEPT
 from dynamo_webhooks.api.paths import Key, lookup
 from tests.api.admit import admit
-from tests.cluster.admission import Hook
-from tests.cluster.conversion import KINDS, Converter
-from tests.cluster.harness import ControlPlane, control_plane
-from tests.cluster.processes import wait_until
+from tests.cluster.admission import register, serving
+from tests.cluster.conversion import KINDS
+from tests.cluster.definitions import install
+from tests.cluster.harness import ControlPlane
+from tests.cluster.planes import Planes
 from tests.cluster.webhooks.test_cel import collection, says
 from tests.golden.corpus import cases, compare, corpus_file
 from tests.golden.test_line15 import DECIDED, OBJECT, SKIPS, comparable, listed
 
 EVERY: Final = int(os.environ.get("LINE15_EVERY", "20"))
-WRITES: Final = ("CREATE", "UPDATE")
 # where ours is stricter on purpose: rules of profile current that the Go operator lacks, and no switch that is filled in. What is refused
 # for these can't be stored, so that its update can't be tried
 STRICTER: Final = (
@@ -41,22 +40,6 @@ STRICTER: Final = (
     *("[checkpoint-use-of-workers]", "[checkpoint-use-of-graphs]"),
 )
 UNTRIED: Final = "the object before the update is refused"
-# as our manifests register: every version by itself
-HOOKS: Final = {
-    "Validating": (
-        *(
-            Hook(f"v{alias.lower()}{version}.kb.io", alias, version, WRITES, "Exact")
-            for alias in ("DGD", "DCD", "DGDR")
-            for version in (ALPHA, BETA)
-        ),
-        *(Hook(f"v{alias.lower()}.kb.io", alias, ALPHA, WRITES, "Exact") for alias in ("CKPT", "MODEL")),
-    ),
-    "Mutating": tuple(
-        Hook(f"m{alias.lower()}{version}.kb.io", alias, version, WRITES if alias == "DGD" else ("CREATE",), "Exact")
-        for alias in ("DGD", "DCD", "DGDR")
-        for version in (ALPHA, BETA)
-    ),
-}
 
 
 def facts_of_line_1_5() -> dict[str, Any]:
@@ -65,34 +48,13 @@ def facts_of_line_1_5() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def plane(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server of line 1.5."""
     home = tmp_path_factory.mktemp("line15")
-    server = Converter(home / "serve", facts_of_line_1_5())
-    try:
-        with control_plane(assets, home / "plane") as found:
-            crds = [build(kind.name, conversion=server.stanza() if kind.name in KINDS else None, line=Line.V1_5) for kind in ALL]
-            found.install(*crds)
-            found.apply(*server.admission.configurations("line15", registered=HOOKS))
-            wait_until(lambda: _asked(found), "both configurations being asked", found.server, server.process)
-            yield found
-    finally:
-        server.process.stop()
-
-
-def _asked(plane: ControlPlane) -> bool:
-    """Whether a graph gets our defaults, and one without an image is refused: each configuration takes effect as a whole."""
-    path = f"/apis/nvidia.com/{ALPHA}/namespaces/default/dynamographdeployments?dryRun=All"
-    services = {"w": {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}, "v": {}}
-    replies = [
-        plane.request("POST", path, {"apiVersion": f"nvidia.com/{ALPHA}", "kind": "DynamoGraphDeployment", **rest})
-        for rest in (
-            {"metadata": {"name": "g"}, "spec": {"services": {"w": services["w"]}}},
-            {"metadata": {"name": "g"}, "spec": {"services": services}},
-        )
-    ]
-    made = replies[0].body.get("metadata", {}).get("annotations", {})
-    return "nvidia.com/workload-provider" in made and replies[1].status == 422
+    with serving(home / "serve", facts_of_line_1_5()) as server, planes.lend() as found:
+        install(found, *(build(kind.name, conversion=server.stanza() if kind.name in KINDS else None, line=Line.V1_5) for kind in ALL))
+        register(found, server, "line15")
+        yield found
 
 
 def test_writes_are_answered_as_by_line_1_5(plane: ControlPlane) -> None:

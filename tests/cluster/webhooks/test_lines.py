@@ -1,12 +1,12 @@
 """One installation that moves from line to line, with all objects that were stored on the way.
 
 On each line `doctor` finds nothing, the worked examples are answered as offline, and what is admitted is stored from both versions. After
-a move everything is there in both versions, and stays when it is written in either.
+a move everything is there in both versions, and stays when it is written in either. Lines without manifests are for `make nightly`.
 """
 
 import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -25,11 +25,12 @@ from tests.admission.line_examples import EXAMPLES, Example
 from tests.admission.test_worked_lines import FACTS, UNCHECKED, answer
 from tests.cluster.harness import ADMIN, Reply
 from tests.cluster.objects import checkpoint, make, path_of
+from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import StartError, wait_until
 from tests.cluster.provisioning import NAMESPACE, Installed, installed
 from tests.cluster.rendering import GUARD, of_kind
-from tools.crd_files import render_files
+from tools.crd_files import FOLDERS, render_files
 
 Node = dict[str, Any]
 Objects = dict[tuple[str, str, str, str], Node]  # by kind, version, namespace and name
@@ -53,8 +54,8 @@ STUCK: Final = {
 class Site:
     """The installation and its line."""
 
-    def __init__(self, found: Installed) -> None:
-        self.found, self.plane, self.line = found, found.plane, OLDEST
+    def __init__(self, found: Installed, lines: Sequence[Line]) -> None:
+        self.found, self.plane, self.lines, self.line = found, found.plane, lines, OLDEST
 
     def start(self) -> None:
         """Starts all on the oldest line, with the policy on its definitions."""
@@ -115,12 +116,15 @@ class Site:
         return reply
 
 
-def test_a_cluster_goes_from_line_to_line(assets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with installed(assets, tmp_path) as found:
-        site, wrong = Site(found), list[str]()
+@pytest.mark.parametrize("lines", [tuple(FOLDERS), pytest.param(tuple(Line), marks=pytest.mark.nightly)], ids=("shipped", "all"))
+def test_a_cluster_goes_from_line_to_line(
+    planes: Planes, tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: Sequence[Line]
+) -> None:
+    with installed(planes, tmp_path) as found:
+        site, wrong = Site(found, lines), list[str]()
         site.start()
-        site.plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _namespace(line)}} for line in Line))
-        for line in Line:
+        site.plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _namespace(line)}} for line in lines))
+        for line in lines:
             if line is not OLDEST:
                 before = site.everything()
                 site.move(line)
@@ -159,7 +163,7 @@ def _list_lost(site: Site, before: Objects) -> Iterator[str]:
     """What objects no longer say that they said before the move, also after those of the last line are written in each version."""
     assert len(before) > 50
     yield from _list_changed(site, before)
-    last = _namespace([line for line in Line if line < site.line][-1])
+    last = _namespace([line for line in site.lines if line < site.line][-1])
     for obj in [obj for (_, _, namespace, _), obj in before.items() if namespace == last]:
         reply = site.plane.request("PATCH", path_of(obj, named=True), {"metadata": {"labels": {"on": site.line}}}, kind=MERGE)
         if reply.status != 200 and (obj["kind"], obj["metadata"]["name"].removesuffix("-alpha")) not in STUCK.get(site.line, ()):
@@ -187,7 +191,7 @@ def has_all(found: Any, wanted: Any) -> bool:
 
 def _store_for_later(site: Site) -> None:
     """What a later line would not admit, and has in store when it is changed."""
-    for line in [line for line in Line if line > site.line]:
+    for line in [line for line in site.lines if line > site.line]:
         for row in _rows(line):
             if row.old is not None and answer(Example(row.number, row.old, {}), line):
                 site.write(_named(row.old, row.number, line))  # refused where it is there, or this line doesn't admit it either

@@ -3,7 +3,6 @@
 import subprocess
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -12,13 +11,15 @@ from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import BETA, GROUP, KINDS
 from dynamo_webhooks.api.line import Line
 from tests.cluster.admission import COMMAND
-from tests.cluster.harness import ADMIN, ControlPlane, control_plane
+from tests.cluster.definitions import install, read_files
+from tests.cluster.harness import ADMIN, ControlPlane
 from tests.cluster.objects import make, path_of
+from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, RELEASE, helm, settings
 from tests.cluster.webhooks.test_lines import has_all
-from tools.crd_files import FOLDER, FOLDERS
+from tools.crd_files import FOLDERS
 
 GRAPHS: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.{GROUP}"
 OVERRIDE: Final[dict[str, Any]] = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {}}}
@@ -61,12 +62,10 @@ class Site(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with control_plane(assets, tmp_path_factory.mktemp("lower")) as plane:
+def site(planes: Planes) -> Iterator[Site]:
+    with planes.lend() as plane:
         assert plane.kubectl("apply", "--server-side", "-f", str(FOLDERS[Line.V1_2])).code == 0
-        plane.apply(policy(), binding())
-        off = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
-        wait_until(lambda: plane.request("PATCH", f"{GRAPHS}?dryRun=All", off, kind=MERGE).status == 422, "the policy", plane.server)
+        _guard(plane)
         printed = subprocess.run([*_crds(plane), "--line", "1.5"], capture_output=True, text=True, check=True)
         done = plane.kubectl("apply", "--server-side", "-f", "-", input=printed.stdout)
         assert done.code == 0, done.stderr
@@ -74,6 +73,13 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
         for obj in made.values():
             wait_until(partial(_is_whole, plane, obj), f"{obj['kind']} being kept whole", plane.server)
         yield Site(plane, made)
+
+
+def _guard(plane: ControlPlane) -> None:
+    """Applies the policy, and waits until it refuses."""
+    plane.apply(policy(), binding())
+    off = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+    wait_until(lambda: plane.request("PATCH", f"{GRAPHS}?dryRun=All", off, kind=MERGE).status == 422, "the policy", plane.server)
 
 
 def _crds(plane: ControlPlane) -> list[str]:
@@ -102,7 +108,7 @@ def _written(site: Site) -> dict[str, Any]:
 @pytest.mark.parametrize("flags", [[], ["--server-side", "--force-conflicts"]], ids=["plain", "server-side"])
 def test_applying_the_definitions_of_line_1_2_is_refused_and_nothing_is_lost(site: Site, flags: list[str]) -> None:
     before = _written(site)
-    done = site.plane.kubectl("apply", *flags, "-f", str(FOLDER))
+    done = site.plane.kubectl("apply", *flags, "-f", str(FOLDERS[Line.V1_2]))
     assert done.code != 0
     refused = {name for name in LOWERED if f'"{name}" is forbidden' in done.stderr or f'"{name}" is invalid' in done.stderr}
     assert refused == LOWERED, done.stderr
@@ -111,6 +117,26 @@ def test_applying_the_definitions_of_line_1_2_is_refused_and_nothing_is_lost(sit
     assert _written(site) == before
     for alias, spec in SPECS.items():
         assert has_all(before[alias], spec), before[alias]
+
+
+def test_applying_older_definitions_over_those_of_1_6_says_which_fields_objects_would_lose(planes: Planes) -> None:
+    graph = make("DGD", BETA, "default", {"components": [{"name": "w", "roles": [{"name": "leader", "replicas": 2}]}]})
+    with planes.lend() as plane:
+        install(plane, *read_files(FOLDERS[Line.V1_6]))
+        _guard(plane)
+        assert plane.request("POST", path_of(graph), graph).status == 201
+        for line in (Line.V1_5, Line.V1_2):
+            done = plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(FOLDERS[line] / "dynamographdeployments.yaml"))
+            assert done.code != 0
+            assert "`dynamo-webhooks crds --cluster`" in done.stderr
+            refused = subprocess.run([*_crds(plane), "--line", line], capture_output=True, text=True, check=False)
+            assert (refused.returncode, refused.stdout) == (1, "")
+            if line is Line.V1_5:
+                assert "v1beta1 spec.components[].lpx" in refused.stderr
+                assert "must keep all its fields, and lacks " in done.stderr
+                assert {"spec.components[].lpx", "spec.services{}.lpx"} <= {word.strip(",:") for word in done.stderr.split()}
+        label = {"metadata": {"labels": {"written": "again"}}}
+        assert plane.request("PATCH", path_of(graph, named=True), label, kind=MERGE).body["spec"] == graph["spec"]
 
 
 def test_the_command_prints_the_clusters_line_and_nothing_that_lowers_it(site: Site) -> None:
@@ -130,7 +156,14 @@ def test_the_chart_installs_only_with_a_configuration_of_the_clusters_line(site:
         done = helm(*words, *settings(("definitionGuard.enabled=false", *values)), kubeconfig=site.plane.kubeconfig)
         return done.stderr if done.returncode else done.stdout
 
-    assert "config.operator.version: must be 1.5.0 or later, because the cluster's definitions are of line 1.5" in tried()
-    assert "kubectl apply --server-side -f manifests/crds-1.5/" in tried("config.operator.version=1.5.0")
-    named = tried("config.operator.version=1.6.1", "fullnameOverride=mine", "config.certificates.takeOverConversion=true")
-    assert f"dynamo-webhooks crds --namespace {NAMESPACE} --service mine --line 1.5 | kubectl apply --server-side -f -" in named
+    lower = tried("config.operator.version=1.2.0")
+    assert "config.operator.version: must be of operator 1.5, as the cluster's definitions are, or left out, got operator 1.2" in lower
+    assert "never apply older definitions over them, or objects lose fields" in lower
+    higher = tried("config.operator.version=1.6.1")
+    assert "must be of operator 1.5, as the cluster's definitions are, or left out, got operator 1.6" in higher
+    assert "first: dynamo-webhooks crds --cluster --line 1.6 | kubectl apply --server-side -f -" in higher
+    for fitting in ((), ("config.operator.version=1.5.3",), ("config.operator.version=0.0.0-dev",)):
+        assert "crds --cluster" in tried(*fitting)
+    assert "version: 1.5.0" in tried(), "the cluster decides where nobody names a release"
+    named = tried("config.operator.version=1.5.3", "fullnameOverride=mine", "config.certificates.takeOverConversion=true")
+    assert f"crds --cluster --line 1.5 --namespace {NAMESPACE} --service mine | kubectl apply --server-side -f -" in named

@@ -1,5 +1,5 @@
-"""Who takes all that two replicas of ours have on a real API server: a tenant who may write graphs, and means harm,
-strangers who attack the ports, and a hundred long reviews at once.
+"""Who takes all that two replicas of ours have on a real API server: a tenant who may write graphs, and means harm, and a hundred long
+reviews at once. Strangers who attack the ports are `python -m tests.hostile.storm --cluster`, which `make nightly` runs.
 
 The API server calls mutating webhooks before it looks at the schema's bounds, so whatever a request's body holds reaches us.
 """
@@ -11,7 +11,6 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import aiohttp
@@ -20,14 +19,12 @@ import pytest
 
 from dynamo_webhooks.webhooks.memory import DEFAULT
 from dynamo_webhooks.webhooks.routes import CONVERT
-from tests.bench.footprint import Watch
 from tests.cluster.harness import USER, ControlPlane
 from tests.cluster.load import Load
+from tests.cluster.planes import Planes
 from tests.cluster.provisioning import NAMESPACE, SERVICE
 from tests.cluster.webhooks.faults import Replica, Site, faulty_site
-from tests.cluster.webhooks.strangers import attack
-from tests.hostile.settings import SEED
-from tests.hostile.storm.generator import Order
+from tests.footprint import Watch
 from tests.webhooks.requests import GRAPHS, graph, review
 
 SIZE: Final = 5_000_000
@@ -88,7 +85,7 @@ async def _one(session: aiohttp.ClientSession, path: str, body: bytes) -> Told:
         return Told(answer.status, orjson.loads(await answer.read()))
 
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.nightly
 AT_ONCE: Final = 4
 SECONDS: Final = 20.0
 OURS: Final = 2.0  # seconds for anybody else's request in one of our servers
@@ -99,8 +96,8 @@ PROBE: Final = 1.0  # a kubelet's patience
 
 
 @pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with faulty_site(assets, tmp_path_factory.mktemp("tenant")) as found:
+def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with faulty_site(planes, tmp_path_factory.mktemp("tenant")) as found:
         yield found
 
 
@@ -211,17 +208,3 @@ def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded
     assert watch.most < MEMORY
     assert done > 0
     assert load.failures == []
-
-
-def test_no_request_through_an_api_server_fails_while_strangers_attack(site: Site) -> None:
-    """For ten minutes: `python -m tests.hostile.storm --cluster`. Waiting too long counts when it happens in a second storm, too."""
-    assert _harm(site) == [] or _harm(site) == []
-
-
-def _harm(site: Site) -> list[str]:
-    """Attacks, and returns who waited too long."""
-    faults, outcomes = attack(site, Order(SEED, 30.0, []))
-    print(f"HOSTILE_SEED={SEED}", *outcomes, sep="\n")
-    assert faults == []
-    assert [outcome.faults() for outcome in outcomes] == [[], []]
-    return [waited for outcome in outcomes for waited in outcome.late()]

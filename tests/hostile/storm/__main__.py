@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tests.cluster.assets.build import CONTROL_PLANE, build
+from tests.cluster.planes import Planes
 from tests.cluster.webhooks.faults import faulty_site
 from tests.cluster.webhooks.strangers import attack
 from tests.hostile.settings import SEED
@@ -36,7 +37,7 @@ def main() -> int:
 
 
 def _in_cluster(folder: Path, order: Order) -> tuple[list[str], list[Outcome]]:
-    with faulty_site(build(CONTROL_PLANE), folder) as site:
+    with Planes(build(CONTROL_PLANE), folder) as planes, faulty_site(planes, folder) as site:
         return attack(site, order)
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
-from tests.bench.beside import VALIDATE, shapes
+from tests.hostile.large import VALIDATE, shapes
 from tests.webhooks.serving import post
 
 _FIELD: Final = 3_900  # bytes of a header, of 4,096 that are allowed for one

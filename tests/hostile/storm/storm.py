@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from tests.bench.footprint import Watch, footprint
+from tests.footprint import Watch, footprint
 from tests.hostile.storm.generator import Order, Target
 from tests.hostile.storm.victims import Victims
 from tests.webhooks.processes import ROOT, Command
@@ -18,7 +18,7 @@ MIB: Final = 1024 * 1024
 MOST: Final = 500 * MIB  # of all processes of a pod
 MORE: Final = 100 * MIB  # than at the start, so many seconds after a storm:
 AFTERWARDS: Final = 10.0
-FRESH: Final = 1.0  # seconds for an answer over a new connection
+FRESH: Final = 1.0  # seconds of the server's work before an answer over a new connection
 KEPT: Final = 0.5  # and over one that is kept
 LISTEN: Final = ("--listen", ":0")  # by IPv6, too
 _LOOKS: Final = 0.2  # seconds between two looks at memory
@@ -38,11 +38,10 @@ class Outcome(NamedTuple):
         return [*self.memory_faults(), *(str(seen) for seen in self.victims.all if seen.failures or not seen.answered)]
 
     def late(self) -> list[str]:
-        """Who waited too long, not counting what the server could not change: waits of processes for a processor."""
-        kept, fresh = self.victims.kept.owed, self.victims.fresh.owed
+        """Whom the server let wait while it worked too long for others."""
+        waited = ((self.victims.kept, KEPT), (self.victims.fresh, FRESH))
         return [
-            *([f"a kept connection must be answered within {KEPT:g} s, waited {kept:.2f}"] if kept > KEPT else []),
-            *([f"a fresh connection must be answered within {FRESH:g} s, waited {fresh:.2f}"] if fresh > FRESH else []),
+            f"{seen.name}: must be answered after {most:g} s of work, was {seen.behind:.2f}" for seen, most in waited if seen.behind > most
         ]
 
     def memory_faults(self) -> list[str]:

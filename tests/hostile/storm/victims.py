@@ -1,14 +1,16 @@
-"""Clients that mean no harm, beside a storm: what each was answered, and how long the longest answer took."""
+"""Clients that mean no harm, beside a storm: what each was answered, and how long the server worked before the answer.
+
+Their clock is the CPU time of the server: it tells how much it does for others first, however busy the machine is.
+"""
 
 import asyncio
 import contextlib
-import os
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.bench.footprint import waited_for_processors
+from tests.footprint import spent
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import Client
 
@@ -26,11 +28,11 @@ class Seen:
     name: str
     answered: int = 0
     longest: float = 0.0  # seconds, in all
-    owed: float = 0.0  # the longest without those in which the server or this process waited for a processor
+    behind: float = 0.0  # seconds of CPU that the server used meanwhile, at most
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        waited = f"the longest in {self.longest:.2f} s, {self.owed:.2f} with processors"
+        waited = f"the longest in {self.longest:.2f} s, behind {self.behind:.2f} s of work"
         return f"{self.name}: {self.answered} answered, {waited}, {len(self.failures)} failed {self.failures[:3]}"
 
 
@@ -98,7 +100,7 @@ class Victims:
     async def _repeat(self, seen: Seen, pause: float, patience: float, ask: Callable[[], Awaitable[str]], end: asyncio.Event) -> None:
         clock = asyncio.get_running_loop().time
         while not end.is_set():
-            began, waited = clock(), self._waited()
+            began, worked = clock(), spent(self._process)
             try:
                 async with asyncio.timeout(patience):
                     said = await ask()
@@ -106,7 +108,7 @@ class Victims:
                 said = repr(error)
             took = clock() - began
             seen.longest = max(seen.longest, took)
-            seen.owed = max(seen.owed, took - (self._waited() - waited))
+            seen.behind = max(seen.behind, spent(self._process) - worked)
             if said:
                 seen.failures.append(f"after {took:.2f} s: {said}")
             else:
@@ -114,9 +116,6 @@ class Victims:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, began + pause - clock())):
                     await end.wait()
-
-    def _waited(self) -> float:
-        return waited_for_processors(self._process) + waited_for_processors(os.getpid())
 
     async def _watch_lag(self, end: asyncio.Event) -> None:
         clock = asyncio.get_running_loop().time

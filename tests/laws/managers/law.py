@@ -111,7 +111,7 @@ def _broken(
 def _lost(server: Holder, last: Step) -> Iterator[str]:
     """What a manager said and isn't there."""
     live = server.read(last.version)
-    default(live, load_schema(server.kind, last.version))
+    default(live, load_schema(server.kind, last.version, server.line))
     found = compare(type_of(server.kind, last.version, server.line), live, _laid(server, live, last))
     for changed in (found.added, found.modified):
         if changed:
@@ -121,7 +121,7 @@ def _lost(server: Holder, last: Step) -> Iterator[str]:
 def _laid(server: Holder, live: Object, last: Step) -> Object:
     """The object with what was said once more, and with the schema's defaults of it."""
     merged: Object = orjson.loads(orjson.dumps(merge(type_of(server.kind, last.version, server.line), live, last.body)))
-    default(merged, load_schema(server.kind, last.version))
+    default(merged, load_schema(server.kind, last.version, server.line))
     return merged
 
 

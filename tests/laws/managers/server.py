@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
-from dynamo_webhooks.api.line import INSTALLED, Line
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.prune import prune
@@ -35,19 +35,22 @@ class Written(NamedTuple):
 class Server:
     """Holds one object. Reads and writes are in whatever version the caller says."""
 
-    def __init__(self, kind: str, convert: Convert, line: Line = INSTALLED) -> None:
+    def __init__(self, kind: str, convert: Convert, line: Line = Line.V1_2) -> None:
         """Nothing is stored yet. The definitions are those of a line."""
         self.kind = kind
         self.stored: Object | None = None
         self.managers: Managers = {}
         self._convert = convert
-        self._updater = Updater(kind, convert, line)
+        self._updater = Updater(kind, self._converted, line)
         self.line, self._storage = line, BY_NAME[kind].stored(line)
+        self._known: dict[tuple[Convert, str, bytes], bytes] = {}  # what was read or converted: a write asks for the same a dozen times
 
     def read(self, version: str) -> Object:
         """The object in a version, as a GET answers it."""
         assert self.stored is not None
-        obj: Object = orjson.loads(orjson.dumps(self.stored))
+        return self._once(self._read, self.stored, version)
+
+    def _read(self, obj: Object, version: str) -> Object:
         schema = load_schema(self.kind, self._storage, self.line)
         prune(obj, schema)
         default(obj, schema)
@@ -98,12 +101,22 @@ class Server:
     def _coerced(self, obj: Object, version: str) -> Object:
         """The object converted as for storage or from it: fields and nulls that the schema doesn't know are dropped."""
         if obj["apiVersion"] != api_version(version):
-            obj = self._convert(obj, version)
+            obj = self._converted(obj, version)
         obj = orjson.loads(orjson.dumps(obj))
         schema = load_schema(self.kind, version, self.line)
         prune(obj, schema)
         drop_nulls(obj, schema)
         return obj
+
+    def _converted(self, obj: Object, version: str) -> Object:
+        return self._once(self._convert, obj, version)
+
+    def _once(self, make: Convert, obj: Object, version: str) -> Object:
+        key = make, version, orjson.dumps(obj)
+        if key not in self._known:
+            self._known[key] = orjson.dumps(make(orjson.loads(key[2]), version))
+        found: Object = orjson.loads(self._known[key])
+        return found
 
     def _write(self, live: Object, new: Object, managers: Managers, *, status: bool, touched: bool) -> Written:
         """`touched`: whether the time of the writer's entry is renewed."""

@@ -5,6 +5,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
 from dynamo_webhooks.conversion.objects import target
 from tests.laws.managers.apply import ConflictError, Object
@@ -146,11 +147,16 @@ def test_going_back_keeps_a_role_that_v1alpha1_does_not_say() -> None:
         assert server.read(BETA)["spec"]["components"][0]["type"] == written
 
 
-def test_converted_output_changes_the_owner_and_no_field() -> None:
-    """The first apply of what `convert` writes is a new resourceVersion, not a new generation; the next one is nothing."""
-    server, manifest = _applied(ALPHA, pvcs=[{"name": "cache", "create": False}])
+@pytest.mark.parametrize("more", [{"pvcs": [{"name": "cache", "create": False}]}, {}], ids=["annotated", "bare"])
+def test_converted_output_changes_the_owner_and_no_field(more: dict[str, Any]) -> None:
+    """The first apply of what `convert` writes is a new resourceVersion, not a new generation; the next one is nothing.
+
+    Also where it writes no annotation, since that would hold no value: the object keeps its own, which no manager owns.
+    """
+    server, manifest = _applied(ALPHA, *(() if more else (Part("worker", "worker", ("image",)),)), **more)
     before = {version: server.read(version) for version in (ALPHA, BETA)}
-    output = convert_as_served(manifest, target(f"{GROUP}/{BETA}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{BETA}", line=Line.V1_2)).object
+    assert ("annotations" in output["metadata"]) is bool(more)
     written = server.apply(output, FLUX, force=True)
     assert (written.changed, written.generation) == (True, False)
     assert not server.apply(output, FLUX).changed
@@ -163,7 +169,7 @@ def test_an_edited_request_that_was_converted_is_written_once(version: str) -> N
     server, manifest = modelled(REQUEST), Subject(REQUEST, (), ("goals", "lengths")).manifest(version)
     server.apply(manifest, FLUX)
     other = BETA if version == ALPHA else ALPHA
-    output = convert_as_served(manifest, target(f"{GROUP}/{other}")).object
+    output = convert_as_served(manifest, target(f"{GROUP}/{other}", line=Line.V1_2)).object
     assert not server.apply(output, FLUX, force=True).generation
     targets = output["spec"]["sla"] if other == BETA else output["spec"]["profilingConfig"]["config"]["sla"]
     targets["ttft"] = 321

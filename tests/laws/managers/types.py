@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from dynamo_webhooks.api.line import INSTALLED, Line
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 
@@ -61,7 +61,7 @@ METADATA: Final = Type(
 
 
 @cache
-def type_of(kind: str, version: str, line: Line = INSTALLED) -> Type:
+def type_of(kind: str, version: str, line: Line = Line.V1_2) -> Type:
     """The type of whole objects of a kind in a version, on a line; the same object every time."""
     parts = {name: _type(node, keep=False) for name, node in load_schema(kind, version, line)["properties"].items()}
     return Type(map=Map({**parts, "apiVersion": SCALAR, "kind": SCALAR, "metadata": METADATA}))

@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Final
 
-import pytest
-
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES
@@ -17,6 +15,7 @@ from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, FINALIZER, 
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
 from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.rows import run_each
 
 CLAIM: Final = "checkpoint: {storage: {type: pvc, pvc: {pvcName: snaps, basePath: /c}}}\n"
 
@@ -221,7 +220,7 @@ async def test_a_changed_template_asks_for_a_new_version() -> None:
         assert [one["type"] for one in (await site.checkpoint())["status"]["conditions"]] == ["JobCreated"]
 
 
-@pytest.mark.parametrize("number", range(1, 12))
+@run_each("number", range(1, 12))
 async def test_wherever_the_process_is_killed_there_is_one_job(number: int) -> None:
     site = Scene()
     site.kill_at(number)

@@ -15,12 +15,13 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 from tests.reconciler.checkpoint.objects import checkpoint
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 CLAIM = Checkpoints(enabled=True, pvc=Pvc(pvc_name="snaps", base_path="/c"))
 
 
-@pytest.mark.parametrize("path", ["/etc/podinfo", "/snapshot-control", "/c"])
+@run_each("path", ["/etc/podinfo", "/snapshot-control", "/c"])
 def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> None:
     obj = checkpoint()
     [main] = obj["spec"]["job"]["podTemplateSpec"]["spec"]["containers"]
@@ -31,14 +32,14 @@ def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> N
     assert f"must not be {path}" in raised.value.reason
 
 
-@pytest.mark.parametrize("version", ["UPPER", "a b", "1-", "x" * 32, "1/2", "ä"])
+@run_each("version", ["UPPER", "a b", "1-", "x" * 32, "1/2", "ä"])
 def test_a_version_that_makes_no_name_is_told(version: str) -> None:
     with pytest.raises(RenderError, match="snapshot-artifact-version: must be at most 31 lower-case letters"):
         job_of(checkpoint(version=version), Checkpoints())
     assert job_of(checkpoint(version="x" * 31), Checkpoints())["metadata"]["name"].endswith("x" * 31)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("template", "text"),
     [
         ({"targetContainerName": "zz"}, 'pod spec has no container named "zz"'),
@@ -53,7 +54,7 @@ def test_a_template_that_makes_no_job_is_told(template: dict[str, Any], text: st
     assert text in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@run_each(
     "spec",
     [
         None,
@@ -70,7 +71,7 @@ def test_whatever_a_spec_holds_is_told(spec: Any) -> None:
     assert len(made.problems) == 1
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("asked", "found"),
     [
         (Checkpoints(), None),
@@ -111,7 +112,7 @@ def _component(**experimental: Any) -> Fields:
 READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("found", "component", "asked", "reason"),
     [
         (None, {**_component(), "experimental": {"checkpoint": {"identity": {"model": "m"}}}}, CLAIM, "CheckpointNotReady"),

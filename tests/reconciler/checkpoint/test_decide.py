@@ -3,17 +3,17 @@
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.checkpoint import phases
 from dynamo_webhooks.reconciler.checkpoint.decide import Plan, Seen, decide
+from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
 from dynamo_webhooks.reconciler.common.resources import RECONCILED
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended
+from tests.rows import run_each
 
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
 STRANGER: Final = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "z", "controller": True}
@@ -41,7 +41,7 @@ def _told(plan: Plan, kind: str) -> tuple[str, str]:
     return found["status"], found["reason"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("metadata", "left"),
     [
         ({}, ""),
@@ -58,22 +58,37 @@ def test_a_job_of_another_owner_is_left_alone_and_a_restored_one_is_adopted(meta
     assert (plan.adopt, plan.drop, plan.expire) == (job if metadata and not left else None, None, None)
 
 
-@pytest.mark.parametrize(("after", "phase"), [(RETRY_SLOW, "Pending"), (0.0, "Failed")])
+@run_each(("after", "phase"), [(RETRY_SLOW, "Pending"), (0.0, "Failed")])
 def test_a_refusal_that_only_the_spec_can_end_is_final(after: float, phase: str) -> None:
     plan = _decided(_checkpoint("Pending"), refusal=Refusal("StorageNotReady", "there is no claim", after))
     assert (plan.step.status["phase"], _told(plan, "JobCreated"), plan.after) == (phase, ("False", "StorageNotReady"), after)
     assert [problem.text for problem in plan.problems] == (["there is no claim"] if after else [])
 
 
-@pytest.mark.parametrize(
-    ("job", "drops"), [(_job(), True), (_job(ownerReferences=[]), False), (_job(deletionTimestamp="2030-01-01T00:00:00Z"), True)]
-)
+@run_each(("job", "drops"), [(_job(), True), (_job(ownerReferences=[]), False), (_job(deletionTimestamp="2030-01-01T00:00:00Z"), True)])
 def test_another_try_begins_with_the_end_of_the_failed_job(job: Node, *, drops: bool) -> None:
     obj = _checkpoint("Failed", conditions=[{"type": "JobCreated", "status": "True", "reason": "JobCreated", "observedGeneration": 1}])
     children = [{"kind": "Job", "metadata": {"name": JOB}}]
     plan = _decided(obj, job, children=children)
     assert (plan.drop, plan.after) == ((job, RETRY_SOON) if drops else (None, 0.0))
     assert [*plan.children] == ([] if drops else children)
+
+
+@run_each(("how", "noted", "written"), [("", "", ""), ("Failed", "", ""), ("Complete", "", "img:1"), ("Complete", "img:1", "")])
+def test_the_image_is_noted_once_the_snapshot_is_there(how: str, noted: str, written: str) -> None:
+    obj = _checkpoint()
+    obj["metadata"]["annotations"] = {IMAGE: noted} if noted else {}
+    plan = _decided(obj, _job("completed" if how == "Complete" else "", how))
+    assert (plan.step.status["phase"] == "Ready") == (how == "Complete")
+    assert plan.metadata == ({"annotations": {IMAGE: written}} if written else None)
+
+
+def test_a_checkpoint_without_a_generation_says_so_of_its_job() -> None:
+    """None has been seen, which is no number of one."""
+    obj = _checkpoint("Pending")
+    del obj["metadata"]["generation"]
+    plan = _decided(obj)
+    assert condition_of(plan.step.status, "JobCreated")["observedGeneration"] == 0
 
 
 def test_at_its_end_a_checkpoint_waits_only_for_jobs_that_are_not_listed() -> None:

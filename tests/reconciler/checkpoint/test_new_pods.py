@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import orjson
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +37,7 @@ from tests.reconciler.pod.test_pods import OWNER as CONTROLLER
 from tests.reconciler.render.single_fields import COMPONENT, leaves, pair_alone, text_of
 from tests.reconciler.rendering import stored
 from tests.reconciler.site import NAMESPACE
+from tests.rows import run_each
 
 OWNER: Final = ("DynamoComponentDeployment", "g-worker")
 OFFERED: Final = format_offer(Restore(HASH, "1", Storage("snaps", "/c"), "p"), ["main"], "img:1", OWNER)
@@ -81,7 +81,7 @@ def test_a_new_pod_of_an_offer_is_restored() -> None:
     assert _patched(made) == made
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("pod", "namespace"),
     [
         (_pod(), "other"),
@@ -102,7 +102,7 @@ def test_only_new_pods_are_changed() -> None:
     assert "patch" not in _review(_pod(), NewPods({"n": {"g-worker": "damaged"}}, RESTORE))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("asked", "claim", "path", "configured", "seccomp", "restored"),
     [
         (ASKED, "snaps", "/c", True, "p", True),
@@ -125,7 +125,7 @@ def test_an_offer_gives_no_pod_more_than_the_configuration_says(
     assert (response["allowed"], "patch" in response) == (True, restored)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("old", "new"),
     [
         (f'"{HASH}"', "{}"),

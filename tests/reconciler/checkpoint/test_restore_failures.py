@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, PODS
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure, failures, mark_of
@@ -19,6 +17,7 @@ from tests.reconciler.checkpoint.test_snapshots import RESTORING, _is_restored, 
 from tests.reconciler.pod.test_pods import OWNER
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, clique_of
+from tests.rows import run_each
 
 READY: dict[str, Any] = {"phase": "Ready", "jobName": JOB}
 STATUS = "nvidia.com/snapshot-restore-status."
@@ -125,7 +124,7 @@ LABELS = {"nvidia.com/snapshot-is-restore-target": "true", "nvidia.com/snapshot-
 MARKED = {"nvidia.com/snapshot-artifact-version": "1", f"{STATUS}main": "failed"}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("labels", "annotations", "counts"),
     [
         ({}, {}, True),
@@ -145,7 +144,7 @@ def test_only_pods_of_this_snapshot_count(labels: Node, annotations: Node, *, co
     assert all(isinstance(one, Failure) and one.pod == "p" for one in found)
 
 
-@pytest.mark.parametrize("owners", [None, [], [{**OWNER, "controller": False}]])
+@run_each("owners", [None, [], [{**OWNER, "controller": False}]])
 def test_pods_that_nothing_controls_neither_end_restoring_nor_are_deleted(owners: Any) -> None:
     stray = {"metadata": {"name": "p", "labels": LABELS, "annotations": MARKED, "ownerReferences": owners}}
     assert failures([stray] * 9, Restore("h", "1", Storage("c", "/c"), "")) == []

@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.checkpoint.restoring import POD_SNAPSHOTS
@@ -17,6 +15,7 @@ from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, RESTORING
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, settings
+from tests.rows import run_each
 
 
 def _graph(**asked: Any) -> Node:
@@ -47,8 +46,8 @@ async def _told(site: Scene) -> tuple[str, str]:
     return found["reason"], found["message"]
 
 
-@pytest.mark.parametrize("asked", [{}, {"identity": IDENTITY}, {"startupPolicy": "WaitForCheckpoint"}])
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("asked", [{}, {"identity": IDENTITY}, {"startupPolicy": "WaitForCheckpoint"}])
+@run_each("grove", [False, True])
 async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove: bool) -> None:
     async with _scene(_graph(**asked), grove=grove) as site:
         reason, text = await _told(site)
@@ -65,7 +64,7 @@ async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove
         assert await site.writes_within(90) == []
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("snapshot", "reason", "text"),
     [
         (None, "CheckpointMissing", "PodSnapshot snap is not there"),
@@ -85,7 +84,7 @@ async def test_a_graph_says_of_the_snapshot_that_it_names_what_can_be_known(snap
         assert now is None or "ownerReferences" not in now["metadata"]
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 async def test_a_snapshot_that_comes_later_is_seen(*, grove: bool) -> None:
     async with _scene(_graph(checkpointRef="snap"), grove=grove) as site:
         assert (await _told(site))[0] == "CheckpointMissing"
@@ -100,10 +99,10 @@ async def test_a_missing_permission_names_the_overlay() -> None:
         await site.later(5)
         reason, text = await _told(site)
         assert reason == "Forbidden"
-        assert "overlays/checkpoints" in text
+        assert "components/checkpoints" in text
 
 
-@pytest.mark.parametrize("status", [{}, {"phase": "Ready", "conditions": [{"type": "JobCompleted", "status": "True"}]}])
+@run_each("status", [{}, {"phase": "Ready", "conditions": [{"type": "JobCompleted", "status": "True"}]}])
 async def test_an_old_checkpoint_takes_no_snapshot_and_says_so(status: Node) -> None:
     async with _scene({**checkpoint(), "status": status}) as site:
         await site.later(62)

@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.kube.errors import NotServedError, error_of_status
 from dynamo_webhooks.kube.protocol import Node
@@ -22,6 +20,7 @@ from tests.reconciler.checkpoint.objects import DONE, HASH, checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
 from tests.reconciler.rendering import component, graph, stored, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
+from tests.rows import run_each
 
 IDENTITY: Final = {"model": "m", "backendFramework": "vllm"}
 NAME: Final = f"checkpoint-{identity_hash(IDENTITY)}"
@@ -129,7 +128,7 @@ async def test_another_image_is_not_restored_unless_that_is_asked_for() -> None:
         assert await _told(site) == ("False", "RestoreAvailable")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("more", "denied", "reason"),
     [
         ("controllers: {checkpoints: 'off'}\n" + RESTORING, False, "ControllerOff"),
@@ -185,7 +184,7 @@ async def test_on_grove_a_claim_that_is_made_later_is_noticed() -> None:
         assert (await site.condition())["reason"] == "some_resources_are_not_ready"
 
 
-@pytest.mark.parametrize("code", [403, 500])
+@run_each("code", [403, 500])
 async def test_on_grove_a_claim_that_can_not_be_made_is_told_of(code: int) -> None:
     more = RESTORING.replace("pvcName: snaps", "pvcName: mine, create: true, size: 1Gi")
     async with scene(graph(), more, DONE, grove=True) as site:
@@ -231,7 +230,7 @@ async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
         assert (await site.condition(kind="Restore"))["status"] == "False"
 
 
-@pytest.mark.parametrize(("fields", "more"), [({"multinode": {"nodeCount": 2}}, {}), ({}, {"gpuMemoryService": {"mode": "InterPod"}})])
+@run_each(("fields", "more"), [({"multinode": {"nodeCount": 2}}, {}), ({}, {"gpuMemoryService": {"mode": "InterPod"}})])
 async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(fields: dict[str, Any], more: dict[str, Any]) -> None:
     obj = graph(vllm("worker", experimental={"checkpoint": {"identity": dict(IDENTITY)}, **more}, **fields), backendFramework="vllm")
     async with scene(obj, RESTORING + "featureGates: {gmsSnapshot: true}\n", grove=True) as site:

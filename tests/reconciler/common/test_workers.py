@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
@@ -12,6 +10,7 @@ from dynamo_webhooks.reconciler.common.resources import COMPONENTS
 from dynamo_webhooks.reconciler.common.workers import runtime_figures
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import Site, settings
+from tests.rows import run_each
 
 SUFFIX = {"name": "DYN_NAMESPACE_WORKER_SUFFIX", "value": "1a2b"}
 PLACED = {"scheduledReplicas": 2}
@@ -25,7 +24,7 @@ def _namespace(value: str) -> Node:
     return {"name": "DYN_NAMESPACE", "value": value}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("env", "namespace"),
     [
         ([_namespace("demo-g")], "demo-g"),
@@ -46,15 +45,15 @@ def test_the_first_pods_that_tell_count() -> None:
     assert runtime_figures(Line.V1_6, pods, PLACED) == {"runtimeNamespace": "demo-g", **PLACED}
 
 
-@pytest.mark.parametrize("line", Line)
-@pytest.mark.parametrize(("kind", "path"), [("DynamoGraphDeployment", "components"), ("DynamoComponentDeployment", "component")])
+@run_each("line", Line)
+@run_each(("kind", "path"), [("DynamoGraphDeployment", "components"), ("DynamoComponentDeployment", "component")])
 def test_figures_are_written_as_far_as_the_definition_has_them(kind: str, path: str, line: Line) -> None:
     fields: Any = load_schema(kind, "v1beta1", line)["properties"]["status"]["properties"][path]
     fields = fields.get("additionalProperties", fields)["properties"]
     assert {*runtime_figures(line, [_template(_namespace("n"))], PLACED)} == {"runtimeNamespace", "scheduledReplicas"} & {*fields}
 
 
-@pytest.mark.parametrize(("version", "written"), [("1.3.0", False), ("1.4.0", True)])
+@run_each(("version", "written"), [("1.3.0", False), ("1.4.0", True)])
 async def test_a_graph_tells_where_its_pods_register(version: str, *, written: bool) -> None:
     found = settings()
     site = Site(replace(found, operator=replace(found.operator, version=version)))

@@ -2,13 +2,12 @@
 
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
 from tests.reconciler.model.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
+from tests.rows import run_each
 
 OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
@@ -22,7 +21,7 @@ async def _make(site: Site, number: int) -> None:
     await site.user.create(OPTED[number], draft(OPTED[number], "x", spec={}), NAMESPACE)
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@run_each("number", [1, 2])
 async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
     async with running(more=OFF) as site:
         await _make(site, number)
@@ -60,7 +59,7 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
         assert (await site.condition())["status"] == "True"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("more", "denied", "reason", "said"),
     [
         ("controllers: {models: 'off'}\n", (), "NoController", "controllers.models is off in the configuration"),
@@ -68,13 +67,13 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
             "",
             (("patch", "dynamomodels"),),
             "Forbidden",
-            "lacks a permission for it (patch dynamomodels); add the component overlays/models",
+            "lacks a permission for it (patch dynamomodels); add manifests/components/models",
         ),
         (
             "",
             (("watch", "endpointslices"),),
             "Forbidden",
-            "(watch endpointslices); add the component overlays/models, or set reconciler.models",
+            "(watch endpointslices); add manifests/components/models, or set reconciler.models",
         ),
     ],
 )
@@ -92,7 +91,7 @@ async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[
         assert ("Reconciled" in kinds) == bool(more)
 
 
-@pytest.mark.parametrize("mute", [False, True])
+@run_each("mute", [False, True])
 async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there(mute: bool) -> None:
     site = Scene("controllers: {models: 'on'}\n")
     site.cluster.denied |= {("patch", "dynamomodels"), *[("patch", "dynamomodels/status")] * mute}
@@ -100,7 +99,7 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
     async with site.running(seconds=5):
         [text] = [message for _, reason, message in await site.events() if reason == "Forbidden"]
         assert text.startswith("the reconciler lacks a permission: dynamomodels ")
-        assert text.endswith("; add the component overlays/models, or set reconciler.models=true of the chart")
+        assert text.endswith("; add manifests/components/models, or set reconciler.models=true of the chart")
         assert mute or (await site.told("Reconciled"))[:2] == ("False", "Forbidden")
         site.cluster.denied.clear()
         await site.later(70)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
@@ -201,9 +202,9 @@ async def test_optional_children_cost_one_list_of_each_kind_and_nothing_at_rest(
 
 async def test_a_claim_that_the_graph_asks_for_no_more_stays_however_new_it_is() -> None:
     async with running() as site:
-        alpha = convert_object(disagg(), target("nvidia.com/v1alpha1")).object
+        alpha = convert_object(disagg(), target("nvidia.com/v1alpha1", line=Line.V1_2)).object
         alpha["spec"]["pvcs"] = [{"name": "cache", "create": True, "size": "1Gi", "storageClass": "s", "volumeAccessMode": "ReadWriteOnce"}]
-        await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
+        await site.make(convert_object(alpha, target("nvidia.com/v1beta1", line=Line.V1_2)).object)
         assert "cache" in await site.all(CLAIMS)
         async with site.editing() as stored:
             stored["metadata"]["annotations"] = {}

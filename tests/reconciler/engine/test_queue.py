@@ -1,10 +1,9 @@
 """The queue: each key once, never by two at a time, and again after growing pauses."""
 
-import pytest
-
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.engine.queue import FAIR, URGENT, Cause, Queue, cause_of
 from tests.kube.timing import Timing
+from tests.rows import run_each
 
 A, B = Key("K", "n", "a"), Key("K", "n", "b")
 
@@ -58,7 +57,7 @@ async def test_of_several_causes_the_most_urgent_counts_also_of_what_comes_later
     await queue.close()
 
 
-@pytest.mark.parametrize("few", [[Key("L", "busy", "x")], [Key("K", "a", "x"), Key("K", "b", "x")]])
+@run_each("few", [[Key("L", "busy", "x")], [Key("K", "a", "x"), Key("K", "b", "x")]])
 async def test_kinds_of_one_cause_take_turns_and_so_do_namespaces_of_one_kind(few: list[Key]) -> None:
     queue, _ = _queue()
     many = [Key("K", "busy", str(number)) for number in range(100)]
@@ -96,7 +95,7 @@ async def test_what_fails_again_and_again_waits_behind_new_work() -> None:
 OWNED = {"ownerReferences": [{"controller": True, "uid": "u"}]}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("metadata", "status", "known", "cause"),
     [
         ({"generation": 1}, {}, False, Cause.NEW),

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.engine.queue import MOST, Cause, Queue
-from tests.kube.timing import Timing
+from tests.kube.timing import SettlingLoop, Timing
 
 KEYS = st.builds(Key, st.sampled_from(["K", "L"]), st.just("n"), st.sampled_from(["a", "b", "c"]))
 CAUSES = st.sampled_from(Cause)
@@ -21,7 +21,7 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.loop = asyncio.new_event_loop()
+        self.loop = SettlingLoop()
         self.timing = Timing()
         self.queue = Queue(clocks=self.timing.clocks(1.0))
         self.wanted: dict[Key, float] = {}  # until when the next turn has to be possible at the latest

@@ -12,6 +12,7 @@ from dynamo_webhooks.reconciler.common.problems import LEVELS, cut_nested, expla
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
+from tests.rows import run_each
 
 
 async def _scale(site: Site, replicas: int) -> None:
@@ -56,7 +57,7 @@ async def test_what_others_add_to_a_child_stays() -> None:
         assert found["metadata"]["annotations"]["example.com/theirs"] == "yes"
 
 
-@pytest.mark.parametrize("marks", [{}, {"annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}])
+@run_each("marks", [{}, {"annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}])
 async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named(marks: Node) -> None:
     async with running() as site:
         await site.user.create(SERVICES, draft(SERVICES, "g-frontend", marks, spec={"selector": {"a": "b"}}), NAMESPACE)
@@ -82,7 +83,7 @@ async def test_an_object_of_an_earlier_graph_of_the_same_name_is_not_taken_for_o
         assert (await site.condition())["status"] == "True"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("verb", "plural", "where"), [("create", "roles", "graph"), ("patch", "deployments", "component"), ("patch", "services", "component")]
 )
 async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str, plural: str, where: str) -> None:
@@ -192,8 +193,8 @@ async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_wh
         assert (await site.condition())["status"] == "True"
 
 
-@pytest.mark.parametrize("code", [500, 413])
-@pytest.mark.parametrize(("resource", "state"), [(SERVICES, "pending"), (COMPONENTS, "failed")])
+@run_each("code", [500, 413])
+@run_each(("resource", "state"), [(SERVICES, "pending"), (COMPONENTS, "failed")])
 async def test_a_call_that_fails_again_and_again_is_told_of(resource: Resource, state: str, code: int) -> None:
     words = 'failed calling webhook "policy.example.com"'
     async with running(disagg()) as site:
@@ -242,7 +243,7 @@ async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at
         assert await site.user.get(GRAPHS, "g", NAMESPACE) is None
 
 
-@pytest.mark.parametrize("resource", [ADAPTERS, COMPONENTS, GRAPHS, MODELS, CHECKPOINTS, REQUESTS], ids=lambda one: str(one.kind))
+@run_each("resource", [ADAPTERS, COMPONENTS, GRAPHS, MODELS, CHECKPOINTS, REQUESTS])
 async def test_an_object_without_a_spec_which_schemas_admit_is_no_internal_error(
     resource: Resource, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -265,7 +266,7 @@ def _nested(levels: int, inner: Any = 1) -> Any:
     return inner
 
 
-@pytest.mark.parametrize("spec", [*map(_nested, (0, 1, LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
+@run_each("spec", [*map(_nested, (0, 1, LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
 def test_what_is_not_deep_stays(spec: Any) -> None:
     obj: dict[str, Any]
     for obj in ({"spec": spec}, {"metadata": {}}):
@@ -274,7 +275,7 @@ def test_what_is_not_deep_stays(spec: Any) -> None:
         assert (obj, explain_cut(obj)) == (before, "")
 
 
-@pytest.mark.parametrize("levels", [LEVELS + 1, 100_000])
+@run_each("levels", [LEVELS + 1, 100_000])
 def test_what_is_deeper_loses_its_spec(levels: int) -> None:
     obj: Node = {"kind": "K", "spec": _nested(levels)}
     cut_nested(obj)

@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
@@ -14,13 +12,14 @@ from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import graph, stored, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
+from tests.rows import run_each
 
 ASKED: Final = "r1"
 
 
 def _graph(kind: str = "Sequential") -> Graph:
     restart = {"id": ASKED, "strategy": {"type": kind, "order": ["b", "a", "c"]}}
-    return read_graph(stored(graph(*(vllm(name, replicas=2) for name in "abc"), restart=restart)))
+    return read_graph(stored(graph(*(vllm(name, replicas=2) for name in "abc"), restart=restart)), line=Line.V1_2)
 
 
 def _set(**marks: str) -> Node:
@@ -50,7 +49,7 @@ def _clique(name: str, mark: str = "", *, wanted: str | None = "new", current: s
     return {"kind": "PodClique", "metadata": metadata, "spec": {"replicas": 2}, "status": status}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("cliques", "text"),
     [
         ([_clique("a"), _clique("b", updated=1), _clique("c", current="old")], "performing rolling update: 1 of 3 podcliques are updated"),
@@ -59,13 +58,13 @@ def _clique(name: str, mark: str = "", *, wanted: str | None = "new", current: s
     ],
 )
 def test_a_roll_is_reported_by_cliques_that_are_updated(cliques: list[Node], text: str) -> None:
-    assert read_grove_status(_graph(), _set(), cliques).waits["g"] == text
+    assert read_grove_status(_graph(), _set(), cliques, line=Line.V1_2).waits["g"] == text
 
 
 def test_a_set_that_has_never_been_observed_does_not_roll() -> None:
     made = _set()
     del made["status"]
-    assert read_grove_status(_graph(), made, [_clique("a", updated=0)]).waits["g"] == "observedGeneration is nil"
+    assert read_grove_status(_graph(), made, [_clique("a", updated=0)], line=Line.V1_2).waits["g"] == "observedGeneration is nil"
 
 
 def test_replicas_with_nodes_are_counted_where_grove_counts_them() -> None:
@@ -76,10 +75,12 @@ def test_replicas_with_nodes_are_counted_where_grove_counts_them() -> None:
     counted["status"]["scheduledReplicas"] = 0
     told = read_grove_status(_graph(), made, [counted, _clique("b")], Line.V1_4).figures
     assert [(one["runtimeNamespace"], one.get("scheduledReplicas")) for one in told.values()] == [("demo-a", 0), ("demo-b", None)]
-    assert {*read_grove_status(_graph(), made, [counted]).figures["a"]}.isdisjoint({"runtimeNamespace", "scheduledReplicas"})
+    assert {*read_grove_status(_graph(), made, [counted], line=Line.V1_2).figures["a"]}.isdisjoint(
+        {"runtimeNamespace", "scheduledReplicas"}
+    )
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("kind", "cliques", "restarted"),
     [
         # its template is Grove's, not yet its pods'
@@ -114,7 +115,7 @@ def _gangs(*scores: float | None) -> list[Node]:
     return [{"kind": POD_GANG, "status": {} if one is None else {"placementScore": one}} for one in scores] + [{"kind": "PodClique"}]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("below", "placement"),
     [
         (None, {"state": "Unsupported"}),
@@ -126,7 +127,7 @@ def _gangs(*scores: float | None) -> list[Node]:
         (_gangs(7), {"state": "Reported", "score": 1}),
     ],
 )
-@pytest.mark.parametrize("line", Line)
+@run_each("line", Line)
 def test_the_least_score_counts_where_the_definition_has_the_field(below: list[Node] | None, placement: Node, line: Line) -> None:
     fields: Any = load_schema("DynamoGraphDeployment", "v1beta1", line)["properties"]["status"]["properties"]
     assert read_placement(line, below) == (placement if "placement" in fields else {})

@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
@@ -17,6 +15,7 @@ from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running
+from tests.rows import run_each
 
 GROVE = OPTIONAL["grove"]
 CLIQUES, GROUPS = (resource_of({"apiVersion": "grove.io/v1alpha1", "kind": kind}) for kind in (CLIQUE, CLIQUE_GROUP))
@@ -97,7 +96,7 @@ async def _running(*denied: tuple[str, str]) -> AsyncIterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.parametrize(("phase", "why"), [("Failed", "Failed: OOMKilled"), ("Succeeded", "Succeeded: OOMKilled")])
+@run_each(("phase", "why"), [("Failed", "Failed: OOMKilled"), ("Succeeded", "Succeeded: OOMKilled")])
 async def test_an_engine_that_ends_takes_its_group_along(phase: str, why: str) -> None:
     async with _running() as cluster:
         before = await cluster.pods()
@@ -150,7 +149,7 @@ async def test_who_may_not_delete_pods_says_what_does_it() -> None:
         assert status == "False"
         assert (
             "pod/g-0-plain/1: pod g-0-plain-1 ended: Failed: Evicted: The node was low on resource: memory; Grove does not replace it: "
-            "kubectl delete pod -n demo g-0-plain-1, or add the component overlays/pod-replacement"
+            "kubectl delete pod -n demo g-0-plain-1, or add manifests/components/pod-replacement"
         ) in message
         labels = f"nvidia.com/dynamo-failover-engine-group-member=true,{GROUP}=g-0-w,{REPLICA}=0,{INDEX}=1"
         assert f"kubectl delete pod -n demo -l {labels}, or add" in message

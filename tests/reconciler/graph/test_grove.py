@@ -2,8 +2,7 @@
 
 from contextlib import AbstractAsyncContextManager
 
-import pytest
-
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.policies.no_effect import KAI_QUEUE
@@ -18,6 +17,7 @@ from dynamo_webhooks.reconciler.render.grove.member import QUEUE
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
+from tests.rows import run_each
 
 GROVE = OPTIONAL["grove"]
 CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
@@ -158,7 +158,7 @@ async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
         assert "podclique/g-0-w: resource not found" in (await site.condition())["message"]
 
 
-@pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques/scale")])
+@run_each(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques/scale")])
 async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
     async with running(graph(vllm("w", replicas=1)), served=GROVE_API, denied=[(verb, resource)]) as site:
         await _updated(site)
@@ -181,7 +181,7 @@ def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None
     assert as_grove_has_it(made("a"), None) == made("a")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("asked", "live", "status", "expected"),
     [
         (2, 2, None, "observedGeneration is nil"),
@@ -200,13 +200,13 @@ def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None
     ],
 )
 def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None, expected: str) -> None:
-    member = read_graph(graph(vllm("w", replicas=asked))).members[0]
+    member = read_graph(graph(vllm("w", replicas=asked)), line=Line.V1_2).members[0]
     one: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
     assert why_not(member, {**one, "status": status} if status is not None else one) == expected
     assert why_not(member, None) == "resource not found"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("more", "served", "expected"),
     [
         ("orchestrators: {grove: {enabled: false}}\n", True, "Grove is switched off in the operator"),
@@ -261,7 +261,7 @@ async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
         assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
 
 
-@pytest.mark.parametrize("served", [True, False])
+@run_each("served", [True, False])
 async def test_volcano_that_is_chosen_and_not_installed_is_a_problem(served: bool) -> None:
     site = Site()
     site.serve(GROVE_API)

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, clique_of, draft, running
+from tests.rows import run_each
 
 GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
 WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
@@ -32,7 +31,7 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
         assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 async def test_topology_constraints_without_effect_are_named_on_each_line(grove: bool) -> None:
     constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
     obj = graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint)
@@ -63,7 +62,7 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
 
 
-@pytest.mark.parametrize("more", [RESTORING, ROLLING])
+@run_each("more", [RESTORING, ROLLING])
 async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> None:
     async with scene(warm(**WAITING), more) as site:
         assert (await _worker(site))["spec"]["replicas"] == 0
@@ -90,7 +89,7 @@ async def test_pods_that_run_are_not_taken_away_to_wait() -> None:
         assert (await site.graph())["status"]["state"] == "successful"
 
 
-@pytest.mark.parametrize("more", ["checkpoint: {enabled: false}\n", RESTORING + "controllers: {checkpoints: 'off'}\n"])
+@run_each("more", ["checkpoint: {enabled: false}\n", RESTORING + "controllers: {checkpoints: 'off'}\n"])
 async def test_nobody_waits_for_what_never_comes(more: str) -> None:
     async with scene(warm(**WAITING), more) as site:
         assert (await _worker(site))["spec"]["replicas"] == 1
@@ -165,5 +164,5 @@ async def test_a_topology_of_grove_means_a_node_label() -> None:
         before = await site.all(GROVE)
         site.cluster.denied.add(("get", "clustertopologybindings"))
         await site.edit("g", 0, replicas=3)
-        assert "add the component overlays/orchestrators" in (await site.condition())["message"]
+        assert "add manifests/components/orchestrators" in (await site.condition())["message"]
         assert await site.all(GROVE) == before

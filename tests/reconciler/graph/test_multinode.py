@@ -59,7 +59,7 @@ async def test_gpus_of_claims_are_counted_by_the_template_in_the_cluster_once_it
         await site.later(70)
         message = (await site.condition())["message"]
         assert "DeviceClass h100 can't be read: the reconciler lacks a permission" in message
-        assert "overlays/orchestrators" in message
+        assert "components/orchestrators" in message
         site.cluster.denied.clear()
         selectors = [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]
         await site.user.create(DEVICE_CLASSES, draft(DEVICE_CLASSES, "h100", spec={"selectors": selectors}))

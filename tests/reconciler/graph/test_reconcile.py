@@ -131,7 +131,7 @@ async def test_workers_named_when_fields_without_effect_still_counted_keep_their
     async with running() as site:
         model = {"name": "m", "revision": "1"}
         await site.make(graph(vllm("decode", "decode", modelRef=model)))
-        digests = worker_hashes(read_graph(await site.graph()), Line.V1_3)
+        digests = worker_hashes(read_graph(await site.graph(), line=Line.V1_2), Line.V1_3)
         assert digests.now != digests.before
         await site.stop()
         await _renamed(site, digests.before, said=False)
@@ -186,9 +186,9 @@ async def test_a_claim_is_made_once_and_one_that_must_be_there_is_asked_for() ->
             {"name": "lost"},
         ]
         beta = disagg()
-        alpha = convert_object(beta, target("nvidia.com/v1alpha1")).object
+        alpha = convert_object(beta, target("nvidia.com/v1alpha1", line=Line.V1_2)).object
         alpha["spec"]["pvcs"] = claims
-        await site.make(convert_object(alpha, target("nvidia.com/v1beta1")).object)
+        await site.make(convert_object(alpha, target("nvidia.com/v1beta1", line=Line.V1_2)).object)
         assert set(await site.all(CLAIMS)) == {"made"}
         assert "PersistentVolumeClaim lost must exist" in (await site.condition())["message"]
         await site.create(CLAIMS, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lost"}}, 61)

@@ -3,8 +3,7 @@
 import random
 from typing import Any
 
-import pytest
-
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
@@ -22,6 +21,7 @@ from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.kube.storage import START
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.rows import run_each
 
 
 async def _available(site: Site, component: str) -> int:
@@ -179,7 +179,7 @@ async def test_killed_at_any_write_it_ends_in_the_same_state() -> None:
 
 def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
     before = {"rollingUpdate": {"phase": "InProgress", "startTime": "2030-01-01T00:00:00Z", "updatedComponents": ["decode"]}}
-    status = report(Seen(read_graph(disagg() | {"status": before})), Plan(Roll("new")), Result(), START)
+    status = report(Seen(read_graph(disagg() | {"status": before}, line=Line.V1_2)), Plan(Roll("new")), Result(), START)
     assert status["rollingUpdate"] == {
         "phase": "Completed",
         "startTime": "2030-01-01T00:00:00Z",
@@ -271,7 +271,7 @@ def _object(generation: str, replicas: int, available: int) -> Node:
     return {"metadata": metadata, "spec": {"name": "worker", "type": "worker", "replicas": replicas}, "status": status}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("registered", "left"),
     [
         ({}, 0),  # nobody knows any worker: discovery is by other means
@@ -287,7 +287,7 @@ def test_an_old_worker_goes_when_a_new_one_is_known(registered: dict[str, int], 
     assert [wanted for _, wanted in roll.resized] == ([left] if left != 2 else [])
 
 
-@pytest.mark.parametrize(("registered", "retired"), [({}, 1), ({"g-worker-old": 1}, 0), ({"g-worker-old": 1, "g-worker-new": 1}, 1)])
+@run_each(("registered", "retired"), [({}, 1), ({"g-worker-old": 1}, 0), ({"g-worker-old": 1, "g-worker-new": 1}, 1)])
 def test_an_old_generation_of_several_nodes_goes_when_the_new_one_is_known(registered: dict[str, int], retired: int) -> None:
     obj = graph(vllm("worker", replicas=1, multinode={"nodeCount": 2}))
     roll = plan_roll(read_graph(obj, Settings().line), NEW, [_object("old", 1, 1), _object("new", 1, 1)], registered)

@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from dynamo_webhooks.kube.protocol import Node
@@ -13,6 +12,7 @@ from dynamo_webhooks.kube.resources import SECRETS
 from dynamo_webhooks.reconciler.common.resources import OPTIONAL
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import LWS_API, NAMESPACE, Site, settings
+from tests.rows import run_each
 
 MAIN = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
 PER_GRAPH = "secrets: {mpiKeys: perGraph}\n"
@@ -67,12 +67,12 @@ async def test_without_a_right_to_read_the_pair_is_made_once() -> None:
         assert "Secret" not in (await site.condition())["message"]
 
 
-@pytest.mark.parametrize(("more", "name", "where"), [(PER_GRAPH, "g-mpi-ssh", NAMESPACE), ("", "ssh", "dynamo-system")])
+@run_each(("more", "name", "where"), [(PER_GRAPH, "g-mpi-ssh", NAMESPACE), ("", "ssh", "dynamo-system")])
 async def test_without_a_right_to_make_it_the_graph_says_what_grants_it(more: str, name: str, where: str) -> None:
     async with scene("g", more=more, denied=(("get", "secrets"), ("create", "secrets"))) as site:
         text = (await site.condition())["message"]
         assert f"Secret {name} in {where}: the reconciler lacks a permission" in text
-        assert text.endswith("add the component overlays/mpi-keys, or set reconciler.mpiKeys=true of the chart")
+        assert text.endswith("add manifests/components/mpi-keys, or set reconciler.mpiKeys=true of the chart")
         site.cluster.denied.clear()
         await site.later(70)
         assert await site.get(SECRETS, name, where)
@@ -84,7 +84,7 @@ async def test_a_secret_of_somebody_else_is_left_alone_and_named() -> None:
         assert "Secret g-mpi-ssh was made by somebody else" in (await site.condition())["message"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("data", "said"),
     [
         ({}, "private.key.pub must be the public key of private.key"),

@@ -8,6 +8,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, lighten, list_endpoints
 from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, encode_names, is_lora, lora_of, owner_of, path_of, read_names
 from tests.reconciler.model.workers import model, pod, slice_of
+from tests.rows import run_each
 
 
 def found(*slices: Node) -> Found:
@@ -34,7 +35,7 @@ def test_a_pod_in_two_slices_and_two_families_is_one_endpoint() -> None:
     assert [one.urls for one in seen.endpoints] == [["http://10.0.0.1:9090", "http://[fd00::1]:9090"]]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("conditions", "callable_"),
     [
         ({}, True),
@@ -56,7 +57,7 @@ def test_a_pod_that_is_ready_in_one_slice_is_ready() -> None:
     assert [one.callable for one in seen.endpoints] == [True]
 
 
-@pytest.mark.parametrize(
+@run_each(
     "address",
     [
         *("127.0.0.1", "169.254.169.254", "0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "168.63.129.16"),  # noqa: S104
@@ -92,13 +93,13 @@ def test_a_name_is_one_path() -> None:
     assert (path_of("a%2Fb"), path_of("..a")) == ("a%252Fb", "..a")
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/../b", "a//b", "/a", "a/", "a\nb", "a\x7fb", "a\x85b"])
+@run_each("name", ["", ".", "..", "../x", "a/../b", "a//b", "/a", "a/", "a\nb", "a\x7fb", "a\x85b"])
 def test_a_name_that_calls_another_path_is_refused(name: str) -> None:
     with pytest.raises(InvalidNameError, match=r"^modelName: must hold no "):
         path_of(name)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"a":1}', "[" * 100_000, '"\\ud800"'])
+@run_each("text", ["", "[]", "{", "null", '{"a":1}', "[" * 100_000, '"\\ud800"'])
 def test_an_annotation_of_others_is_nothing(text: str) -> None:
     found = model()
     found["metadata"]["annotations"] = {LOADED: text}

@@ -12,6 +12,7 @@ from aiohttp import web
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, UnreachableError, Workers
 from tests.cluster.processes import free_ports
+from tests.rows import run_each
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -120,7 +121,7 @@ async def test_where_nobody_listens_another_address_may_be_tried() -> None:
     await workers.close()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("status", "body"),
     [
         *((200, body) for body in ("", "[]", "{", '{"loras": []}', '{"loras": null}', "[" * 60_000, "x" * 100_000)),
@@ -150,8 +151,6 @@ async def test_no_answer_of_http_is_no_answer() -> None:
         server.close()
 
 
-@pytest.mark.parametrize(
-    ("status", "passing"), [(500, True), (503, True), (302, True), (408, True), (429, True), (400, False), (404, False)]
-)
+@run_each(("status", "passing"), [(500, True), (503, True), (302, True), (408, True), (429, True), (400, False), (404, False)])
 def test_which_refusals_pass(status: int, passing: bool) -> None:
     assert Reply(status).passing is passing

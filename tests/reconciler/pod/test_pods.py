@@ -4,14 +4,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import NODES, PODS
 from dynamo_webhooks.reconciler.pod.decide import Plan, decide, find_missing_label, lighten
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET, TARGET_CONTAINERS, TOPOLOGY_LABEL
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
+from tests.rows import run_each
 
 OWNER: Final = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}
 ZONE: Final = "topology.kubernetes.io/zone"
@@ -33,7 +32,7 @@ def test_a_scheduled_pod_gets_the_one_label_that_it_names() -> None:
     assert decide(_pod(), _node(**{ZONE: "a", "other": "x"})) == Plan(labels={ZONE: "a"})
 
 
-@pytest.mark.parametrize("pod", [_pod(node=""), _pod(key=""), _pod(**{ZONE: "b"}), _pod() | {"spec": None}])
+@run_each("pod", [_pod(node=""), _pod(key=""), _pod(**{ZONE: "b"}), _pod() | {"spec": None}])
 def test_other_pods_get_none(pod: Node) -> None:
     assert find_missing_label(pod) == ""
     assert decide(pod, _node(**{ZONE: "a"})) == Plan()
@@ -67,7 +66,7 @@ def test_a_restored_pod_whose_server_restarted_is_replaced() -> None:
     assert "more" not in pod["metadata"]["annotations"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     "pod",
     [
         _restored(restarts=0),
@@ -127,11 +126,11 @@ async def test_without_the_permission_the_graph_says_that_its_policy_has_no_effe
         await site.later(5)
         assert ZONE not in await _labels(site)
         found = await site.condition(kind="FieldsIgnored")
-        assert "overlays/topology-labels" in found["message"]
+        assert "components/topology-labels" in found["message"]
         assert "spec.experimental.kvTransferPolicy" in found["message"]
 
 
-@pytest.mark.parametrize("owners", [None, [], [{**OWNER, "controller": False}]])
+@run_each("owners", [None, [], [{**OWNER, "controller": False}]])
 def test_a_pod_that_only_bears_our_labels_stays(owners: Any) -> None:
     pod = _restored()
     pod["metadata"]["ownerReferences"] = owners

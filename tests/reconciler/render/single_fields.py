@@ -23,6 +23,9 @@ CHECKPOINT: Final[Fields] = {"enabled": True, "identity": IDENTITY}
 GMS: Final[Fields] = {"gpuMemoryService": {"enabled": True, "mode": "InterPod"}, "failover": {"enabled": True, "mode": "InterPod"}}
 ALPHA_GMS: Final[Fields] = {name: {"enabled": True, "mode": "interPod"} for name in GMS}
 INGRESS: Final[Fields] = {"enabled": True, "host": "h", "ingressControllerClassName": "nginx"}
+LPX_ROLES: Final = [
+    {"name": name, "podTemplate": {"spec": {"containers": [{"name": "main", "image": "i:1.6.0"}]}}} for name in ("agent", "conductor")
+]
 POLICY: Final[Fields] = {"domain": "zone", "labelKey": "example/zone"}
 # of a path's end: what its field is set to; a block that counts as a whole is not entered
 VALUES: Final[dict[str, Any]] = {
@@ -56,6 +59,7 @@ BESIDE: Final[dict[str, dict[str, Fields]]] = {
         "experimental.checkpoint": {"experimental": {"checkpoint": CHECKPOINT}},
         "experimental.failover": {"experimental": GMS},
         "experimental.gpuMemoryService": {"experimental": {"gpuMemoryService": {"mode": "IntraPod"}}},
+        "lpx": {"type": "lpx", "lpx": {"buildId": "b"}, "roles": LPX_ROLES},
         "multinode": {"multinode": {"nodeCount": 2}},
         "roles": {"multinode": {"nodeCount": 2}, "roles": [{"name": "leader"}, {"name": "worker"}]},
     },
@@ -70,6 +74,7 @@ BESIDE: Final[dict[str, dict[str, Fields]]] = {
         "ingress.virtualServiceGateway": {"ingress": {**INGRESS, "useVirtualService": True}},
         "ingress.useVirtualService": {"ingress": {**INGRESS, "virtualServiceGateway": "mesh/other"}},
         "ingress": {"ingress": INGRESS},
+        "lpx": {"componentType": "lpx", "lpx": {"buildId": "b"}, "roles": LPX_ROLES},
         "multinode": {"multinode": {"nodeCount": 2}},
         "roles": {"multinode": {"nodeCount": 2}, "roles": [{"name": "leader"}, {"name": "worker"}]},
         "resources.limits.gpuType": {"resources": {"limits": {"gpu": "2"}}},

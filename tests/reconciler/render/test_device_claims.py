@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.reconciler.render.multinode.role import find_needed_classes, find_needed_templates
 from dynamo_webhooks.reconciler.render.settings import Claims
 from tests.reconciler.rendering import graph, rendered, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 WIDE = ("--tensor-parallel-size", "16")
@@ -53,7 +52,7 @@ def _problem(component: Fields, known: Claims) -> str:
     return str(problem)
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 def test_an_engine_over_two_nodes_of_eight_claimed_gpus_is_told_of_both(*, grove: bool) -> None:
     known = Claims({"eight": _template(_exactly(count=8))})
     assert "--nnodes 2 " in _args(_claiming(), known, grove=grove)
@@ -61,7 +60,7 @@ def test_an_engine_over_two_nodes_of_eight_claimed_gpus_is_told_of_both(*, grove
     assert "--data-parallel-size 16 " in _args(_claiming(args=("--data-parallel-size", "16")), known, grove=grove)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("requests", "engines"),
     [
         ([_exactly(count=4), _exactly("more", count=4)], 8),
@@ -96,7 +95,7 @@ def test_limits_say_the_number_whatever_is_claimed_beside_them() -> None:
     assert "--data-parallel-size-local 8 " in _args(component, Claims())
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("component", "known", "reason"),
     [
         (_claiming(), Claims(), "claim gpus: ResourceClaimTemplate eight is not among the documents of the input"),

@@ -18,11 +18,12 @@ from dynamo_webhooks.reconciler.render.framework import (
     join_shell,
     quote_word,
 )
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("container", "shell", "want"),
     [
         ({"command": ["python3", "-m", "dynamo.vllm"], "args": ["--a"]}, False, ["--a", "--x", "1"]),
@@ -60,7 +61,7 @@ def test_flags_stand_behind_the_call(container: Fields, shell: bool, want: list[
     assert container.get("command") == (["sh", "-c"] if into_a_shell else before)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("word", "want"),
     [
         ("plain-1.2/3:4=5,6", "plain-1.2/3:4=5,6"),
@@ -115,7 +116,7 @@ def test_a_shell_reads_the_same_words_again(line: str, tmp_path: Path) -> None:
     assert done.stdout.split("\036")[:-1] == list(WORDS)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("args", "want"),
     [(["--n", "4"], 4), (["run --n 8 --m"], 8), (["--n=4"], 1), (["--n", "x"], 1), (["--n"], 1), ([], 1), (["--n", "9" * 20], 1)],
 )
@@ -123,7 +124,7 @@ def test_values_of_flags_are_whole_numbers_or_one(args: list[str], want: int) ->
     assert flag_value({"args": args}, "--n") == want
 
 
-@pytest.mark.parametrize("line", ["python -m " * 40_000, "python dynamo. " * 40_000, "python -m dynamo.vll " * 40_000])
+@run_each("line", ["python -m " * 40_000, "python dynamo. " * 40_000, "python -m dynamo.vll " * 40_000])
 def test_a_line_that_is_long_on_purpose_is_read_once(line: str) -> None:
     """Searching it over and over would take hours, and nothing else would be reconciled meanwhile."""
     main = {"name": "main", "command": ["/bin/sh", "-c"], "args": [line]}
@@ -138,7 +139,7 @@ def test_flags_are_whole_words() -> None:
     assert not has_flag({}, "--enable-x")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("command", "want"),
     [(["python"], True), (["python3.11"], True), (["/a/b/python3"], True), (["pythonic"], False), (["sh", "python"], False), ([], False)],
 )
@@ -146,7 +147,7 @@ def test_interpreters_are_told_by_their_names(command: list[str], want: bool) ->
     assert is_python({"command": command}) is want
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("kind", "line", "want"),
     [
         ("worker", "python3 -m dynamo.vllm --model m", ["vllm"]),

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import worker_hash
 from dynamo_webhooks.reconciler.render.generation import Sizes, next_sizes, order, replicas_held_back, restart_marks, share
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
 from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
 from tests.reconciler.rendering import children, component, graph, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 
@@ -48,12 +47,12 @@ QUIET: dict[str, Fields] = {
 }
 
 
-@pytest.mark.parametrize("what", ROLLING)
+@run_each("what", ROLLING)
 def test_a_change_of_what_workers_run_makes_a_new_generation(what: str) -> None:
     assert _hash(ROLLING[what]) != BASE
 
 
-@pytest.mark.parametrize("what", QUIET)
+@run_each("what", QUIET)
 def test_a_change_of_anything_else_keeps_the_generation(what: str) -> None:
     assert _hash(QUIET[what]) == BASE
 
@@ -78,7 +77,7 @@ def test_workers_carry_their_generation_and_others_none() -> None:
     assert "nvidia.com/dynamo-worker-hash" not in made["Deployment g-fe"]["metadata"]["labels"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("sizes", "surge", "unavailable", "targets"),
     [
         # desired, old, old available, new, new available -> old, new
@@ -102,8 +101,8 @@ def test_a_roll_goes_step_by_step(sizes: tuple[int, ...], surge: str, unavailabl
     assert next_sizes(Sizes(*sizes), surge, unavailable) == targets
 
 
-@pytest.mark.parametrize("desired", range(9))
-@pytest.mark.parametrize(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%")])
+@run_each("desired", range(9))
+@run_each(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%")])
 def test_a_roll_ends_and_never_has_too_few(desired: int, surge: str, unavailable: str) -> None:
     """Pods that are asked for come up one step later; every step keeps what may be missing, and few steps are enough."""
     old, new, coming = desired, 0, 0
@@ -117,9 +116,9 @@ def test_a_roll_ends_and_never_has_too_few(desired: int, surge: str, unavailable
     raise AssertionError((old, new))
 
 
-@pytest.mark.parametrize("desired", [(1, 1), (1, 4), (4, 1), (2, 3), (8, 5, 3), (2, 0)])
-@pytest.mark.parametrize(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%"), ("0", "50%")])
-@pytest.mark.parametrize("broken", [True, False])
+@run_each("desired", [(1, 1), (1, 4), (4, 1), (2, 3), (8, 5, 3), (2, 0)])
+@run_each(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%"), ("0", "50%")])
+@run_each("broken", [True, False])
 def test_components_roll_together(desired: tuple[int, ...], surge: str, unavailable: str, broken: bool) -> None:
     """Of each component something serves in one generation at every step; with a `broken` first component the old one stays."""
     old, new, ready = [*desired], [0] * len(desired), [0] * len(desired)
@@ -138,7 +137,7 @@ def test_components_roll_together(desired: tuple[int, ...], surge: str, unavaila
     assert sum(old) == 0 or broken
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "value"),
     [
         ("2", 2),
@@ -162,7 +161,7 @@ def _restarting(status: dict[str, Any] | None = None, **restart: Any) -> Graph:
     obj = graph(*components)
     if restart:
         obj["spec"]["restart"] = restart
-    return read_graph({**stored(obj), **({"status": {"restart": status}} if status else {})})
+    return read_graph({**stored(obj), **({"status": {"restart": status}} if status else {})}, line=Line.V1_2)
 
 
 ASKED = _restarting(id="r")
@@ -170,7 +169,7 @@ IN_ORDER = _restarting(id="r", strategy={"type": "Sequential", "order": ["c", "a
 OLD = {"a": "old"}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("asked", "observed", "marks"),
     [
         (_restarting(), NOTHING, {}),

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import Rendered, render
 from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
 from dynamo_webhooks.reconciler.render.grove import clique_set
 from dynamo_webhooks.reconciler.render.grove.clique_set import engines
 from dynamo_webhooks.reconciler.render.grove.names import set_name
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, stored, vllm
+from tests.reconciler.rendering import children, component, graph, rendered, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 WIDE: Fields = {"multinode": {"nodeCount": 2}}
@@ -28,7 +30,7 @@ def _clique(obj: Fields, name: str, **settings: Any) -> Fields:
     return found
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("name", "member", "expected"),
     [
         ("g", component("frontend"), "g"),
@@ -38,26 +40,15 @@ def _clique(obj: Fields, name: str, **settings: Any) -> Fields:
     ],
 )
 def test_long_names_of_graphs_are_cut_so_that_pods_can_be_named(name: str, member: Fields, expected: str) -> None:
-    found = set_name(read_graph(graph(member, name=name)))
+    found = set_name(read_graph(graph(member, name=name), line=Line.V1_2))
     assert found.startswith(expected)
     assert len(found) == (len(expected) if expected != "twe-" else 8)
 
 
-@pytest.mark.parametrize("said", ["false", "False", "FALSE"])
+@run_each("said", ["false", "False", "FALSE"])
 def test_a_graph_can_stay_off_grove(said: str) -> None:
     done = rendered(graph(vllm(), annotations={"nvidia.com/enable-grove": said}), grove=True)
     assert "Deployment" in {one["kind"] for one in done.children}
-
-
-def test_labels_of_the_graph_lose_against_those_of_a_service_and_its_template() -> None:
-    service = {"labels": {"a": "service", "b": "service"}, "extraPodMetadata": {"labels": {"b": "template"}}}
-    obj = alpha("fe", "frontend", **service)
-    obj["spec"]["labels"] = {"a": "graph", "b": "graph", "c": "graph", "nvidia.com/selector": "mine"}
-    labels = _clique(obj, "fe")["labels"]
-    assert [labels[key] for key in "abc"] == ["service", "template", "graph"]
-    assert labels["nvidia.com/selector"] == "g-fe"
-    service_labels = children(obj, grove=True)["Service g-fe"]["metadata"]["labels"]
-    assert [service_labels[key] for key in "abc"] == ["service", "template", "graph"]
 
 
 def test_pods_that_discover_by_etcd_get_no_account() -> None:
@@ -66,28 +57,6 @@ def test_pods_that_discover_by_etcd_get_no_account() -> None:
     assert "serviceAccountName" not in clique["spec"]["podSpec"]
     assert clique["annotations"]["nvidia.com/dynamo-discovery-backend"] == "etcd"
     assert "nvidia.com/dynamo-discovery-enabled" not in clique["labels"]
-
-
-def test_replicas_are_those_of_the_component() -> None:
-    made = _set(graph(vllm("a", replicas=0), vllm("b"), vllm("c", replicas=4, **WIDE), vllm("d", multinode={"nodeCount": 4})))
-    assert [(one["name"], one["spec"]["replicas"], one["spec"]["minAvailable"]) for one in made["cliques"]] == [
-        ("a", 0, 1),
-        ("b", 1, 1),
-        ("c-ldr", 1, 1),
-        ("c-wkr", 1, 1),
-        ("d-ldr", 1, 1),
-        ("d-wkr", 3, 3),
-    ]
-    assert [(one["name"], one["replicas"]) for one in made["podCliqueScalingGroups"]] == [("c", 4), ("d", 1)]
-
-
-def test_a_constraint_stands_on_the_group_where_there_is_one() -> None:
-    said: Fields = {"topologyConstraint": {"packDomain": "rack"}}
-    graph_said: Fields = {"topologyConstraint": {"clusterTopologyName": "t", "packDomain": "zone"}}
-    made = _set(graph(vllm("a", **said), vllm("b", **said, **WIDE), **graph_said))
-    assert made["topologyConstraint"] == {"packDomain": "zone"}
-    assert [one.get("topologyConstraint") for one in made["cliques"]] == [{"packDomain": "rack"}, None, None]
-    assert made["podCliqueScalingGroups"][0]["topologyConstraint"] == {"packDomain": "rack"}
 
 
 def test_a_load_format_of_the_users_own_stays() -> None:
@@ -170,22 +139,13 @@ def test_a_place_comes_from_the_policy_and_is_told_to_engines_alone() -> None:
 
 
 def test_shadows_of_another_layout_are_not_counted() -> None:
-    member = read_graph(graph(vllm("w", experimental={**SHARED, "failover": {"mode": "IntraPod", "numShadows": 3}}))).members[0]
+    member = read_graph(
+        graph(vllm("w", experimental={**SHARED, "failover": {"mode": "IntraPod", "numShadows": 3}})), line=Line.V1_2
+    ).members[0]
     assert engines(member) == 1
 
 
-@pytest.mark.parametrize("pathway", ["lws", "grove"])
-def test_every_node_of_vllm_is_told_where_its_cache_is(pathway: str) -> None:
-    made = children(graph(vllm("w", compilationCache={"pvcName": "c", "mountPath": "/cache"}, **WIDE)), **{pathway: True})
-    if pathway == "grove":
-        pods = [one["spec"]["podSpec"] for one in made["PodCliqueSet g"]["spec"]["template"]["cliques"]]
-    else:
-        [template] = [one["spec"]["leaderWorkerTemplate"] for name, one in made.items() if name.startswith("LeaderWorkerSet ")]
-        pods = [template[name]["spec"] for name in ("leaderTemplate", "workerTemplate")]
-    assert [env_of(pod["containers"][0]).get("VLLM_CACHE_ROOT") for pod in pods] == ["/cache", "/cache"]
-
-
-@pytest.mark.parametrize(
+@run_each(
     ("wide", "other", "name"),
     [
         (vllm("w", **WIDE), vllm("w-ldr"), "w-ldr"),
@@ -194,7 +154,7 @@ def test_every_node_of_vllm_is_told_where_its_cache_is(pathway: str) -> None:
         (vllm("w", experimental=SHARED, **WIDE), vllm("w-wkr-1"), "w-wkr-1"),
     ],
 )
-@pytest.mark.parametrize("turn", [1, -1])
+@run_each("turn", [1, -1])
 def test_components_that_would_make_the_same_clique_are_named(wide: Fields, other: Fields, name: str, turn: int) -> None:
     both = [wide, other][::turn]
     done = rendered(graph(*both), grove=True)
@@ -249,7 +209,7 @@ def test_a_graph_of_which_too_much_is_copied_into_each_component_is_refused() ->
     ]
 
 
-@pytest.mark.parametrize("fields", [WIDE, {"experimental": SHARED}, {"experimental": {"grove": {"forceScalingGroup": True}}}])
+@run_each("fields", [WIDE, {"experimental": SHARED}, {"experimental": {"grove": {"forceScalingGroup": True}}}])
 def test_a_scaling_group_without_replicas_is_made_with_the_fewest_and_scaled_then(fields: Fields) -> None:
     for least in (1, 2):
         obj = stored(graph(component("fe", "frontend"), vllm("w", replicas=0, minAvailable=least, **fields)), "1.5.0")
@@ -308,7 +268,7 @@ def test_a_value_of_grove_is_taken_as_it_is() -> None:
     assert clique["topologyConstraint"] == value["topologyConstraint"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("component", "field", "said"),
     [
         ({"providerOverride": _override("r", apiVersion="v2")}, "providerOverride.apiVersion", "must be grove.io/v1alpha1, got 'v2'"),

@@ -16,6 +16,7 @@ from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
 from tests.reconciler.rendering import component, stored, vllm
 from tests.reconciler.rendering import graph as make_graph
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 PAIRS = [(kind, version) for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment") for version in ("v1alpha1", "v1beta1")]
@@ -49,7 +50,8 @@ def _told(obj: Fields, settings: Settings) -> str:
     return json.dumps([done.children, len(done.problems)])
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
+@pytest.mark.slow("renders hundreds of generated objects")
+@run_each(("kind", "version"), PAIRS)
 def test_generated_objects_render(kind: str, version: str) -> None:
     other = "nvidia.com/v1beta1" if version == "v1alpha1" else "nvidia.com/v1alpha1"
     made = 0
@@ -72,7 +74,7 @@ def test_generated_objects_render(kind: str, version: str) -> None:
     assert made > OBJECTS / 4, "the generator makes too few objects that have children"
 
 
-@pytest.mark.parametrize(("kind", "version"), PAIRS)
+@run_each(("kind", "version"), PAIRS)
 def test_objects_that_no_server_lets_through_are_problems(kind: str, version: str) -> None:
     refused = 0
     for number in range(OBJECTS):
@@ -92,6 +94,6 @@ def test_what_an_object_owns_is_part_of_all_that_it_leads_to() -> None:
             assert all(leaf in all_.children for leaf in direct_children(one, SETTINGS[0]).children)
 
 
-@pytest.mark.parametrize("kind", ["DynamoModel", "DynamoGraphDeploymentScalingAdapter", "ConfigMap"])
+@run_each("kind", ["DynamoModel", "DynamoGraphDeploymentScalingAdapter", "ConfigMap"])
 def test_other_kinds_have_no_children(kind: str) -> None:
     assert render({"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": {"name": "x"}}, SETTINGS[0]) == ([], [], ())

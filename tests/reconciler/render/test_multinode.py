@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.reconciler.render.children import set_name
-from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, count_gpus_per_node, grove_rank, grove_roles, lws_roles
+from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, count_gpus_per_node
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
 from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 WIDE = ("--tensor-parallel-size", "16")
@@ -36,7 +37,7 @@ def _plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dynamo_webhooks.reconciler.render.names.component_name", lambda graph, one, _="": f"{graph}-{one.lower()}")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("hints", "processes"),
     [
         ({}, False),
@@ -56,7 +57,7 @@ def test_nodes_are_joined_by_processes_since_1_0_or_as_said(hints: dict[str, str
     assert uses_processes(hints) is processes
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("resources", "count"),
     [
         ({}, 0),
@@ -74,23 +75,10 @@ def test_gpus_of_a_node(resources: Fields, count: int) -> None:
     assert count_gpus_per_node({"resources": resources}) == count
 
 
-def test_an_engine_that_fits_on_one_node_is_not_told_of_others() -> None:
-    leader, worker = _containers(graph(_wide("--tensor-parallel-size", "8")))
-    assert leader["args"] == worker["args"] == ["--model", "m", "--tensor-parallel-size", "8"]
-    assert leader.keys() >= PROBES
-    assert PROBES.isdisjoint(worker)
-    assert env_of(leader)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == {"fieldRef": {"fieldPath": "status.podIP"}}
-
-
 def test_without_gpus_in_the_request_nothing_is_decided() -> None:
     """Grove takes what a LeaderWorkerSet refuses: a worker whose GPUs nobody counts."""
     cliques = children(graph(_wide(*WIDE, gpus="0")), grove=True)["PodCliqueSet g"]["spec"]["template"]["cliques"]
     assert [one["spec"]["podSpec"]["containers"][0]["args"] for one in cliques] == [["--model", "m", *WIDE]] * 2
-
-
-def test_pipeline_stages_count_as_the_engine_does() -> None:
-    leader, _ = _containers(graph(_wide("--tensor-parallel-size", "8", "--pipeline-parallel-size", "2")))
-    assert "--nnodes" in leader["args"]
 
 
 def test_an_annotation_of_a_v1alpha1_service_chooses_ray() -> None:
@@ -103,24 +91,6 @@ def test_an_annotation_of_a_v1alpha1_service_chooses_ray() -> None:
     assert "VLLM_NIXL_SIDE_CHANNEL_HOST" not in env_of(leader)
 
 
-def test_a_worker_waits_for_its_leader_also_when_the_user_wrote_the_flags() -> None:
-    written = ("--distributed-executor-backend", "mp")
-    leader, worker = _templates(graph(_wide(*written, pod={"initContainers": [{"name": "mine", "image": "i"}]})))
-    assert [one["name"] for one in leader["spec"]["initContainers"]] == ["mine"]
-    assert [one["name"] for one in worker["spec"]["initContainers"]] == ["mine", "wait-for-leader-mp"]
-    assert worker["spec"]["volumes"][-1] == {"name": "wait-leader-script", "configMap": {"name": "g-wait-leader-script"}}
-
-
-def test_other_frameworks_do_not_wait() -> None:
-    main = {
-        "command": ["python3", "-m", "dynamo.sglang"],
-        "args": ["--distributed-executor-backend", "mp"],
-        "resources": {"limits": {"nvidia.com/gpu": "8"}},
-    }
-    _, worker = _templates(graph(component("w", "worker", main, multinode={"nodeCount": 2})))
-    assert "initContainers" not in worker["spec"]
-
-
 def test_a_component_without_framework_keeps_probes_on_all_nodes() -> None:
     main = {"command": ["x"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     leader, worker = _containers(graph(component("w", "worker", main, multinode={"nodeCount": 3})))
@@ -128,7 +98,7 @@ def test_a_component_without_framework_keeps_probes_on_all_nodes() -> None:
     assert worker.keys() >= PROBES
 
 
-@pytest.mark.parametrize("length", [47, 48, 49, 55])
+@run_each("length", [47, 48, 49, 55])
 def test_a_set_has_a_name_that_its_workers_can_carry(length: int) -> None:
     """Their StatefulSet, named after the set and an index of a group, labels them with its name, a dash and ten characters."""
     component = "g" * length
@@ -138,17 +108,12 @@ def test_a_set_has_a_name_that_its_workers_can_carry(length: int) -> None:
     assert name != set_name(component + "g")
 
 
-def test_replicas_are_one_unless_said() -> None:
-    made = children(graph(_wide(replicas=0)), lws=True)["LeaderWorkerSet g-w-0"]["spec"]
-    assert (made["replicas"], made["leaderWorkerTemplate"]["size"]) == (0, 2)
-
-
 def test_the_graph_may_live_where_the_keys_do() -> None:
     done = rendered(graph(_wide()), lws=True, ssh_secret_namespace="demo")  # noqa: S106 - the name of a namespace
     assert len([one for one in done.children if one["kind"] == "Secret"]) == 1
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("off", "text"),
     [
         (set(), ", or Grove, to span several nodes; the cluster serves neither"),
@@ -174,7 +139,7 @@ def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None
     assert [str(one) for one in rendered(alone, grove=True).problems] == [f"spec.{start}Grove runs whole graphs only"]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("worker", "said"),
     [
         (_wide(gpus="0"), "podTemplate.spec.containers[0].resources.limits.nvidia.com/gpu: must be more than 0"),
@@ -196,7 +161,7 @@ def test_engines_are_not_doubled_in_a_leader_worker_set() -> None:
     assert "must not double the engine" in str(done.problems[0])
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("command", "args", "started"),
     [
         (["python3", "-m", "dynamo.trtllm"], ["--x", "it's"], """trtllm-llmapi-launch python3 -m dynamo.trtllm --x "it'"'"'s"'"""),
@@ -213,18 +178,3 @@ def test_mpi_starts_what_the_user_wrote(command: list[str], args: list[str], sta
     assert " -x MINE " in line
     assert worker["readinessProbe"]["tcpSocket"] == {"port": 2222}
     assert {"livenessProbe", "startupProbe"}.isdisjoint(worker)
-
-
-def test_addresses() -> None:
-    assert lws_roles(3)[0].others == (
-        "$(echo \"$LWS_LEADER_ADDRESS\" | sed 's/\\./-1\\./')",
-        "$(echo \"$LWS_LEADER_ADDRESS\" | sed 's/\\./-2\\./')",
-    )
-    group = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)"
-    assert grove_roles("W", 3)[1].others == (
-        f"{group}-w-wkr-0.$(GROVE_HEADLESS_SERVICE)",
-        f"{group}-w-wkr-1.$(GROVE_HEADLESS_SERVICE)",
-    )
-    second = grove_rank("W", 3, 1)
-    assert (second.leader, second.rank, second.needs_shell) == (False, "1", False)
-    assert second.others[0] == f"{group}-w-wkr-1-$(GROVE_PCLQ_POD_INDEX).$(GROVE_HEADLESS_SERVICE)"

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.admission.pipeline import Settings as Judged
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.api.operator.controllers import Ingress
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.paths import Key, Path, format_path
@@ -25,9 +24,10 @@ from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 from tests.reconciler.render.single_fields import COMPONENT, GRAPH, NAME, find_by_end, graph, leaves, pair, pair_alone, text_of
 from tests.reconciler.rendering import stored
+from tests.rows import run_each
 
 Fields = dict[str, Any]
-VERSION: Final = "1.5.0"
+VERSION: Final = f"{NEWEST}.0"
 WITH_CHECKPOINTS: Final = "1.4.0"  # of the last line on which anything comes of a checkpoint
 ORCHESTRATORS: Final = ("grove", "components")
 SETTINGS: Final = Settings(
@@ -94,10 +94,13 @@ def checked(obj: Fields, where: str) -> tuple[list[str], bool]:
     return [format_path(path) for path in places], bool(wrong) or any(one.level is Level.ERROR for one in judged_by)
 
 
-def is_told(path: Path, told: Sequence[str]) -> bool:
-    """Whether a field or a block that it is in is named. Names of components may stand for places of lists."""
+def is_told(path: Path, told: Sequence[str], *, whole: bool = False) -> bool:
+    """Whether a field, or a block that it is in, is named. Names of components may stand for places of lists.
+
+    `whole`: so is a component that is not run. What is wrong with a whole component names no field of it.
+    """
     path = tuple(RENAMED.get(str(step), step) for step in path)
-    least = 3 if path[0] in ("components", "services") else 1  # a whole component names no field
+    least = 3 - whole if path[0] in ("components", "services") else 1
     ways = {format_path(("spec", *path[:end])) for end in range(least, len(path) + 1)}
     bracketed = {way.replace(f".services.{NAME}", f".services[{NAME}]") for way in ways}
     beta = {way.replace(f"services[{NAME}]", "components[0]") for way in bracketed}
@@ -105,8 +108,8 @@ def is_told(path: Path, told: Sequence[str]) -> bool:
     return bool((ways | bracketed | beta | alone) & {*told})
 
 
-@pytest.mark.parametrize(("kind", "where"), [*((GRAPH, where) for where in ORCHESTRATORS), (COMPONENT, "components")])
-@pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
+@run_each(("kind", "where"), [*((GRAPH, where) for where in ORCHESTRATORS), (COMPONENT, "components")])
+@run_each("version", ["v1beta1", "v1alpha1"])
 def test_a_field_acts_or_is_told(version: str, kind: str, where: str) -> None:
     schema = resolve(load_schema(kind, version, Facts(operatorVersion=VERSION).line))["properties"]["spec"]
     silent, rolls, seen = [], [], 0
@@ -123,7 +126,7 @@ def test_a_field_acts_or_is_told(version: str, kind: str, where: str) -> None:
         assert (wrong, problems) == ([], []), text
         if old != new:
             continue
-        if is_told(path, notes):
+        if is_told(path, notes, whole=True):
             rolls += [text] if names != old_names else []
         elif not is_told(path, (found := checked(after, where))[0]) and not (found[1] and text.startswith(ONLY_ON_GROVE[where])):
             silent.append(text)
@@ -172,8 +175,8 @@ def _without(value: Any, name: str) -> Any:
     return [_without(one, name) for one in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("where", ORCHESTRATORS)
-@pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
+@run_each("where", ORCHESTRATORS)
+@run_each("version", ["v1beta1", "v1alpha1"])
 def test_an_annotation_acts_or_is_told(version: str, where: str) -> None:
     silent = []
     for name in ANNOTATIONS:

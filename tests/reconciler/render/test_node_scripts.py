@@ -12,6 +12,7 @@ import pytest
 from dynamo_webhooks.reconciler.render.multinode import wait_for_leader
 from tests.reconciler.render.golden import load_case, render_case
 from tests.reconciler.rendering import walk
+from tests.rows import run_each
 
 BASH = shutil.which("bash")
 SH = shutil.which("sh")
@@ -23,7 +24,7 @@ def _containers(value: Any) -> list[dict[str, Any]]:
     return [one for each in walk(value) for part in ("containers", "initContainers") for one in each.get(part) or ()]
 
 
-@pytest.mark.parametrize("name", SCRIPTED)
+@run_each("name", SCRIPTED)
 def test_shells_can_read_the_lines(name: str) -> None:
     lines = [
         one["args"][0]

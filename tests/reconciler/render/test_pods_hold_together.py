@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pytest
-
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
@@ -17,6 +16,7 @@ from tests.laws.dice import Dice
 from tests.reconciler.render.golden import load_case, names, render_case
 from tests.reconciler.rendering import component, walk
 from tests.reconciler.rendering import graph as make_graph
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 COMBINATIONS = 240  # each takes some ten milliseconds
@@ -81,7 +81,7 @@ def _all_faults(children: list[Fields]) -> list[str]:
     return [f"{child['kind']} {child['metadata']['name']}: {fault}" for child, spec in pods for fault in _faults(spec)]
 
 
-@pytest.mark.parametrize("name", names())
+@run_each("name", names())
 def test_pods_of_golden_cases_hold_together(name: str) -> None:
     assert _all_faults([one for one in render_case(load_case(name)).children if one["kind"] != "DynamoComponentDeployment"]) == []
 
@@ -116,7 +116,7 @@ def test_pods_of_all_frameworks_layouts_and_orchestrators_hold_together() -> Non
         done = render(graph, settings)
         children = [one for one in done.children if one["kind"] != "DynamoComponentDeployment"]
         assert _all_faults(children) == [], f"{number}: {json.dumps(graph)}"
-        other = convert_object(graph, target("nvidia.com/v1alpha1")).object
+        other = convert_object(graph, target("nvidia.com/v1alpha1", line=Line.V1_2)).object
         assert json.dumps(render(other, settings).children) == json.dumps(done.children), f"{number}: {json.dumps(graph)}"
         made += any(one["kind"] in ("LeaderWorkerSet", "PodCliqueSet") for one in children)
     assert made > COMBINATIONS / 4, "too few of these have several nodes, or are on Grove"

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import component, graph, rendered, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 _CHECKPOINT = {"identity": {"model": "m", "backendFramework": "vllm"}}
@@ -78,7 +77,7 @@ CASES: dict[str, tuple[Fields, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@run_each("name", CASES)
 def test_a_problem_names_its_field(name: str) -> None:
     obj, text = CASES[name]
     assert [str(problem) for problem in rendered(obj).problems] == [text]
@@ -124,7 +123,7 @@ def test_claims_of_devices_need_a_cluster_that_has_them() -> None:
     assert any(one["kind"] == "Deployment" for one in done.children)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("changes", "text"),
     [
         ({"metadata": {"generateName": "g-", "namespace": "demo"}}, "metadata.name: "),

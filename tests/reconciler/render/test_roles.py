@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.picture.parts import picture
 from dynamo_webhooks.reconciler.render.children import render, worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import children, env_of, graph, pod_of, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 BY_CONTAINER = {"nvidia.com/dynamo-kube-discovery-mode": "container"}
@@ -40,7 +39,7 @@ def _pods(*, grove: bool, **more: Any) -> dict[str, tuple[Fields, Fields]]:
     return {name: (inner[f"{name}Template"]["metadata"], inner[f"{name}Template"]["spec"]) for name in ("leader", "worker")}
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 def test_pods_of_a_role_come_from_its_template(*, grove: bool) -> None:
     for name, (metadata, spec) in _pods(grove=grove).items():
         assert (metadata["labels"]["of"], metadata["annotations"]["of"], spec["schedulerName"]) == (name, name, f"s-{name}")
@@ -115,7 +114,7 @@ def test_what_an_author_says_of_the_sidecar_wins() -> None:
     assert env_of(runtime)["DYN_SYSTEM_PORT"] == "1"
 
 
-@pytest.mark.parametrize(("policy", "version"), [("Always", "1.5.0"), ("OnFailure", "1.6.0")])
+@run_each(("policy", "version"), [("Always", "1.5.0"), ("OnFailure", "1.6.0")])
 def test_another_init_container_of_that_name_is_an_ordinary_one(policy: str, version: str) -> None:
     done = render(_with_runtime(policy), Settings(operator_version=version))
     spec = pod_of(next(one for one in done.children if one["kind"] == "Deployment"))
@@ -134,7 +133,7 @@ def test_the_place_of_kv_caches_is_told_to_the_sidecar() -> None:
 FRONTEND = graph(vllm(pod={"containers": [{"name": "fe", "image": "f:1"}]}, frontendSidecar="fe"), annotations=dict(BY_CONTAINER))
 
 
-@pytest.mark.parametrize(("version", "name"), [("1.5.0", "main"), ("1.6.0", "fe")])
+@run_each(("version", "name"), [("1.5.0", "main"), ("1.6.0", "fe")])
 def test_a_frontend_sidecar_is_discovered_by_its_own_name_from_1_6_on(version: str, name: str) -> None:
     main, sidecar = _pod(FRONTEND, version)["containers"]
     assert (env_of(main)["CONTAINER_NAME"], env_of(sidecar)["CONTAINER_NAME"]) == ("main", name)
@@ -148,7 +147,7 @@ NEVER = {
 }
 
 
-@pytest.mark.parametrize(("obj", "rolls"), [*((one, True) for one in ONCE.values()), *((one, False) for one in NEVER.values())])
+@run_each(("obj", "rolls"), [*((one, True) for one in ONCE.values()), *((one, False) for one in NEVER.values())])
 def test_only_pods_that_change_make_a_new_generation_on_1_6(obj: Fields, *, rolls: bool) -> None:
     before, after = (worker_hash(read_graph(obj, line), line) for line in (Line.V1_5, Line.V1_6))
     assert (before != after) is rolls
@@ -160,7 +159,7 @@ BOTH = [{"name": name, "podTemplate": OF_ROLE} for name in ("leader", "worker")]
 TEMPLATED: Fields = {"name": "w", "type": "worker", "multinode": {"nodeCount": 2}, "roles": BOTH}
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 def test_a_component_of_type_lpx_is_not_run_and_the_status_says_so(*, grove: bool) -> None:
     settings = Settings(grove=grove, operator_version="1.6.0")
     with_it = render(stored(graph(LPX, vllm()), "1.6.0", grove=grove), settings)
@@ -172,12 +171,12 @@ def test_a_component_of_type_lpx_is_not_run_and_the_status_says_so(*, grove: boo
 
 
 def test_a_component_of_type_lpx_is_drawn() -> None:
-    assert [part.name for part in picture(graph(LPX, vllm()), []).parts] == ["worker", "x"]
+    assert [part.name for part in picture(graph(LPX, vllm()), [], line=Line.V1_2).parts] == ["worker", "x"]
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 def test_pod_templates_of_roles_are_a_problem_before_line_1_6(*, grove: bool) -> None:
     done = render(graph(TEMPLATED), Settings(grove=grove, lws=True, operator_version="1.5.0"))
-    said = "spec.components[0].roles: must have no pod templates before line 1.6; use podTemplate"
+    said = "spec.components[0].roles: must have no pod templates before operator 1.6; use podTemplate"
     assert said in map(str, done.problems)
     assert not {one["kind"] for one in done.children} & {"PodCliqueSet", "LeaderWorkerSet", "Deployment"}

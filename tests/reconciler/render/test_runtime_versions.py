@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import render, worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import component, env_of, graph, main_of, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 CANARY = "DYN_HEALTH_CHECK_ENABLED"
@@ -25,7 +24,7 @@ def _worker(image: str = "vllm:1.5.0", **fields: Any) -> Fields:
     return graph(vllm(main={"image": image, **fields.pop("main", {})}, **fields))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("operator", "image", "override", "newer"),
     [
         ("1.2.0", "vllm:1.5.0", "", False),
@@ -38,7 +37,7 @@ def _worker(image: str = "vllm:1.5.0", **fields: Any) -> Fields:
         ("1.6.0", "vllm:1.6.0", "", True),
     ],
 )
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 def test_workers_from_1_5_0_on_check_their_health_and_are_given_time(
     operator: str, image: str, override: str, *, newer: bool, grove: bool
 ) -> None:

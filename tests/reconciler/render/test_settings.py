@@ -11,6 +11,7 @@ from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.reconciler.render.settings import Settings, go_duration, settings_from
 from tests.cli.conftest import Command, Files
 from tests.reconciler.rendering import component, graph
+from tests.rows import run_each
 
 CONFIGURATION = """
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
@@ -52,7 +53,7 @@ def test_what_is_not_switched_is_what_the_cluster_serves(tmp_path: Path) -> None
     assert _settings(text, tmp_path, grove=True, lws=True, kai=True, dra=False)[:5] == (True, True, False, False, False)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("seconds", "text"),
     [(900, "15m0s"), (3600, "1h0m0s"), (5405, "1h30m5s"), (59, "59s"), (0, "0s"), (0.25, "250ms"), (1.5, "1.5s"), (90.05, "1m30.05s")],
 )

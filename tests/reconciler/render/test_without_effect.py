@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.reconciler.rendering import VERSION, alpha, children, component, graph, main_of, pod_of, stored, vllm
+from tests.reconciler.rendering import VERSION, alpha, children, component, graph, pod_of, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 SHARED = {"name": "shared-memory", "mountPath": "/dev/shm"}  # noqa: S108 - a place in a container
@@ -19,7 +18,7 @@ def _told(obj: Fields, **settings: Any) -> list[str]:
     return [str(note) for note in done.notes]
 
 
-@pytest.mark.parametrize("strategy", ["RollingRecreate", "OnDelete"])
+@run_each("strategy", ["RollingRecreate", "OnDelete"])
 def test_the_annotation_is_the_update_strategy_of_the_set(strategy: str) -> None:
     obj = graph(vllm(), annotations={STRATEGY: strategy})
     assert children(obj, grove=True)["PodCliqueSet g"]["spec"]["updateStrategy"] == {"type": strategy}
@@ -37,11 +36,6 @@ def test_pods_off_grove_have_the_priority_class_of_their_graph_or_their_own() ->
     made = children(graph(vllm(), vllm("mine", pod={"priorityClassName": "own"}), component("fe"), priorityClassName="high"))
     classes = {name: pod_of(made[f"Deployment g-{name}"])["priorityClassName"] for name in ("worker", "mine", "fe")}
     assert classes == {"worker": "high", "mine": "own", "fe": "high"}
-
-
-def test_shared_memory_is_mounted_also_where_its_author_says() -> None:
-    mount = {"name": "shared-memory", "mountPath": "/cache"}
-    assert main_of(children(graph(vllm(main={"volumeMounts": [mount]})))["Deployment g-worker"])["volumeMounts"] == [mount, SHARED]
 
 
 def test_what_shared_memory_replaces_is_told_unless_there_is_none() -> None:

@@ -5,9 +5,9 @@ import json
 import re
 from typing import Any
 
-import pytest
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.controllers import Ingress
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.component.observe import observe_component
@@ -18,6 +18,7 @@ from dynamo_webhooks.reconciler.render.observed import Observed
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.render.split import component_object
 from tests.reconciler.rendering import VERSION, alpha, children, component, env_of, graph, main_of, rendered, stored, vllm
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 TYPE, SUB_TYPE = "nvidia.com/dynamo-component-type", "nvidia.com/dynamo-sub-component-type"
@@ -41,7 +42,7 @@ def test_pods_are_selected_by_their_type() -> None:
     assert _types(_component(), Observed()) == ("decode", "decode", "decode")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("obj", "observed"),
     [
         (_component(labels={TYPE: "worker"}), Observed()),
@@ -60,7 +61,7 @@ def test_a_label_of_another_role_changes_nothing() -> None:
 LABELLED: Fields = {"labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("metadata", "parent"),
     [
         ({}, "g-decode"),
@@ -97,7 +98,7 @@ def test_observed_generation_sizes_and_frameworks_are_kept() -> None:
     assert spec["template"]["metadata"]["annotations"]["nvidia.com/restartAt"] == "r1"
 
 
-@pytest.mark.parametrize("grove", [False, True])
+@run_each("grove", [False, True])
 def test_an_empty_ingress_of_a_service_asks_for_none(grove: bool) -> None:
     """It is there, so it wins over what the operator is configured with."""
     ingress = Ingress(virtual_service_gateway="gw", controller_class_name="nginx")
@@ -116,7 +117,7 @@ def test_labels_that_are_cut_stay_apart() -> None:
     assert as_label("a" * 63) == "a" * 63
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("weight", "text"),
     [
         (0.5, "0.5"),
@@ -193,7 +194,7 @@ def test_a_graph_of_sixty_characters_gets_its_rights() -> None:
 _NAMED = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("config", "told"),
     [
         (
@@ -225,10 +226,12 @@ def test_fields_that_the_pickers_types_always_say_are_said(config: Fields, told:
 def test_a_pickers_configuration_of_another_type_is_left_out() -> None:
     """v1alpha1 admits it; the definition of components refuses it."""
     obj = graph(vllm("w", eppConfig={"config": {}}))
-    made = component_object(read_graph(obj), read_graph(obj).members[0], "", "")
+    made = component_object(read_graph(obj, line=Line.V1_2), read_graph(obj, line=Line.V1_2).members[0], "", "")
     assert "eppConfig" not in made["spec"]
     picker = graph(component("e", "epp", eppConfig={"config": {}}), vllm("w"))
-    assert component_object(read_graph(picker), read_graph(picker).members[0], "", "")["spec"]["eppConfig"] == {"config": {}}
+    assert component_object(read_graph(picker, line=Line.V1_2), read_graph(picker, line=Line.V1_2).members[0], "", "")["spec"][
+        "eppConfig"
+    ] == {"config": {}}
 
 
 _OLD = {TYPE: "worker"}
@@ -248,8 +251,8 @@ def _child(kind: str, labels: dict[str, str]) -> Node:
     return {"kind": kind, "metadata": {"name": "g-x"}, "spec": specs[kind]}
 
 
-@pytest.mark.parametrize("kind", ["Service", "Deployment", "LeaderWorkerSet"])
-@pytest.mark.parametrize(("labels", "kept"), [(_OLD, True), ({**_OLD, SUB_TYPE: "decode"}, True), ({**_OLD, SUB_TYPE: "prefill"}, False)])
+@run_each("kind", ["Service", "Deployment", "LeaderWorkerSet"])
+@run_each(("labels", "kept"), [(_OLD, True), ({**_OLD, SUB_TYPE: "decode"}, True), ({**_OLD, SUB_TYPE: "prefill"}, False)])
 def test_any_child_with_the_selectors_of_older_releases_keeps_them(kind: str, labels: dict[str, str], kept: bool) -> None:
     assert bool(observe_component(_of_kind("decode"), [_child(kind, labels)]).old_selectors) is kept
 

@@ -11,6 +11,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS
 from dynamo_webhooks.reconciler.request import copier
 from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
 
 
 def _write(folder: Path, status: str, result: str = "kind: x\n", choices: str = "") -> None:
@@ -38,7 +39,7 @@ def test_progress_and_result_are_what_the_profiler_says(tmp_path: Path) -> None:
     assert copier.gather_output(tmp_path) == {"profiler_status": "failed", "profiler_error": "no GPU"}
 
 
-@pytest.mark.parametrize("text", ["", "{{{", "- a", "a: 1\n---\nb: 2", "status: [success]", "\x00", "[" * 5000])
+@run_each("text", ["", "{{{", "- a", "a: 1\n---\nb: 2", "status: [success]", "\x00", "[" * 5000])
 def test_a_status_that_says_nothing_is_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "profiler_status.yaml").write_text(text)
     assert copier.gather_output(tmp_path) == {}

@@ -22,6 +22,7 @@ from dynamo_webhooks.reconciler.request.shared import AT_ONCE, Gpus
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.request.test_request import NODE
 from tests.reconciler.site import settings
+from tests.rows import run_each
 
 A, B = (Key("DynamoGraphDeploymentRequest", "demo", name) for name in "ab")
 
@@ -136,7 +137,7 @@ async def test_a_right_that_is_missing_is_said_and_discovery_can_be_off() -> Non
     await looking.stop()
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("product", "sku"),
     [
         ("NVIDIA-H100-80GB-HBM3", "h100_sxm"),
@@ -208,9 +209,7 @@ def test_an_exporter_tells_count_product_memory_and_links() -> None:
     assert parse_exporter_metrics(METRICS) == Machine("NVIDIA H100 80GB HBM3", 2, 81559, interconnect="nvlink")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "DCGM_FI_DEV_GPU_TEMP{gpu=", "DCGM_FI_DEV_GPU_TEMP{" * 1000, 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 1e999']
-)
+@run_each("text", ["", "x", "DCGM_FI_DEV_GPU_TEMP{gpu=", "DCGM_FI_DEV_GPU_TEMP{" * 1000, 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 1e999'])
 def test_other_text_tells_nothing(text: str) -> None:
     assert parse_exporter_metrics(text) is None
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.request.graph_override import GRAPH, OverrideError, explain_unfit, override_graph
 from dynamo_webhooks.reconciler.request.hardware import Cluster
@@ -17,6 +18,7 @@ from tests.laws.dice import Dice
 from tests.laws.strategies import make_object
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.request.asked import asked
+from tests.rows import run_each
 
 Fields = dict[str, Any]
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
@@ -25,7 +27,7 @@ BLUEPRINT = graph(component("Frontend", "frontend", {"image": "img:1", "env": [{
 
 
 def _in(version: str, obj: Fields) -> Fields:
-    return convert_object(obj, target(version), whole=True).object
+    return convert_object(obj, target(version, line=Line.V1_2), whole=True).object
 
 
 def _over(version: str, spec: Fields, **metadata: Any) -> Fields:
@@ -53,21 +55,21 @@ def _worker(made: Fields) -> Fields:
     return {"replicas": found.get("replicas"), "args": main["args"], "env": main.get("env"), "limits": main["resources"]["limits"]}
 
 
-@pytest.mark.parametrize("written", [ALPHA, BETA])
+@run_each("written", [ALPHA, BETA])
 def test_what_is_said_replaces_and_what_is_not_said_stays(written: str) -> None:
     blueprint = _in(written, BLUEPRINT)
-    made = _worker(override_graph(blueprint, OVERRIDES[0]).graph)
+    made = _worker(override_graph(blueprint, OVERRIDES[0], line=Line.V1_2).graph)
     limits = {"nvidia.com/gpu": "8"}
     assert made == {"replicas": 3, "args": ["--model", "m"], "env": [{"name": "B", "value": "2"}], "limits": limits}
-    made = _worker(override_graph(blueprint, OVERRIDES[1]).graph)
+    made = _worker(override_graph(blueprint, OVERRIDES[1], line=Line.V1_2).graph)
     assert (made["replicas"], made["limits"]) == (3, {"nvidia.com/gpu": "4"})
-    replaced = override_graph(blueprint, OVERRIDES[2])
+    replaced = override_graph(blueprint, OVERRIDES[2], line=Line.V1_2)
     assert _worker(replaced.graph)["args"] == ["--x"]
     (warning,) = replaced.warnings
     assert warning.startswith("spec.services[Worker].extraPodSpec.mainContainer.args: replaces the whole list of the graph")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("override", "warning"),
     [
         (
@@ -82,13 +84,13 @@ def test_what_is_said_replaces_and_what_is_not_said_stays(written: str) -> None:
     ],
 )
 def test_what_has_no_effect_is_told_and_changes_nothing(override: Fields, warning: str) -> None:
-    done = override_graph(BLUEPRINT, override)
+    done = override_graph(BLUEPRINT, override, line=Line.V1_2)
     assert done.graph is BLUEPRINT
     assert len(done.warnings) == 1
     assert warning in done.warnings[0]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("override", "why"),
     [
         ({"apiVersion": "v1", "kind": "Pod"}, "kind: must be DynamoGraphDeployment, got Pod"),
@@ -102,21 +104,21 @@ def test_what_has_no_effect_is_told_and_changes_nothing(override: Fields, warnin
 def test_what_is_no_override_is_refused_before_anything_is_profiled(override: Fields, why: str) -> None:
     assert explain_unfit(override).startswith(why)
     with pytest.raises(OverrideError, match=why.partition(",")[0].replace("[", r"\[")):
-        override_graph(BLUEPRINT, override)
+        override_graph(BLUEPRINT, override, line=Line.V1_2)
     request = asked(overrides={"dgd": override})
     assert explain_invalid(request, Cluster(), claim=True).startswith(f"spec.overrides.dgd.{why}")
     with pytest.raises(ResultError, match=r"spec\.overrides\.dgd\."):
-        result_of(request, {RESULT: _text(BLUEPRINT)})
+        result_of(request, {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
 
 
 def test_a_request_gets_the_graph_of_its_result_with_its_override() -> None:
     override = _over(BETA, {"components": [{"name": "Worker", "replicas": 3}, {"name": "x"}]}, name="mine", labels={"team": "a"})
-    made = result_of(asked(overrides={"dgd": override}), {RESULT: _text(BLUEPRINT)})
+    made = result_of(asked(overrides={"dgd": override}), {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
     assert _worker(made.graph)["replicas"] == 3
     assert made.graph["metadata"] == {"name": "mine", "labels": {"team": "a"}}
     (note,) = made.notes
     assert note.startswith("spec.overrides.dgd.spec.components[x]: is dropped")
-    assert result_of(asked(overrides={"dgd": override}), {RESULT: _text(made.graph)}).graph == made.graph
+    assert result_of(asked(overrides={"dgd": override}), {RESULT: _text(made.graph)}, line=Line.V1_2).graph == made.graph
 
 
 def _text(obj: Fields) -> str:
@@ -138,28 +140,28 @@ def _pairs(graph: str, override: str) -> Iterator[tuple[dict[str, Any], dict[str
         )
 
 
-@pytest.mark.parametrize("graph", VERSIONS)
-@pytest.mark.parametrize("override", VERSIONS)
+@run_each("graph", VERSIONS)
+@run_each("override", VERSIONS)
 def test_a_second_time_changes_nothing(graph: str, override: str) -> None:
     merged = 0
     for base, over in _pairs(graph, override):
         before = copy.deepcopy((base, over))
         try:
-            once = override_graph(base, over).graph
+            once = override_graph(base, over, line=Line.V1_2).graph
         except OverrideError:
             continue
         merged += 1
         assert ((base, over), once["apiVersion"]) == (before, base["apiVersion"])
-        assert override_graph(once, over).graph is once, (base, over)
+        assert override_graph(once, over, line=Line.V1_2).graph is once, (base, over)
     assert merged > TRIED // 2
 
 
-@pytest.mark.parametrize("override", VERSIONS)
+@run_each("override", VERSIONS)
 def test_the_version_of_the_graph_makes_no_difference(override: str) -> None:
     for base, over in _pairs("v1beta1", override):
         try:
-            one = override_graph(base, over).graph
-            other = override_graph(_in(ALPHA, base), over).graph
+            one = override_graph(base, over, line=Line.V1_2).graph
+            other = override_graph(_in(ALPHA, base), over, line=Line.V1_2).graph
         except OverrideError:
             continue
         assert (_in(BETA, other).get("spec") or {}) == (one.get("spec") or {}), (base, over)

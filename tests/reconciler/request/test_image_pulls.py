@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.kube.resources import JOBS, PODS
 from dynamo_webhooks.reconciler.workload.pods import find_pull_failures, report_pull_failures
 from tests.reconciler.checkpoint import test_checkpoint
 from tests.reconciler.checkpoint.objects import JOB, checkpoint
 from tests.reconciler.request import test_request
 from tests.reconciler.site import NAMESPACE, Site
+from tests.rows import run_each
 
 MESSAGE = "Back-off pulling image"
 
@@ -63,7 +62,7 @@ async def test_the_job_and_the_graph_of_a_request() -> None:
         assert _pulled(await site.request()) == {}
 
 
-@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
+@run_each("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
 def test_what_is_no_pull_does_not_count(reason: str) -> None:
     def pod(waiting: Any, **metadata: Any) -> dict[str, Any]:
         return {"metadata": {"name": "p", **metadata}, "status": {"initContainerStatuses": [{"name": "c", "state": {"waiting": waiting}}]}}

@@ -3,8 +3,6 @@
 import json
 from typing import Any, Final
 
-import pytest
-
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.controllers import Requests
@@ -14,6 +12,7 @@ from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine
 from dynamo_webhooks.reconciler.request.job import config_text, render_job, render_output, render_rights
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
 from tests.reconciler.request.asked import HARDWARE, asked
+from tests.rows import run_each
 
 SETTINGS = OperatorConfiguration(requests=Requests(copier_image="copier:1"))
 
@@ -95,7 +94,7 @@ def test_only_an_online_search_may_touch_graphs_and_never_by_an_account_that_the
 _LABELLED = Cluster((Machine("NVIDIA-H200", 8, 1),))
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("request_", "gpus", "why"),
     [
         (asked(), Cluster(), ""),
@@ -148,8 +147,8 @@ def _request(uid: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeploymentRequest", "metadata": metadata, "spec": whole}
 
 
-@pytest.mark.parametrize("uid", ["", "u"])
-@pytest.mark.parametrize("line", Line)
+@run_each("uid", ["", "u"])
+@run_each("line", Line)
 def test_what_v1alpha1_says_is_read_from_what_either_line_converts(line: Line, uid: str) -> None:
     wanted = target("nvidia.com/v1beta1", line)
     request = dict(convert_object(_request(uid, profilingConfig=PROFILING, deploymentOverrides=OVERRIDES), wanted).object)
@@ -158,7 +157,7 @@ def test_what_v1alpha1_says_is_read_from_what_either_line_converts(line: Line, u
     assert legacy_of(dict(convert_object(_request(uid), wanted).object)) == Legacy()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"spec": {"profilingConfig": 1}}', '{"spec": {"deploymentOverrides": {"name": {}}}}'])
+@run_each("text", ["{", "[]", '{"spec": {"profilingConfig": 1}}', '{"spec": {"deploymentOverrides": {"name": {}}}}'])
 def test_an_annotation_that_cannot_be_read_says_nothing(text: str) -> None:
     annotations = {"nvidia.com/dgdr-spec": text, "nvidia.com/dgdr-config-map-ref": text}
     assert legacy_of({"metadata": {"name": "r", "annotations": annotations}}) == Legacy()

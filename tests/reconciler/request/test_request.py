@@ -5,8 +5,6 @@ import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
@@ -16,6 +14,7 @@ from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
 from dynamo_webhooks.reconciler.request.shared import Scraper
 from tests.reconciler.request.asked import GRAPH, asked
 from tests.reconciler.site import NAMESPACE, Site, draft, settings
+from tests.rows import run_each
 
 OUTPUT = "dgdr-output-req"
 JOB = "profile-req"
@@ -139,7 +138,7 @@ async def test_from_a_request_to_a_graph_that_serves() -> None:
         assert mine == ["Initialized", "ProfilingJobCreated", "SpecGenerated", "DeploymentCreated", "DeploymentReady"]
 
 
-@pytest.mark.parametrize("phase", ["Profiling", "Deployed"])
+@run_each("phase", ["Profiling", "Deployed"])
 async def test_nothing_is_written_at_rest(phase: str) -> None:
     async with asking() as site:
         if phase == "Deployed":
@@ -164,7 +163,7 @@ async def test_gpus_are_found_and_the_spec_stays_as_it_was_written() -> None:
         assert '"hardware":{"gpuSku":"h200_sxm","vramMb":143771,"totalGpus":4,"numGpusPerNode":8,"rdma":false}' in config
 
 
-@pytest.mark.parametrize("odd", [{"hardware": 7}, {"modelCache": "x"}, {"overrides": {"profilingJob": []}}, {"sla": {"ttft": {}}}])
+@run_each("odd", [{"hardware": 7}, {"modelCache": "x"}, {"overrides": {"profilingJob": []}}, {"sla": {"ttft": {}}}])
 async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[str, Any]) -> None:
     async with scene() as site:
         wrong = asked("wrong", **odd)
@@ -217,7 +216,7 @@ async def test_a_right_that_is_missing_is_named_and_ends_nothing() -> None:
         assert await site.told("Reconciled") == ("", "", "")
 
 
-@pytest.mark.parametrize("error", [UnavailableError(500, "", "etcd"), ConflictError(409, "Conflict", "changed")])
+@run_each("error", [UnavailableError(500, "", "etcd"), ConflictError(409, "Conflict", "changed")])
 async def test_whatever_passes_ends_nothing(error: Exception) -> None:
     async with scene() as site:
         failing = {"left": 4}
@@ -239,7 +238,7 @@ async def test_whatever_passes_ends_nothing(error: Exception) -> None:
         assert await site.phase() == "Deployed"
 
 
-@pytest.mark.parametrize("number", range(1, 14))
+@run_each("number", range(1, 14))
 async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -> None:
     site = Scene(settings(CONFIGURATION))
     site.kill_at(number)
@@ -276,7 +275,7 @@ async def test_a_deleted_graph_is_not_made_again_unless_somebody_asks() -> None:
         assert await site.phase() == "Deployed"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "why"),
     [
         ("{{{", "document 1 is no YAML"),
@@ -296,7 +295,7 @@ async def test_a_result_that_cant_be_used_ends_one_request_and_no_other(text: st
         assert await site.phase() == "Profiling"
 
 
-@pytest.mark.parametrize("text", [GRAPH, "{{{"])
+@run_each("text", [GRAPH, "{{{"])
 async def test_a_default_of_a_newer_definition_is_no_edit(text: str) -> None:
     async with found(text) as site:
         phase = await site.phase()
@@ -447,7 +446,7 @@ async def test_a_config_map_that_is_refused_is_told_and_keeps_no_graph_away() ->
         assert "ConfigMapCreationFailed" in await site.reasons()
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Profiling", "Deployed"])
+@run_each("phase", ["Pending", "Profiling", "Deployed"])
 async def test_a_deleted_request_takes_everything_but_its_graph_with_it(phase: str) -> None:
     async with scene("controllers: {requests: on}\n") as site:
         if phase == "Pending":
@@ -478,7 +477,7 @@ async def test_a_graph_that_a_webhook_refuses_ends_the_request_and_a_missing_rig
         assert "the reconciler lacks a permission" in (await site.told("Reconciled"))[2]
 
 
-@pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+@run_each(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
 async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(resource: Resource, name: str) -> None:
     async with scene() as site:
         before = await site.user.create(resource, draft(resource, name, data={"theirs": "1"}), NAMESPACE)
@@ -492,7 +491,7 @@ async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(r
         assert f"{resource.kind} {name} belongs to somebody else, and is left alone" in (await site.told("Profiling"))[2]
 
 
-@pytest.mark.parametrize(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+@run_each(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
 async def test_what_a_backup_restored_without_its_owner_is_still_the_requests(resource: Resource, name: str) -> None:
     async with asking() as site:
         await site.user.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)

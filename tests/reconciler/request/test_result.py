@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.request.documents import DEEPEST, LARGEST, MOST, UnreadableError, _Reader, read_documents
 from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
 from dynamo_webhooks.reconciler.request.phases import lighten
@@ -21,11 +22,12 @@ from dynamo_webhooks.reconciler.request.result import (
     summarise_result,
 )
 from tests.reconciler.request.asked import GRAPH, asked
+from tests.rows import run_each
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: data, namespace: kube-system, ownerReferences: [{uid: x}]}\ndata: {a: 1}\n"
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "values"),
     [
         ("a: 1\n---\nb: [1.5, true, ~, 'x', 0x10, .inf, 2026-01-01]", [{"a": 1}, {"b": [1.5, True, None, "x", 16, ".inf", "2026-01-01"]}]),
@@ -44,7 +46,7 @@ _BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "why"),
     [
         ("{{{", "document 1 is no YAML"),
@@ -65,7 +67,7 @@ def test_text_beyond_a_bound_is_refused_with_its_document(text: str, why: str) -
 
 
 def test_a_graph_keeps_its_version_and_spec_and_gets_our_name() -> None:
-    result = result_of(asked(), {RESULT: GRAPH})
+    result = result_of(asked(), {RESULT: GRAPH}, line=Line.V1_2)
     graph = prepare_graph(asked(), result.graph)
     assert (graph["apiVersion"], graph["metadata"]["name"], graph["metadata"]["namespace"]) == ("nvidia.com/v1beta1", "req-dgd", "demo")
     assert graph["spec"]["components"][0]["name"] == "Frontend"
@@ -84,7 +86,7 @@ def test_nothing_else_of_the_metadata_counts() -> None:
         "{name: kube-root, namespace: kube-system, uid: 1, finalizers: [x], ownerReferences: [{uid: y}], labels: 7,"
         " annotations: {webhooks.nvidia.com/request-uid: u-2, b: c}}",
     )
-    graph = prepare_graph(asked(), result_of(asked(), {RESULT: hostile}).graph)
+    graph = prepare_graph(asked(), result_of(asked(), {RESULT: hostile}, line=Line.V1_2).graph)
     assert graph["metadata"].keys() == {"name", "namespace", "labels", "annotations"}
     assert graph["metadata"]["annotations"] == {REQUEST_UID: "u-1", "b": "c"}
     assert graph["metadata"]["namespace"] == "demo"
@@ -92,14 +94,14 @@ def test_nothing_else_of_the_metadata_counts() -> None:
 
 def test_config_maps_come_into_the_namespace_and_others_are_named() -> None:
     other = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
-    result = result_of(asked(), {RESULT: f"{CONFIG_MAP}---\n{other}---\n{GRAPH}"})
+    result = result_of(asked(), {RESULT: f"{CONFIG_MAP}---\n{other}---\n{GRAPH}"}, line=Line.V1_2)
     [made] = result.config_maps
     assert (made["metadata"]["name"], made["metadata"]["namespace"], made["data"]) == ("data", "demo", {"a": "1"})
     assert made["metadata"].keys() == {"name", "namespace", "labels"}
     assert result.ignored == ("Secret s",)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("data", "why"),
     [
         (None, "output ConfigMap dgdr-output-req not found"),
@@ -113,20 +115,20 @@ def test_config_maps_come_into_the_namespace_and_others_are_named() -> None:
 )
 def test_a_result_that_nothing_can_be_made_of(data: dict[str, str] | None, why: str) -> None:
     with pytest.raises(ResultError, match=why):
-        result_of(asked(), data)
+        result_of(asked(), data, line=Line.V1_2)
 
 
 def test_overrides_of_v1alpha1_name_and_mark_the_graph() -> None:
     request = asked(
         annotations={"nvidia.com/dgdr-deployment-overrides": '{"name": "mine", "labels": {"l": "v"}, "annotations": {"n": "w"}}'}
     )
-    graph = result_of(request, {RESULT: GRAPH}).graph
+    graph = result_of(request, {RESULT: GRAPH}, line=Line.V1_2).graph
     assert graph["metadata"] == {"name": "mine", "labels": {"a": "b", "l": "v"}, "annotations": {"n": "w"}}
 
 
 def test_a_result_of_the_go_operator_is_read_from_its_annotation() -> None:
     found = find_result(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
-    assert result_of(asked(), found).graph["metadata"]["name"] == "req-dgd"
+    assert result_of(asked(), found, line=Line.V1_2).graph["metadata"]["name"] == "req-dgd"
     assert find_result(asked(), {}) is None
 
 
@@ -156,8 +158,8 @@ def test_a_hostile_table_costs_no_more_than_its_bound(row: str, monkeypatch: pyt
 
 def test_a_graph_too_large_for_a_status_is_not_shown() -> None:
     large = GRAPH.replace("i:1", "i" * 300_000)
-    assert summarise_result(result_of(asked(), {RESULT: large}), {}) == {}
-    assert summarise_result(result_of(asked(), {RESULT: GRAPH}), {})["selectedConfig"]["metadata"] == {
+    assert summarise_result(result_of(asked(), {RESULT: large}, line=Line.V1_2), {}) == {}
+    assert summarise_result(result_of(asked(), {RESULT: GRAPH}, line=Line.V1_2), {})["selectedConfig"]["metadata"] == {
         "name": "req-dgd",
         "labels": {"a": "b"},
     }

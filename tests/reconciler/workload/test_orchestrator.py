@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
@@ -11,6 +9,7 @@ from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.workload.orchestrator import orchestrator_condition, pathway
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, LWS_API, NAMESPACE, Site, disagg, draft, running
+from tests.rows import run_each
 
 GROVE, LWS = OPTIONAL["grove"], OPTIONAL["leader-worker-sets"]
 GROUPS = {"grove": GROVE_API, "lws": LWS_API}
@@ -167,7 +166,7 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         assert await site.all(GROVE) == {}
 
 
-@pytest.mark.parametrize(("served", "why"), [(True, "is switched off"), (False, "is not served by the cluster")])
+@run_each(("served", "why"), [(True, "is switched off"), (False, "is not served by the cluster")])
 def test_a_graph_on_grove_that_is_lost_says_why(why: str, *, served: bool) -> None:
     owned: Any = {"kind": "PodCliqueSet", "metadata": {"name": "g"}}
     way = pathway({"metadata": {}}, [owned], usable=False, served=served)

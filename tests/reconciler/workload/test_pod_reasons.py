@@ -14,6 +14,7 @@ from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.workload.test_orchestrator import GROUPS as SERVED
+from tests.rows import run_each
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 COMPONENT = "nvidia.com/dynamo-component"
@@ -36,7 +37,7 @@ UNSCHEDULABLE = {
 CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("status", "text"),
     [
         ({"conditions": [UNSCHEDULABLE]}, "p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"),
@@ -118,7 +119,7 @@ async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
         assert (await site.condition())["message"] == "All resources are ready"
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@run_each("wide", [False, True])
 async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None:
     site = Site()
     site.newcomers = 0
@@ -138,7 +139,7 @@ async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None
         assert said == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
 
 
-@pytest.mark.parametrize("served", [{}, SERVED["grove"], SERVED["lws"]], ids=["deployments", "grove", "lws"])
+@run_each("served", [{}, SERVED["grove"], SERVED["lws"]], ids=["deployments", "grove", "lws"])
 async def test_the_reason_is_there_within_seconds(served: dict[str, frozenset[str]]) -> None:
     async with running() as site:
         site.cluster.served.update(served)

@@ -13,6 +13,7 @@ from dynamo_webhooks.reconciler.common.resources import OPTIONAL, SECRET
 from dynamo_webhooks.reconciler.render.pod.registries import MOST, addresses, index, names_for
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
+from tests.rows import run_each
 
 ALL = "secrets: {pull: all, namespaces: [demo]}\n"
 LABELLED = "secrets: {pull: labelled, namespaces: [demo]}\n"
@@ -66,10 +67,11 @@ async def test_without_opting_in_no_secret_is_asked_for() -> None:
         assert {namespace for _, namespace in site.asked} == {"other"}
 
 
-@pytest.mark.parametrize(("more", "labels", "names"), [(ALL, {}, ["a"]), (LABELLED, {}, []), (LABELLED, LABEL, ["a"])])
+@run_each(("more", "labels", "names"), [(ALL, {}, ["a"]), (LABELLED, {}, []), (LABELLED, LABEL, ["a"])])
 async def test_pods_get_the_secrets_of_their_registries(more: str, labels: dict[str, str], names: list[str]) -> None:
     async with scene(more, "a", **labels) as site:
         assert await site.names() == names
+        assert bool(site.cache.all(SECRET)) is bool(names)  # Secrets without the label are not asked for
         assert (await site.condition())["status"] == "True"
         assert {namespace for _, namespace in site.asked} == {NAMESPACE}
         assert await site.writes_within(100) == []
@@ -116,7 +118,7 @@ async def test_without_a_permission_pods_are_left_as_they_are_and_the_graph_name
         assert await site.user.get(DEPLOYMENTS, "g-fe", NAMESPACE) is None
         text = (await site.condition())["message"]
         assert "the Secrets of the namespace demo can't be read: " in text
-        assert "add the component overlays/pull-secrets" in text
+        assert "add manifests/components/pull-secrets" in text
         site.cluster.denied.clear()
         await site.later(120)
         assert await site.names() == ["a"]
@@ -160,7 +162,7 @@ def secret(auths: Any, kind: str = "kubernetes.io/dockerconfigjson", **more: Any
     return {"kind": "Secret", "type": kind, "data": {name: base64.b64encode(text.encode()).decode()}, **more}
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("given", "found"),
     [
         (secret({"https://nvcr.io/v2/": {}, "reg:5000": {}}), ["nvcr.io", "reg:5000"]),
@@ -185,7 +187,7 @@ def test_addresses_of_a_secret(given: dict[str, Any], found: list[str] | None) -
     assert addresses(given) == found
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("image", "names"),
     [
         ("nvcr.io/nvidia/x:1", ("a", "b")),

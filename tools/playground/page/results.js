@@ -27,7 +27,7 @@ export function summary({ report, view, code }) {
   if (!report) return view === "explain" ? "A message, explained" : "";
   const { objects, errors, warnings, operatorLine } = report.summary;
   const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-  const by = operatorLine ? ` by line ${operatorLine}` : "";
+  const by = operatorLine ? ` for operator ${operatorLine}` : "";
   const unread = report.unreadable.length ? ", unreadable" : "";
   return `${many(objects, "object")}${by}: ${many(errors, "error")}, ${many(warnings, "warning")}${unread}${code > 6 ? ", internal error" : ""}`;
 }

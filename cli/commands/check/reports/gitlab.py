@@ -30,7 +30,9 @@ def document(result: Result, folder: str = "") -> str:
             issues.append(_issue(UNREADABLE, error.text, digest[:32], FAULT, path, max(error.line, 1)))
     for name, one, by in name_findings(result):
         if by is None:
-            text = (f"{one.identity}: " if one.identity else "") + one.about + (f". Fix: {one.fix}" if one.fix else "")
+            text = (f"{one.identity}: " if one.identity else "") + (
+                f"{one.about.removesuffix('.')}. Fix: {one.fix}" if one.fix else one.about
+            )
             issues.append(_issue(one.rule, text, name, one.level, relative(one.source.name, folder), one.position.line))
     return encode_json(issues, orjson.OPT_APPEND_NEWLINE)
 

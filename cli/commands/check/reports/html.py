@@ -6,14 +6,18 @@ and styles, by their hashes; pictures are images, which run nothing. It has at m
 
 import base64
 import hashlib
+import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 from typing import Final
 
 from .....api.wording import count_of, escape_unprintable, rule_address
-from ....console.escaping import unicode_text
+from ....console.escaping import plain, unicode_text
+from ....console.exits import UsageError
+from ....files.revision import commit_of, root_of
 from ....validation.finding import LocatedFinding
 from ...explain.rule import find
 from ...picture.formats import svg
@@ -107,10 +111,12 @@ def document(result: Result, folder: str = "") -> str:
         for error in result.unreadable
     ]
     body = [
-        f"<header><h1>dynamo-webhooks check</h1><p>{_text(format_summary(result))}.</p></header>",
+        f"<header><h1>dynamo-webhooks check</h1><p>{_text(format_summary(result))}.</p>"
+        f'<p class="dim">{_text(_describe_origin(here))}</p></header>',
         *_by_rule(result),
         *_findings(files),
         *_pictures(result.pictures),
+        *_list("Not drawn", list(result.undrawn)),
         *_list("Not checked", [*unread, *result.unreachable]),
         *_list("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),
         *_list("Accepted", [f"{one.finding.rule}: {one.finding.about}: {one.reason} ({one.by})" for one in result.suppressed]),
@@ -123,14 +129,30 @@ def document(result: Result, folder: str = "") -> str:
     )
 
 
+def _describe_origin(folder: str) -> str:
+    """When the report was made, and of which commit if the folder is in a repository."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")  # as builds set it that can be repeated
+    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(epoch) if epoch.isdecimal() else None))
+    try:
+        root = root_of(os.path.realpath(folder))
+        return f"{when}, commit {commit_of(root, 'HEAD', '-o html')[:12]}" if root else when
+    except UsageError:  # no commit yet, or no git
+        return when
+
+
 def _text(text: str) -> str:
     """Escape an untrusted text, so that it is never read as markup."""
     return escape(escape_unprintable(text))
 
 
+def _lines(text: str) -> str:
+    """The same of several lines."""
+    return escape(plain(text))
+
+
 def _prose(text: str) -> str:
-    """Escape a text of this project; words in backticks become code."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
+    """The same; words in backticks become code."""
+    return _CODE.sub(r"<code>\1</code>", _text(text))
 
 
 def _link(rule: str, code: str) -> str:
@@ -196,7 +218,7 @@ def _finding(one: LocatedFinding) -> str:
     parts += [f"<p><code>{_text(about)}</code></p>"] if about else []
     parts += [f"<p>{_text(one.sentence)}</p>"]
     parts += [f'<p class="dim">also {_text(str(also))}: {_text(also.message)}</p>' for also in one.also]
-    parts += [f'<div class="frame">{"".join(_frame(one))}</div>', f"<p>Fix: {_prose(escape_unprintable(one.fix))}</p>" if one.fix else ""]
+    parts += [f'<div class="frame">{"".join(_frame(one))}</div>', f"<p>Fix: {_prose(one.fix)}</p>" if one.fix else ""]
     return "\n".join([*filter(None, parts), "</article>"])
 
 
@@ -234,7 +256,7 @@ def _pages(rules: list[str], site: str) -> Iterator[str]:
         if page["fix"]:
             yield f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"
         for name, blocks in page["examples"].items():
-            yield from (f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks)
+            yield from (f"<h4>{escape(name.capitalize())}</h4><pre>{_lines(block)}</pre>" for block in blocks)
         if address:
             yield f'<p><a href="{address}">{address}</a></p>'
         yield "</article>"

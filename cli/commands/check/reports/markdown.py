@@ -32,6 +32,7 @@ def document(result: Result, folder: str = "") -> str:
     files = groupby(result.findings, lambda finding: finding.source.name)
     sections = [
         *_graphs(result.pictures),
+        *_listed("Not drawn", list(result.undrawn)),
         *_listed("Not checked", [f"{relative(one.name, here)}:{one.line}: {one.text}" for one in result.unreadable] + result.unreachable),
         *(_file(relative(name, here), list(group)) for name, group in files),
         *_listed("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),

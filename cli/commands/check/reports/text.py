@@ -57,7 +57,8 @@ def format_summary(result: Result) -> str:
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
     checked = f"{many(len(result.checked), 'object')} checked"
     if result.lines:
-        checked += f" by {' and '.join(map(str, result.lines))}"
+        checked += f" for {' and '.join(map(str, result.lines))}"
+    checked += f", in namespace {result.namespace} where they name none" if result.namespace else ""
     others = f", {many(result.others, 'document')} of other kinds not" if result.others else ""
     return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
 

@@ -1,18 +1,14 @@
-"""A headless Chromium, driven by its own protocol: opens a page of a file, asks it what it shows, and takes a picture of it.
-
-`python -m tests.cli.check.reports.browser FILE PNG` takes a picture.
-"""
+"""A headless Chromium, driven by its own protocol: opens a page of a file, asks it what it shows, and takes a picture of it."""
 
 import asyncio
 import base64
 import contextlib
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from itertools import count
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, Final
 
 import aiohttp
@@ -136,13 +132,3 @@ async def _address(process: asyncio.subprocess.Process) -> str:
         if "DevTools listening on " in text:
             return text.partition("listening on ")[2].strip()
     raise RuntimeError("the browser ended before it said where it listens")
-
-
-async def _picture(file: PurePath) -> bytes:
-    async with browser() as one:
-        await one.open(file)
-        return await one.picture()
-
-
-if __name__ == "__main__":
-    Path(sys.argv[2]).write_bytes(asyncio.run(_picture(Path(sys.argv[1]).absolute())))

@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.cli.commands.check.reports import gitlab
 from dynamo_webhooks.cli.validation.levels import FAULT
-from tests.cli.check.reports.results import everything, many
+from tests.cli.check.reports.results import assemble_result, everything, many, reported
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, WARNED
 
@@ -65,3 +65,8 @@ def test_fingerprints_outlive_moved_lines_and_name_the_object(command: Command, 
     monkeypatch.setenv("CI_PROJECT_DIR", str(folder))
     monkeypatch.chdir(folder / "deploy")
     assert issues(command("check", "a.yaml", "-o", "gitlab").out)[0]["location"]["path"] == "deploy/a.yaml"
+
+
+def test_a_message_that_ends_with_a_stop_gets_no_second_one() -> None:
+    [issue] = issues(gitlab.document(assemble_result(findings=[reported(message="must be set.", fix="set it")])))
+    assert issue["description"].endswith("must be set. Fix: set it")

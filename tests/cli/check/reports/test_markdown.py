@@ -21,7 +21,7 @@ def outside_of_code(report: str) -> str:
 def test_a_finding_stands_below_its_file_with_its_source(command: Command, files: Files) -> None:
     files(bad=BAD, grove=NEEDS_GROVE)
     report = command("check", ".", "-o", "markdown").out
-    told = "2 objects checked by line 1.6 (the default; --line names another): 1 error, 1 not evaluated."
+    told = "2 objects checked for operator 1.6 (the default; --line names another): 1 error, 1 not evaluated."
     assert report.startswith(f"## dynamo-webhooks check\n\n{told}\n\n| Rule |")
     assert f"\n| `{BAD_RULE}` ({BAD_CODE}) | error | 1 | 1 |\n" in report
     section = report[report.index("<details><summary><code>bad.yaml</code>: 1 error</summary>") :]

@@ -11,13 +11,14 @@ from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.project.keys import FORMATS
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
+from tests.rows import run_each
 
 COLOURED = "\x1b[31;1merror\x1b[0m"
 
 
 def test_several_reports_are_written_in_one_run(command: Command, files: Files) -> None:
     folder = files(a=BAD)
-    told = "1 object checked by line 1.6 (the default; --line names another): 1 error\n"
+    told = "1 object checked for operator 1.6 (the default; --line names another): 1 error\n"
     alone = {form: command("check", "a.yaml", "-o", form) for form in FORMATS}
     assert {form for form, ran in alone.items() if ran.err != told} == {"json", "jsonl"}, "they have the summary"
     wanted = {form: ran.out for form, ran in alone.items()}
@@ -75,7 +76,7 @@ def test_a_report_that_can_not_be_written_keeps_no_other_back(command: Command, 
     assert "can't be written" in ran.err
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "text"])
+@run_each("form", [form for form in FORMATS if form != "text"])
 def test_reports_for_programs_are_utf_8_whatever_the_terminal_speaks(files: Files, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     folder = files(a=BAD.replace("name: bad", "name: é😀"))
     printed = BytesIO()
@@ -86,7 +87,7 @@ def test_reports_for_programs_are_utf_8_whatever_the_terminal_speaks(files: File
     assert "é😀" in (folder / "report").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("words", "variables", "coloured"),
     [
         ([], {}, False),

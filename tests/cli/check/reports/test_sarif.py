@@ -6,8 +6,6 @@ import re
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import pytest
-
 from dynamo_webhooks.cli.commands.check.reports import sarif
 from dynamo_webhooks.cli.commands.check.reports.shared import relative, uri
 from dynamo_webhooks.cli.yaml.load import Source
@@ -17,6 +15,7 @@ from tests.cli.check.reports.official import sarif as judge
 from tests.cli.check.reports.results import assemble_result, everything, reported
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
+from tests.rows import run_each
 
 # the finding stands behind characters of several bytes, of two columns, and of none
 FLOWING = (
@@ -62,7 +61,7 @@ def test_a_result_says_what_the_finding_says(command: Command, files: Files) -> 
     ]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("text", "wanted"),
     [
         (BAD, "ingress"),
@@ -120,7 +119,7 @@ def test_a_bug_of_ours_is_a_notification_and_no_result_about_the_file() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("name", "wanted"),
     [
         ("deploy/a.yaml", "deploy/a.yaml"),

@@ -1,4 +1,4 @@
-"""Every report against its format's schema, with thirty thousand findings, with one of everything, and as the command prints it."""
+"""Every report against its format's schema, with thousands of findings, with one of everything, and as the command prints it."""
 
 import json
 from typing import Any
@@ -17,10 +17,13 @@ from tests.cli.check.reports.official import sarif as sarif_judge
 from tests.cli.check.reports.results import everything, many
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD, NEEDS_GROVE, WARNED
+from tests.cli.sizes import by_day_and_night
+from tests.rows import run_each
 
 
-def test_thirty_thousand_findings_are_valid_in_every_format() -> None:
-    result, count = many(30_000), 30_000
+@by_day_and_night("count", 3_000, 30_000)
+def test_many_findings_are_valid_in_every_format(count: int) -> None:
+    result = many(count)
     log = json.loads(sarif.document(result, 1))
     assert complaints(sarif_judge(), log) == []
     found = log["runs"][0]["results"]
@@ -72,7 +75,7 @@ def _properties(schema: Any) -> list[dict[str, Any]]:
     return [*schema.get("properties", {}).values(), *(found for part in schema.values() for found in _properties(part))]
 
 
-@pytest.mark.parametrize("name", names())
+@run_each("name", names())
 def test_our_schemas_are_schemas_and_describe_every_field(name: str) -> None:
     schema = load(name)
     jsonschema_rs.meta.validate(schema)

@@ -13,6 +13,7 @@ from dynamo_webhooks.cli.yaml.load import Position, Source, load_documents
 from tests.cli.check.reports.results import assemble_result, everything, reported
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
+from tests.rows import run_each
 
 
 def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, files: Files) -> None:
@@ -99,17 +100,17 @@ def test_statistics_are_counts_by_rule_instead_of_findings(command: Command, fil
     assert (ran.code, first) == (1, f"2 {BAD_RULE} ({BAD_CODE}) error 2 files")
     assert second.startswith("1 unknown-field (DYN003) ")
     assert second.endswith(" 1 file 1 by --fix")
-    assert ran.err.startswith("3 objects checked by line 1.6 (the default; --line names another): ")
+    assert ran.err.startswith("3 objects checked for operator 1.6 (the default; --line names another): ")
     assert len(json.loads((folder / "all.json").read_text())["findings"]) == 3
     assert (folder / "all.txt").read_text().startswith("a.yaml:10:")
     assert command("check", ".", "--statistics", "-q").out == ran.out
     clean = command("check", "a.yaml", "--statistics", "--ignore", BAD_RULE)
-    assert clean == (0, "", "1 object checked by line 1.6 (the default; --line names another): nothing found\n")
+    assert clean == (0, "", "1 object checked for operator 1.6 (the default; --line names another): nothing found\n")
     refused = command("check", "a.yaml", "--statistics", "-o", "json")
     assert (refused.code, "leave out -o json" in refused.err) == (2, True)
 
 
-@pytest.mark.parametrize(
+@run_each(
     ("lines", "position", "wanted"),
     [
         (["a: b"], (1, 4, 5), ["      1 | a: b", "        |    ^"]),

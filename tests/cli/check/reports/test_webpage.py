@@ -7,9 +7,11 @@ from html.parser import HTMLParser
 from typing import Final
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynamo_webhooks.cli.commands.check import pictures
 from dynamo_webhooks.cli.commands.check.reports import html
 from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.check.reports.results import assemble_result, everything, many, reported
@@ -102,7 +104,8 @@ def test_no_text_of_a_manifest_is_read_as_markup(message: str, name: str) -> Non
     assert harmless.texts["script"] == hostile.texts["script"]
 
 
-def test_a_finding_is_marked_in_its_source_and_its_rule_explained(command: Command, files: Files) -> None:
+def test_a_finding_is_marked_in_its_source_and_its_rule_explained(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     files(bad=BAD, grove=NEEDS_GROVE, good=GOOD)
     ran = command("check", ".", "-o", "html")
     page = Page(ran.out)
@@ -115,16 +118,33 @@ def test_a_finding_is_marked_in_its_source_and_its_rule_explained(command: Comma
     assert ran.out == command("check", ".", "-o", "html").out
 
 
-def test_graphs_are_drawn_and_one_that_can_not_be_is_left_out(command: Command, files: Files) -> None:
+def test_graphs_are_drawn_and_one_that_can_not_be_is_named(command: Command, files: Files) -> None:
     files(bad=BAD, good=GOOD.replace("x/vllm:1.5.0", "</svg><script>"))
     files(broken=GOOD.replace("replicas: 2", "replicas: two"))
+    files(long=GOOD.replace("good", "long") + "#" * pictures.LONGEST)
     page = Page(command("check", ".", "-o", "html").out)
+    told = ["broken.yaml:10:17: DynamoGraphDeployment llm/good: ", "long.yaml: must have at most 1,000,000 characters to be drawn"]
+    assert [one[: len(said)] for one, said in zip(page.texts["li"][:2], told, strict=True)] == told
+    markdown = command("check", ".", "-o", "markdown").out
+    assert [said for said in ("<summary>Not drawn: 2</summary>", *told) if said not in markdown] == []
     titles = page.values("alt")
     assert [title.partition(":")[0] for title in titles] == ["DynamoGraphDeployment llm/bad", "DynamoGraphDeployment llm/good"]
     for source in page.values("src"):
         root = ElementTree.fromstring(base64.b64decode(source.partition(",")[2]))  # noqa: S314 - our own text
         assert root.tag.endswith("svg")
         assert not [one for one in root.iter() if one.tag.endswith("script")]
+
+
+def test_the_page_says_when_it_was_made_and_of_which_commit(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    folder = files(good=GOOD)
+    assert '<p class="dim">1970-01-02 00:00 UTC</p>' in command("check", ".", "-o", "html").out
+    repository = Repository(folder)
+    repository.commit()
+    commit = repository("rev-parse", "HEAD")[:12]
+    assert f'<p class="dim">1970-01-02 00:00 UTC, commit {commit}</p>' in command("check", ".", "-o", "html").out
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert re.search(r'"dim">20\d\d-\d\d-\d\d \d\d:\d\d UTC, commit', command("check", ".", "-o", "html").out)
 
 
 def test_with_a_revision_only_changed_graphs_are_drawn(command: Command, files: Files) -> None:
@@ -147,8 +167,8 @@ def test_placeholders_are_drawn_without_their_values(command: Command, files: Fi
     files(a=GOOD.replace("x/vllm:1.5.0", "${IMAGE}"))
     for form in ("html", "markdown"):
         out = command("check", "a.yaml", "--set", "IMAGE=registry/secret-name:1", "-o", form).out
-        pictures = "".join(base64.b64decode(one).decode() for one in re.findall(r"base64,([^\"]+)", out))
-        assert "secret-name" not in out + pictures
+        images = "".join(base64.b64decode(one).decode() for one in re.findall(r"base64,([^\"]+)", out))
+        assert "secret-name" not in out + images
 
 
 def test_a_huge_result_is_bounded_and_says_what_it_leaves_out() -> None:

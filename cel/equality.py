@@ -1,0 +1,78 @@
+"""Equality, which spends what it visits: one value may stand in another many times, and many levels below it."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from .errors import no_overload
+from .frame import Frame
+from .values import NONE, NUMBERS, SCALARS, Optional, as_key, class_of
+
+_NOTHING: Final = object()  # equal to no value
+_ALIKE: Final[tuple[tuple[Any, ...], tuple[Any, ...]]] = ((), ())
+
+
+def equal(frame: Frame, one: Any, other: Any) -> bool:
+    """Whether two values are equal: numbers of all types by their amount, values of different types never."""
+    kind = type(one)
+    if kind is type(other) and kind in SCALARS:
+        if kind is str or kind is bytes:
+            frame.spend_compared(one)
+        return bool(one == other)
+    waiting: list[tuple[Iterable[Any], Iterable[Any]]] = [((one,), (other,))]
+    while waiting:
+        for left, right in zip(*waiting.pop(), strict=True):
+            kind = type(left)
+            if kind is type(right) and kind in SCALARS:
+                if kind is str or kind is bytes:
+                    frame.spend_compared(left)
+                if left != right:
+                    return False
+                continue
+            parts = _parts(frame, left, right)
+            if parts is None:
+                return False
+            if parts is not _ALIKE:
+                waiting.append(parts)
+    return True
+
+
+def equate(frame: Frame, one: Any, other: Any) -> bool:
+    """The operator: addresses, versions and the like have none with another type."""
+    if type(one) is not type(other) and getattr(one, "kind", "").startswith(("kubernetes.", "net.")):
+        raise no_overload()
+    return equal(frame, one, other)
+
+
+def _parts(frame: Frame, one: Any, other: Any) -> tuple[Iterable[Any], Iterable[Any]] | None:
+    """What must be equal, pair by pair, so that two values are; None where they can't be."""
+    first, second = class_of(one), class_of(other)
+    if first is not second:
+        numbers = first in NUMBERS and second in NUMBERS
+        return _ALIKE if numbers and (float(one) == float(other) if float in (first, second) else one == other) else None
+    frame.spend(1)
+    if first is Optional and one is not NONE and other is not NONE:
+        return (one.value,), (other.value,)
+    frame.spend_size(one)
+    if first is not list and first is not dict:
+        return _ALIKE if one == other else None
+    if len(one) != len(other):
+        return None
+    if first is list:
+        return one, other
+    frame.spend_compared(*one)
+    return one.values(), [other.get(key, _NOTHING) for key in one]
+
+
+def contains(frame: Frame, value: Any, container: Any) -> bool:
+    """Whether a list has a value, or a map a key."""
+    kind = class_of(container)
+    if kind is dict:
+        if getattr(value, "kind", "") == "kubernetes.NamedFormat":  # which Go can't look up
+            raise no_overload()
+        return as_key(value, lenient=True) in container
+    if kind is not list:
+        raise no_overload()
+    if type(value) is not str:
+        return any(equal(frame, value, one) for one in container)
+    frame.spend(len(container) * (len(value) // 1000))
+    return value in container

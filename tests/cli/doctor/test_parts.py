@@ -1,0 +1,276 @@
+"""What an installation consists of, and what `doctor` finds of it: by Helm, by kubectl, and where little may be read."""
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dynamo_webhooks.certs.state import TargetKind
+from dynamo_webhooks.cli.commands.doctor import workloads
+from dynamo_webhooks.cli.commands.doctor.command import examine
+from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.commands.doctor.rights import rights
+from dynamo_webhooks.cli.commands.doctor.workloads import Running
+from dynamo_webhooks.cli.installation import names
+from dynamo_webhooks.cli.installation import parts as parts_module
+from dynamo_webhooks.cli.installation.parts import APPLIED, RELEASE, RELEASE_NAMESPACE, RESOURCES, Parts, Way, read_parts
+from dynamo_webhooks.kube.resources import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, LEASES, SECRETS, SERVICES
+from tests.cluster.cli.breakages import BREAKAGES
+from tests.kube.memory import MemoryCluster
+from tests.rows import run_each
+
+NAMESPACE = "dynamo-system"
+ABOUT = names.by_manifests(NAMESPACE)
+PAGE = Path(__file__).parents[3] / "docs" / "commands" / "doctor.md"
+Node = dict[str, Any]
+
+
+async def installed(cluster: MemoryCluster, change: Callable[[Node], Node] = lambda obj: obj) -> Parts:
+    """Stores all objects of the default installation, each changed."""
+    parts = await read_parts(cluster, ABOUT)
+    for (kind, *_), obj in parts.wanted.items():
+        await cluster.create(RESOURCES[kind], change(json.loads(json.dumps(obj))))
+    return parts
+
+
+def test_the_page_has_the_causes_and_repairs_that_are_tested() -> None:
+    rows = re.findall(r"^\| (.+) \| `([a-z-]+)` \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
+    assert [(cause, check, repair.replace("\\|", "|")) for cause, check, repair in rows] == [
+        (each.cause, each.check, each.repair) for each in BREAKAGES
+    ]
+    assert len(rows) >= 27
+
+
+async def test_objects_of_a_helm_release_are_created_again_as_the_release_has_them() -> None:
+    cluster = MemoryCluster()
+    notes = {RELEASE: "mine", RELEASE_NAMESPACE: NAMESPACE}
+    await installed(cluster, lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": notes}})
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "own"}, "spec": {"ports": []}}
+    text = json.dumps({"manifest": f"---\n# Source: chart\n{yaml.safe_dump(service)}"}).encode()
+    data = base64.b64encode(base64.b64encode(gzip.compress(text))).decode()
+    labels = {"owner": "helm", "name": "mine", "status": "deployed", "version": "3"}
+    metadata = {"name": "sh.helm.release.v1.mine.v3", "namespace": NAMESPACE, "labels": labels}
+    await cluster.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"release": data}})
+    parts = await read_parts(cluster, ABOUT)
+    assert (parts.way, parts.release, list(parts.wanted)) == (Way.HELM, "mine", [("Service", NAMESPACE, "own")])
+    assert parts.restore("Service", "own").endswith("--print Service/own | kubectl create -f -")
+    printed = parts.printed(("Service", NAMESPACE, "own"))["metadata"]
+    assert (printed["annotations"], printed["labels"]) == (notes, {"app.kubernetes.io/managed-by": "Helm"})
+    # what the release holds may be unknown; then nothing but our overlay is
+    cluster.denied.add(("list", "secrets"))
+    parts = await read_parts(cluster, ABOUT)
+    assert (parts.way, "Helm release mine" in parts.unseen) == (Way.HELM, True)
+    assert parts.find("Service", "own") is None
+
+
+@run_each(
+    ("change", "way"),
+    [
+        (lambda obj: obj, Way.OTHER),
+        (lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": {APPLIED: json.dumps(obj)}}}, Way.CLIENT_SIDE),
+        (lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": {APPLIED: "{"}}}, Way.OTHER),
+    ],
+)
+async def test_the_way_of_an_installation_is_recognised(change: Callable[[Node], Node], way: Way) -> None:
+    cluster = MemoryCluster()
+    await installed(cluster, change)
+    assert (await read_parts(cluster, ABOUT)).way is way
+
+
+async def test_objects_of_a_server_side_apply_are_applied_again() -> None:
+    cluster = MemoryCluster()
+    for (kind, *_), obj in (await read_parts(cluster, ABOUT)).wanted.items():
+        await cluster.apply(RESOURCES[kind], obj, manager="kubectl")
+    parts = await read_parts(cluster, ABOUT)
+    assert parts.restore("Service", "dynamo-webhooks").endswith(" | kubectl apply --server-side -f -")
+
+
+@pytest.mark.parametrize("overlay", ["self-signed", "external-certificate", "namespaced"])
+async def test_an_installation_as_shipped_lacks_nothing(overlay: str) -> None:
+    """In another namespace, too; what it consists of follows from its configuration."""
+    cluster, namespace = MemoryCluster(), "team"
+    shipped = json.loads(Path(parts_module.__file__).with_name("shipped.json").read_text())
+    text = json.dumps([shipped["objects"][index] for index in shipped["overlays"][overlay]])
+    for usual in ("dynamo-system", "dynamo-restricted"):
+        text = text.replace(usual, namespace)
+    for obj in json.loads(text):
+        await cluster.create(RESOURCES[obj["kind"]], obj)
+    about, wrong = await names.in_cluster(cluster, namespace)
+    assert (about.restricted, wrong) == (overlay == "namespaced", "")
+    parts = await read_parts(cluster, about)
+    assert len(parts.wanted) == len(shipped["overlays"][overlay])
+    assert None not in parts.live.values()
+    assert await rights(cluster, about, parts) == []
+    assert {each.check for each in workloads.workloads(parts, Running())} == {"workloads"}, "no pod runs here"
+    assert all(parts.find(str(kind), name) for kind, name in about.targets if kind is not TargetKind.CRD)
+
+
+async def test_a_deployment_is_created_again_with_the_image_of_the_others() -> None:
+    cluster = MemoryCluster()
+
+    def own(obj: Node) -> Node:
+        if obj["kind"] == "Deployment":
+            pod = obj["spec"]["template"]["spec"]
+            pod["containers"][0]["image"], pod["imagePullSecrets"] = "registry.example/own:1", [{"name": "pull"}]
+        return obj
+
+    await installed(cluster, own)
+    await cluster.delete(DEPLOYMENTS, "dynamo-webhooks-reconciler", NAMESPACE)
+    parts = await read_parts(cluster, ABOUT)
+    pod = parts.printed(("Deployment", NAMESPACE, "dynamo-webhooks-reconciler"))["spec"]["template"]["spec"]
+    assert (pod["containers"][0]["image"], pod["containers"][0]["name"]) == ("registry.example/own:1", "reconciler")
+    assert pod["imagePullSecrets"] == [{"name": "pull"}]
+
+
+async def test_rights_that_are_denied_although_the_roles_are_right() -> None:
+    """As by an authorizer other than RBAC; and reviews may be forbidden."""
+    cluster = MemoryCluster()
+    await installed(cluster)
+    cluster.refused.add(("list", "secrets"))
+    found = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    assert [(each.object, each.repair) for each in found] == [("Role dynamo-webhooks-server", "")]
+    assert "must be allowed to list secrets webhook-server-cert in namespace dynamo-system" in found[0].text
+    cluster.denied.add(("create", "subjectaccessreviews"))
+    [unknown] = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    assert (unknown.level, unknown.check) == (Level.WARNING, "permission")
+
+
+async def test_a_binding_of_another_role_is_replaced() -> None:
+    cluster = MemoryCluster()
+    await installed(cluster)
+    name = "dynamo-webhooks-server"
+    await cluster.merge_patch(CLUSTER_ROLE_BINDINGS, name, {"roleRef": {"name": "view"}})
+    cluster.refused.add(("list", "clustertopologies"))
+    [found] = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    assert found.text.startswith("roleRef must name dynamo-webhooks-server, and names view")
+    assert found.repair.endswith(f"--print ClusterRoleBinding/{name} | kubectl replace --force -f -")
+
+
+def _running(**found: Any) -> Running:
+    running = Running()
+    for name, value in found.items():
+        setattr(running, name, value)
+    return running
+
+
+def _pod(**status: Any) -> Node:
+    labels = {"app.kubernetes.io/name": "dynamo-webhooks", "app.kubernetes.io/component": "server"}
+    return {"metadata": {"name": "p", "labels": labels}, "status": status}
+
+
+@run_each(
+    ("running", "words", "repair"),
+    [
+        ({}, "has no available pod", "describe pods"),
+        (
+            {"events": [{"reason": "FailedCreate", "involvedObject": {"name": "dynamo-webhooks-server-1"}, "message": "quota exceeded"}]},
+            "pods are refused: quota exceeded",
+            "",
+        ),
+        (
+            {"pods": [_pod(conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}])]},
+            "no node takes Pod p: 0/3 nodes",
+            "",
+        ),
+        (
+            {
+                "pods": [
+                    _pod(
+                        containerStatuses=[
+                            {
+                                "name": "server",
+                                "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
+                                "lastState": {"terminated": {"message": "config.yaml:3: unknown key"}},
+                            }
+                        ]
+                    )
+                ]
+            },
+            "waits (CrashLoopBackOff): back-off; it said: config.yaml:3: unknown key",
+            "logs deployment/dynamo-webhooks-server --previous",
+        ),
+    ],
+)
+async def test_why_pods_do_not_run(running: Node, words: str, repair: str) -> None:
+    cluster = MemoryCluster()
+    await installed(cluster)
+    parts = await read_parts(cluster, ABOUT)
+    found = [each for each in workloads.workloads(parts, _running(**running)) if each.object == "Deployment dynamo-webhooks-server"]
+    assert [(words in each.text, repair in each.repair, bool(each.repair)) for each in found] == [(True, True, bool(repair))], found
+
+
+async def test_webhooks_without_a_reconciler_are_an_installation() -> None:
+    cluster = MemoryCluster()
+    await installed(cluster)
+    await cluster.delete(DEPLOYMENTS, "dynamo-webhooks-reconciler", NAMESPACE)
+    await cluster.delete(RESOURCES["ServiceAccount"], "dynamo-webhooks-reconciler", NAMESPACE)
+    parts = await read_parts(cluster, ABOUT)
+    found = [each for each in workloads.workloads(parts, Running()) if "reconciler" in each.object + each.text]
+    assert [(each.level, each.text.partition(":")[0]) for each in found] == [(Level.INFO, "has no reconciler")]
+    cluster.refused.add(("list", "dynamomodels"))
+    assert await rights(cluster, ABOUT, parts) == []
+
+
+def _lease(name: str, namespace: str, holder: str, at: str) -> Node:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 3600, "renewTime": at}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def _of(found: list[Finding], check: str) -> list[tuple[str, str]]:
+    return [(each.level.value, each.object) for each in found if each.check == check]
+
+
+async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outside_the_cluster_is() -> None:
+    cluster = MemoryCluster()
+    await installed(cluster)
+    now = f"{await cluster.server_time():%Y-%m-%dT%H:%M:%SZ}"
+    pod = {"containers": [{"name": "m", "image": "i", "args": ["--operator-version", "1.2.0"]}]}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": pod}}}
+    for namespace in ("team", "other"):
+        await cluster.create(DEPLOYMENTS, {**deployment, "metadata": {"name": "operator", "namespace": namespace}})
+    await cluster.create(LEASES, _lease("dynamo-operator-namespace-scope", "team", "operator", now))
+    await cluster.create(LEASES, _lease("dynamo.nvidia.com", "kube-system", "laptop_1", now))
+    await cluster.create(LEASES, _lease("dynamo.nvidia.com", "stale", "gone_1", "2020-01-01T00:00:00Z"))
+    found = await examine(cluster, NAMESPACE, None, removing=False)
+    assert _of(found, "operators") == [
+        ("error", "Deployment other/operator"),
+        ("info", "Deployment team/operator"),
+        ("error", "Lease kube-system/dynamo.nvidia.com"),
+    ]
+
+
+async def test_what_may_not_be_read_is_a_warning() -> None:
+    cluster = MemoryCluster()
+    await installed(cluster)
+    cluster.denied |= {("list", plural) for plural in ("deployments", "pods", "events", "networkpolicies", "leases")}
+    cluster.denied.add(("get", "roles"))
+    found = await examine(cluster, NAMESPACE, None, removing=False)
+    said = {each.object for each in found if each.check == "permission"}
+    assert {f"pods of {NAMESPACE}", f"events of {NAMESPACE}", "Role dynamo-webhooks-server", "deployments", "leases"} <= said
+
+
+@pytest.mark.parametrize(("given", "code"), [("Service/dynamo-webhooks", 0), ("Service/other", 2), ("nonsense", 2)])
+def test_one_object_is_printed(given: str, code: int, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Any]) -> None:
+    cluster = MemoryCluster()
+
+    class Connection:
+        async def __aenter__(self) -> MemoryCluster:
+            return cluster
+
+        async def __aexit__(self, *_: object) -> None:
+            """Nothing to close."""
+
+    monkeypatch.setattr("dynamo_webhooks.cli.commands.doctor.command.connect_cluster", lambda *_, **__: Connection())
+    ran = command("doctor", "--print", given)
+    assert ran.code == code
+    if code:
+        assert "must be an object of the installation" in ran.err
+    else:
+        assert yaml.safe_load(ran.out)["spec"]["ports"][0]["port"] == 443
+    assert cluster.names(SERVICES) == set()

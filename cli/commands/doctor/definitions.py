@@ -33,7 +33,7 @@ def kinds(sight: Sight) -> Iterator[Finding]:
 
 
 def lines(sight: Sight) -> Iterator[Finding]:
-    """The definitions are those of the operator's line: fields of a later one don't exist below it, and its rules refuse there."""
+    """The definitions are of the release of `operator.version`: otherwise fields are lost or refused."""
     kind, version = BY_ALIAS["DGD"], sight.about.version
     line, wanted = of_definition(sight.crds[kind.plural]), of_release(version)
     if wanted is not None and is_beyond(version):
@@ -41,8 +41,8 @@ def lines(sight: Sight) -> Iterator[Finding]:
         yield warning("line", _named(kind), text)
     if line is None or wanted is None or wanted is line:
         return
-    text = f"is of line {line} of the operator, and operator.version is {version}, of line {wanted}: they must be of one line"
-    text += "; set operator.version to that line, or unknown fields are lost and known ones refused" if line > wanted else ""
+    text = f"is of operator {line}, and operator.version is {version}: both must be of one operator release"
+    text += f"; set operator.version to {line}.0, or unknown fields are lost and known ones refused" if line > wanted else ""
     yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted) if line < wanted else "")
 
 

@@ -468,7 +468,7 @@ def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:
         asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False))
 
 
-def test_definitions_and_operator_are_of_one_line() -> None:
+def test_definitions_and_operator_are_of_one_release() -> None:
     """Where either isn't known nothing is told."""
 
     def found(version: str, line: Line | None) -> list[Finding]:
@@ -484,7 +484,7 @@ def test_definitions_and_operator_are_of_one_line() -> None:
     [unknown] = found("1.99.0", NEWEST)
     assert unknown.text == f"operator.version is 1.99.0, later than operator {NEWEST}, the newest release that is supported here"
     [older] = found("1.5.0", Line.V1_2)
-    assert older.text == "is of line 1.2 of the operator, and operator.version is 1.5.0, of line 1.5: they must be of one line"
+    assert older.text == "is of operator 1.2, and operator.version is 1.5.0: both must be of one operator release"
     assert (older.level, older.repair) == (Level.ERROR, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
     [newer] = found("1.2.0", Line.V1_5)
     assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered"

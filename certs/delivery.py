@@ -165,5 +165,5 @@ class Delivery:
         return max(some, key=lambda one: (one.leaf.not_before, one.source is Source.API), default=None)
 
     def _why(self) -> str:
-        listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the API server has not said so"
+        listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the trust ConfigMap has not been read"
         return f"its issuer {listed}"

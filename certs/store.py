@@ -80,7 +80,7 @@ class Store:
         if old is None or old["metadata"]["resourceVersion"] != write.version:
             raise ConflictError(409, "Conflict", f"{write.kind} {write.name} has changed since it was read")
         if why := explain_immutable(old, write.type):
-            LOG.warning("%s %s is %s: it is deleted and made anew", write.kind, write.name, why)
+            LOG.warning("%s %s is %s: it is deleted and created again", write.kind, write.name, why)
             await self._delete(resource, old)
             head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}  # all that stays
             bare = {"apiVersion": "v1", "kind": write.kind, "metadata": head}

@@ -163,11 +163,11 @@ class At:
 
 def rule_fault(rule: Rule, path: Path, error: BaseException) -> Finding:
     """The finding of a rule that raised; its text names the error's type only, never a value."""
-    text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
+    text = f"couldn't be evaluated: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
     return Finding(rule, Cause.INTERNAL, Level.FAULT, path, text)
 
 
 def report_unevaluated(rule: Rule, path: Path, fact: str) -> Finding:
     """The finding of a rule that needs an unknown fact."""
-    text = f"could not be judged: the fact {fact} is not known"
+    text = f"couldn't be evaluated: the fact {fact} is not known"
     return Finding(rule, Cause.FORBIDDEN, Level.NOT_EVALUATED, path, text, None, f"supply {fact} in the facts", fact)

@@ -229,7 +229,7 @@ def way_to_grove(at: At) -> str:
     if opts_out_of_grove(at.review):
         steps.append(f"remove the annotation {GROVE_OPT_OUT}")
     if at.review.operation != CREATE and read_provider(at) is not None:
-        steps.append("create the graph anew")
+        steps.append("create the graph again")
     return " and ".join(steps) or "run the graph on Grove"
 
 

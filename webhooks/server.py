@@ -78,7 +78,7 @@ class Webhooks:
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
-        self._failed = "the server has not judged a request of its own yet"
+        self._failed = "the server has not answered its own test requests yet"
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
@@ -129,7 +129,7 @@ class Webhooks:
             try:
                 await self._look()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
-                _LOG.exception("the certificate could not be looked at")
+                _LOG.exception("the certificate could not be read")
 
     async def _look(self) -> None:
         self.certificate.look()
@@ -244,7 +244,7 @@ class Webhooks:
             self._told(route, found, started, size, request.headers.get("traceparent", ""))
             reply = self._reply(request, found)
             del found
-            with contextlib.suppress(ConnectionResetError):  # the client has left or was too slow
+            with contextlib.suppress(ConnectionResetError):  # the client closed the connection or was too slow
                 await reply.send(request, reservation)
             self._bodies.trim.begin()  # a client that has left has ended its connection, which begins one, too
             return cast("StreamResponse", reply)
@@ -386,5 +386,5 @@ def self_check(settings: Settings) -> str:
         found = answer(route, convert.example() if converting else example(route), settings)
         bad = found.verdict.outcome != "converted" if converting else found.verdict.outcome == "fault"
         if found.status != 200 or bad or orjson.loads(found.body)["response"]["uid"] != "ready":
-            return f"a request of the server's own at {route.path} could not be checked"
+            return f"the server's own test request at {route.path} failed"
     return ""

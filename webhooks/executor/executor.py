@@ -22,8 +22,8 @@ _LOG: Final = logging.getLogger("webhooks.executor")
 _LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
 CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
 _LOOKS: Final = 1.0  # seconds between two looks whether a client is still there
-LEFT: Final = "the client has left"
-ENDED: Final = "the request took more memory or CPU time than one may, and its process was ended; make it smaller"
+LEFT: Final = "the client closed the connection"
+ENDED: Final = "the request exceeded the memory or CPU time of one request, and its process was ended; make it smaller"
 
 
 class LongAnswer(NamedTuple):

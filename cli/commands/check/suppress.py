@@ -33,7 +33,7 @@ SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
 class Heard(NamedTuple):
     """What objects were asked, so that only what silences a rule that could have spoken is called needless."""
 
-    notes: tuple[NotEvaluated, ...] = ()  # what of them could not be judged
+    notes: tuple[NotEvaluated, ...] = ()  # what of them couldn't be evaluated
     operations: frozenset[str] = frozenset((CREATE,))  # on them
     line: Line = NEWEST
     schema: bool = True  # whether the schema was held against them

@@ -48,7 +48,8 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
     if to == "v1alpha1" and line > OLDEST:
         report.warnings.append(
             f"definitions of operator 1.2 must not be applied while objects hold fields of operator {line} (minAvailable, "
-            "runtimeVersionOverride, providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with the next write"
+            "runtimeVersionOverride, providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with "
+            "the next write"
         )
     if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
         report.warnings.append(

@@ -122,6 +122,6 @@ def test_a_cluster_that_is_not_there_is_exit_code_6(site: Site, tmp_path: Path, 
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
     (tmp_path / "kubeconfig").write_text(json.dumps(config))
     assert main(["doctor", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 6
-    assert "can't be looked at" in capsys.readouterr().err
+    assert "can't be read" in capsys.readouterr().err
     assert main(["doctor", "--kubeconfig", str(tmp_path / "nowhere")]) == 2
     assert TOKENS[ADMIN][0] not in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The report for people: each finding with its source and remedy, then what could not be judged, then one line that sums up."""
+"""The report for people: each finding with its source and remedy, then what couldn't be evaluated, then one line that sums up."""
 
 from __future__ import annotations
 

@@ -42,8 +42,12 @@ def lines(sight: Sight) -> Iterator[Finding]:
     if line is None or wanted is None or wanted is line:
         return
     text = f"is of operator {line}, and operator.version is {version}: both must be of one operator release"
-    text += f"; set operator.version to {line}.0, or unknown fields are lost and known ones refused" if line > wanted else ""
-    yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted) if line < wanted else "")
+    if line < wanted:
+        text += f"; if your operator is of release {line}, set operator.version to {line}.0 instead of the repair"
+        yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted))
+    else:
+        text += f"; set operator.version to {line}.0, also in your own manifests, or unknown fields are lost and known ones refused"
+        yield error("line", _named(kind), text, repairs.set_version(sight.parts, version, f"{line}.0"))
 
 
 def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:

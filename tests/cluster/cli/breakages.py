@@ -239,4 +239,11 @@ END""",
         "must be of one operator release",
         "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -",
     ),
+    Breakage(
+        "`operator.version` is of an earlier operator release than the definitions",
+        "downgrade",
+        "line",
+        "must be of one operator release",
+        "kubectl -n dynamo-system patch configmap dynamo-webhooks-config ...",
+    ),
 )

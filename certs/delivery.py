@@ -19,7 +19,7 @@ _DEPTH: Final = 5  # certificates between a leaf and its authority; anything lon
 
 
 class Source(StrEnum):
-    """Where a pair comes from."""
+    """Source of a pair."""
 
     API = "api"
     FILE = "file"
@@ -152,7 +152,7 @@ class Delivery:
         return self._served is not None and bool(one.authorities & self._served.authorities)
 
     def _patience(self, *, works: bool) -> float:
-        """How long to hold a pair back: forever while another one works and its issuer isn't listed."""
+        """Seconds to hold a pair back: forever while another one works and its issuer isn't listed."""
         if works:
             return float("inf") if self._gate.heard else PATIENCE
         return PATIENCE if self._gate.heard else UNHEARD

@@ -100,7 +100,7 @@ def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, 
 
 
 def _stuck(state: CertificateState, now: datetime) -> str:
-    """What delays a rotation beyond `roll_warn`, or an empty string."""
+    """The reason that delays a rotation beyond `roll_warn`, or an empty string."""
     phase = phase_of(state, now)
     lasted = age_of(state.hint.since, now)
     if phase not in {Phase.TRUST, Phase.ROLL} or lasted is None or lasted < state.timings.roll_warn:

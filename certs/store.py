@@ -115,7 +115,7 @@ class Write(NamedTuple):
 
 
 def make_content(step: Step, state: CertificateState, now: datetime, called: Names) -> Write | None:
-    """What the step writes; new keys are made here. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
+    """Make the objects that a step writes, with new keys. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
     if isinstance(step, (WriteServing, RewriteServing)):
         return _serving(step, state, now, called)
     if isinstance(step, WriteTrust) or (isinstance(step, MarkPhase) and state.mode is not Mode.MANAGED):

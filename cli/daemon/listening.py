@@ -1,4 +1,4 @@
-"""What commands that run for ever share: settings, bound sockets for probes and metrics, and log lines on stderr."""
+"""Parts that daemons share: settings, bound sockets for probes and metrics, and logs on stderr."""
 
 import argparse
 import contextlib

@@ -154,7 +154,7 @@ def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
 
 
 def match_parts(folder: str, parts: Sequence[str]) -> Iterator[str]:
-    """What a glob means below a folder, sorted; `**` is any number of folders, and follows no links: they may lead in circles."""
+    """Paths below a folder that match a glob, sorted; `**` is any number of folders, and follows no links: they may lead in circles."""
     part, rest = parts[0], parts[1:]
     if part == "**" and not rest:
         yield folder or "."

@@ -30,7 +30,7 @@ class InputError(ValueError):
 
 
 class ForeignInputError(InputError):
-    """The same for a file without a Dynamo API group: a hook gets every file, and `tsconfig.json` may contain comments."""
+    """An error in a file without a Dynamo API group: a hook gets every file, and `tsconfig.json` may contain comments."""
 
     @classmethod
     def of(cls, error: InputError) -> ForeignInputError:

@@ -109,7 +109,7 @@ def _comments(source: Source) -> list[Comment]:
 
 @lru_cache(maxsize=1)  # findings come file by file
 def _speaking(source: Source) -> dict[int, list[_Ignore]]:
-    """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
+    """Ignore comments by line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
     found: dict[int, list[_Ignore]] = {}
     for ignore in (ignore for comment in _comments(source) for ignore in _ignores(comment)):
         for line in {ignore.comment.line, ignore.comment.of}:

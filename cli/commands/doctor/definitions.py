@@ -1,4 +1,4 @@
-"""What must hold for CustomResourceDefinitions, the policy that guards them, and webhook configurations; trust is in certificates.py."""
+"""Checks definitions, the policy that guards them, and webhook configurations; trust is in certificates.py."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -174,7 +174,7 @@ def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator
 
 
 def _path(entry: Node, sight: Sight) -> str:
-    """Where an entry leads; empty when that isn't our Service."""
+    """The path that an entry calls; empty if it doesn't call our Service."""
     service = (entry.get("clientConfig") or {}).get("service") or {}
     ours = (service.get("name"), service.get("namespace")) == (sight.about.profile.service, sight.namespace)
     return str(service.get("path") or "/") if ours else ""

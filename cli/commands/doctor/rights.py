@@ -21,7 +21,7 @@ _MAX_NAMED_RIGHTS: Final = 3  # rights that are named in one finding
 
 
 class Right(NamedTuple):
-    """What a service account must be allowed to do; without a name to all objects, without a namespace in all of them."""
+    """A permission that a service account needs; without a name for all objects, without a namespace in all of them."""
 
     verb: str
     group: str

@@ -94,5 +94,5 @@ def load_settings(file: str, environment: Mapping[str, str], *, lenient: bool = 
     effective = load_configuration(file, environment, lenient=lenient)
     with set_up_logging(effective.configuration):
         for line in effective.unknown:
-            logging.getLogger("configuration").warning("%s; passed over", line)
+            logging.getLogger("configuration").warning("%s; ignored", line)
     return effective.configuration

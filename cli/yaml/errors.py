@@ -35,7 +35,7 @@ class ForeignInputError(InputError):
     @classmethod
     def of(cls, error: InputError) -> ForeignInputError:
         """Mark an error as such."""
-        return cls(f"{error.text}; it does not name {GROUP}, and is passed over", error.name, error.line, error.column)
+        return cls(f"{error.text}; it does not name {GROUP}, and is skipped", error.name, error.line, error.column)
 
 
 # the parser's message -> the message for the author; the first fragment that occurs decides

@@ -161,5 +161,5 @@ def _roles_to_bind(parts: Parts) -> Iterator[Finding]:
         if parts.is_missing(key):
             yield error("rights", f"ServiceAccount {key[2]}", "is not there: no new pod with it is made", parts.restore(key[0], key[2]))
     if not parts.wanted:
-        text = "can't be judged: the installation has names of its own, and its objects aren't known"
+        text = "can't be checked: the installation has names of its own, and its objects aren't known"
         yield info("rights", "service accounts", text)

@@ -524,7 +524,7 @@ def test_a_version_older_than_the_definitions_is_set_in_the_way_of_the_installat
 
 def test_unknown_keys_are_findings_where_they_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG + "nextSection: {}\n")
-    with pytest.raises(UsageError, match="passed over with --lenient-config"):
+    with pytest.raises(UsageError, match="ignored with --lenient-config"):
         asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False))
     found = asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False, lenient=True))
     assert [each.text for each in found if each.check == "configuration" and "nextSection: unknown key" in each.text]

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from dynamo_webhooks.api.crd import build, by_service, manifest
-from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
 from dynamo_webhooks.api.line import NEWEST, Line, decide_line, is_beyond, of_definition
-from dynamo_webhooks.api.schema import MARKS
+from dynamo_webhooks.api.schema import MARKS, load_schema
 from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.test_crd import LAST_APPLIED_LIMIT
 
@@ -39,6 +39,18 @@ def _schema(kind: str, line: Line) -> dict[str, dict[str, Node]]:
 
 def _facets(node: Node) -> Node:
     return {key: value for key, value in node.items() if key not in _STRUCTURE}
+
+
+def test_line_1_2_has_the_known_fields_and_no_others() -> None:
+    """With their facets and rules; Kubernetes' types are named, and not entered."""
+    found = []
+    for kind, version in list_kind_versions():
+        for path, node in _nodes(load_schema(kind, version, Line.V1_2)):
+            rules = {"rules": [{**entry, "rule": _id(entry)} for entry in node[RULES]]} if RULES in node else {}
+            found.append(f"{kind} {version} {path or '.'} {json.dumps(_facets(node) | rules)}")
+    known = Path(__file__).with_name("line-1.2-fields.txt").read_text().splitlines()[1:]
+    assert sorted({*found} ^ {*known}) == []
+    assert len(found) == len(known)
 
 
 def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subtests) -> None:

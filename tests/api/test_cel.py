@@ -11,7 +11,7 @@ from dynamo_webhooks.api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk.validate import rule_of
-from tests.api.constraint_table import nodes
+from tests.api.test_crd import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}
 ALPHA_SOURCE, BETA_SOURCE = (constraint for constraint in ALL if constraint.id == "cel-ckpt-source")

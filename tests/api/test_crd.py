@@ -14,10 +14,19 @@ from dynamo_webhooks.api.definition_guard import LEVELS, PROVISIONER, policy
 from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
-from tests.api.constraint_table import nodes
 
 Node: TypeAlias = dict[str, Any]
 LAST_APPLIED_LIMIT: Final = 262_144  # bytes of an annotation, which `kubectl apply` fills with the whole object
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yields a node and all below it, without entering embedded types."""
+    yield node
+    for member in node.get("properties", {}).values():
+        yield from nodes(member)
+    for key in ("items", "additionalProperties"):
+        if key in node:
+            yield from nodes(node[key])
 
 
 def crd_nodes(crd: Node) -> Iterator[Node]:

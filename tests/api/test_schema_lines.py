@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from dynamo_webhooks.api.crd import build, by_service, manifest
-from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
 from dynamo_webhooks.api.line import NEWEST, Line, decide_line, is_beyond, of_definition
-from dynamo_webhooks.api.schema import MARKS
+from dynamo_webhooks.api.schema import MARKS, load_schema
 from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.test_crd import LAST_APPLIED_LIMIT
 
@@ -41,6 +41,18 @@ def _facets(node: Node) -> Node:
     return {key: value for key, value in node.items() if key not in _STRUCTURE}
 
 
+def test_line_1_2_has_the_known_fields_and_no_others() -> None:
+    """With their facets and rules; Kubernetes' types are named, and not entered."""
+    found = []
+    for kind, version in list_kind_versions():
+        for path, node in _nodes(load_schema(kind, version, Line.V1_2)):
+            rules = {"rules": [{**entry, "rule": _id(entry)} for entry in node[RULES]]} if RULES in node else {}
+            found.append(f"{kind} {version} {path or '.'} {json.dumps(_facets(node) | rules)}")
+    known = Path(__file__).with_name("line-1.2-fields.txt").read_text().splitlines()[1:]
+    assert sorted({*found} ^ {*known}) == []
+    assert len(found) == len(known)
+
+
 def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subtests) -> None:
     for older, newer in ADDED:
         for kind in (kind.name for kind in KINDS):
@@ -61,11 +73,8 @@ def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subte
                 assert found == wanted
 
 
-# of what both lines have: what changes, by version and path (one component stands for all)
-_CHECKPOINT: Final = {"v1alpha1": "checkpoint", "v1beta1": "experimental.checkpoint"}
-
-
-def _changes(kind: str, older: Line = Line.V1_2, newer: Line = Line.V1_5) -> dict[str, Any]:
+def _changes(kind: str, older: Line, newer: Line) -> dict[str, Any]:
+    """Of what both lines have: what changes, by version and path."""
     before, since = _schema(kind, older), _schema(kind, newer)
     found: dict[str, Any] = {}
     for version, nodes in since.items():
@@ -77,7 +86,7 @@ def _changes(kind: str, older: Line = Line.V1_2, newer: Line = Line.V1_5) -> dic
             changed = {key: (one.get(key), other.get(key)) for key in {*one, *other} if one.get(key) != other.get(key)}
             texts = [[_id(entry) for entry in each.get(RULES, ())] for each in (old, node)]
             if texts[0] != texts[1]:
-                changed["rules"] = ({*texts[0]} - {*texts[1]}, {*texts[1]} - {*texts[0]})
+                changed["rules"] = (sorted({*texts[0]} - {*texts[1]}), sorted({*texts[1]} - {*texts[0]}))
             if changed:
                 found[f"{version} {path}"] = changed
     return found
@@ -87,64 +96,13 @@ def _id(entry: Node) -> str:
     return rule_of(entry["rule"]).id
 
 
-def _component(version: str, prefix: str) -> dict[str, Any]:
-    block = f"{version} {prefix}.{_CHECKPOINT[version]}"
-    gone = {"cel-ckpt-source", "cel-ckpt-job-auto"}
-    rows: dict[str, Any] = {
-        f"{version} {prefix}": {"rules": (set(), {"cel-min-available-immutable", "cel-min-available-replicas", "cel-type-immutable"})},
-        f"{block}.mode": {"default": ("Auto", None)},
-        block: {"rules": (gone, set())},
-    }
-    if version == "v1beta1":
-        rows[block]["required"] = (None, ["enabled"])
-        pod = f"{version} {prefix}.podTemplate"
-        rows[f"{pod}.metadata.annotations"] = {"rules": (set(), {"cel-pod-vllm-executor"})}
-        rows[f"{pod}.metadata.annotations{{}}"] = {"maxLength": (None, 262144)}
-        rows[f"{pod}.spec.containers[]"] = {"rules": (set(), {"cel-sidecar-image"})}
-        rows[f"{pod}.spec.initContainers[]"] = {"rules": (set(), {"cel-init-image"})}
-    return rows
-
-
-def test_line_1_5_changes_the_measured_constraints_and_no_other() -> None:
-    graph: dict[str, Any] = {}
-    for version in ("v1alpha1", "v1beta1"):
-        graph[f"{version} spec"] = {"rules": (set(), {"cel-restart-on-create"})}
-        graph[f"{version} spec.experimental.kvTransferPolicy"] = {"rules": ({"cel-kvt-label-required"}, {"cel-kvt-one-source"})}
-    assert _changes("DynamoGraphDeployment") == (
-        graph | _component("v1alpha1", "spec.services{}") | _component("v1beta1", "spec.components[]")
-    )
-    assert _changes("DynamoComponentDeployment") == _component("v1alpha1", "spec") | _component("v1beta1", "spec")
-    conditions = "v1beta1 spec.overrides.profilingJob.podFailurePolicy.rules[].onPodConditions[]"
-    assert _changes("DynamoGraphDeploymentRequest") == {conditions: {"required": (["status", "type"], ["type"])}}
-    for kind in ("DynamoGraphDeploymentScalingAdapter", "DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata"):
-        assert _changes(kind) == {}
-
-
-# of every component of line 1.6, and what a graph's, a single one's and one of v1beta1 has beside it
-_LPX: Final = {"cel-min-available-most", "cel-lpx-replicas", "cel-lpx-adapter"}
-_LPX_GRAPH: Final = {"cel-lpx-only", "cel-lpx-needed"}
-_LPX_BETA: Final = {"cel-lpx-template", "cel-role-templates"}
-
-
-def test_line_1_6_changes_the_known_constraints_and_no_other() -> None:
-    gone = {"cel-min-available-replicas"}
-    types = ["frontend", "worker", "prefill", "decode", "planner", "epp"]
-    kinds = ("DynamoGraphDeployment", "spec.services{}", "spec.components[]"), ("DynamoComponentDeployment", "spec", "spec")
-    for kind, alpha, beta in kinds:
-        own = _LPX | (_LPX_GRAPH if kind == "DynamoGraphDeployment" else {"cel-lpx-alone"})
-        graph: dict[str, Any] = {f"{version} spec": {"rules": (set(), {"cel-lpx-restart"})} for version in ("v1alpha1", "v1beta1")}
-        assert _changes(kind, Line.V1_5, Line.V1_6) == (graph if kind == "DynamoGraphDeployment" else {}) | {
-            f"v1alpha1 {alpha}": {"rules": (gone, own)},
-            f"v1alpha1 {alpha}.roles": {"maxItems": (None, 2)},
-            f"v1beta1 {beta}": {"rules": (gone, own | _LPX_BETA)},
-            f"v1beta1 {beta}.roles": {"maxItems": (None, 2)},
-            f"v1beta1 {beta}.type": {"enum": (types, [*types, "lpx"])},
-        }
-    [(place, changed)] = _changes("DynamoGraphDeploymentRequest", Line.V1_5, Line.V1_6).items()
-    before, since = ({*each[0]["enum"]} for each in changed["allOf"])
-    assert (place, since - before, before - since) == ("v1beta1 spec.hardware.gpuSku", {"gb200", "b300_sxm"}, set())
-    for name in ("DynamoGraphDeploymentScalingAdapter", "DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata"):
-        assert _changes(name, Line.V1_5, Line.V1_6) == {}
+def test_a_line_changes_the_known_constraints_and_no_others(subtests: pytest.Subtests) -> None:
+    for older, newer in ADDED:
+        with subtests.test(newer=newer):
+            rows = [(kind.name, *row) for kind in KINDS for row in _changes(kind.name, older, newer).items()]
+            found = {f"{name} {place} {json.dumps(changed, sort_keys=True)}" for name, place, changed in rows}
+            known = Path(__file__).with_name(f"line-{newer}-changes.txt").read_text().splitlines()[1:]
+            assert sorted(found ^ {*known}) == []
 
 
 def test_templates_of_roles_are_those_of_components_but_for_their_longest_parts() -> None:

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.schema import load_definitions, load_schema, resolve
 from dynamo_webhooks.api.walk.errors import FieldError, Reason
 from dynamo_webhooks.api.walk.validate import HINT, validate
 from tests.api.admit import admit
-from tests.api.constraint_table import nodes
+from tests.api.test_crd import nodes
 
 GRAPH = ("DynamoGraphDeployment", "v1alpha1")
 BETA = ("DynamoGraphDeployment", "v1beta1")

@@ -87,6 +87,11 @@ PATHS: list[tuple[Path, Path]] = [
     ((*W, "extraPodSpec", "containers", 0, "env"), (*V, "podTemplate", "spec", "containers", Key("side"), "env")),
     ((*W, "extraPodSpec", "tolerations", 0), (*V, "podTemplate", "spec", "tolerations", 0)),
     ((*W, "extraPodMetadata", "labels"), (*V, "podTemplate", "metadata", "labels")),
+    ((*W, "frontendSidecar", "envs", 0), (*V, "podTemplate", "spec", "containers", Key("sidecar-frontend"), "env", 0)),
+    (
+        (*W, "frontendSidecar", "envFromSecret"),
+        (*V, "podTemplate", "spec", "containers", Key("sidecar-frontend"), "envFrom", 0, "secretRef", "name"),
+    ),
     (("topologyConstraint", "topologyProfile"), ("topologyConstraint", "clusterTopologyName")),
     (("envs", 0), ("env", 0)),
 ]
@@ -97,7 +102,7 @@ def test_paths_go_right() -> None:
 
 
 def test_paths_go_left(subtests: pytest.Subtests) -> None:
-    for left, right in [pair for pair in PATHS if pair[0][-1] not in ("size", "enabled")]:
+    for left, right in [pair for pair in PATHS if not {"size", "enabled", "frontendSidecar"} & {*pair[0]}]:
         with subtests.test(format_path(left)):
             converted = away(made(GRAPH, LEFT, SPEC))["spec"]
             assert GRAPH_KIND.spec.to_left(right, converted) == left

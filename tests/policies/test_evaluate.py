@@ -288,3 +288,15 @@ def test_a_null_name_is_the_container_without_a_name_and_told_as_an_empty_one() 
     ((rule, text),) = _found_in_pod([{"name": "main", **CLIENT}])
     assert rule == "ckpt-extra-client-container"
     assert 'names ""' in text
+
+
+def test_a_frontend_sidecar_must_be_in_the_template_of_each_role() -> None:
+    main, side = ({"name": name, "image": "x/vllm:1.6.0"} for name in ("main", "side"))
+    roles = [
+        {"name": "leader", "podTemplate": {"spec": {"containers": [main]}}},
+        {"name": "worker", "podTemplate": {"spec": {"containers": [main, side]}}},
+    ]
+    worker = {"name": "w", "type": "worker", "frontendSidecar": "side", "multinode": {"nodeCount": 2}, "roles": roles}
+    review = Review("DynamoGraphDeployment/v1beta1", CREATE, {"spec": {"components": [worker]}}, facts=Facts(grove=True))
+    found = [finding.path for finding in evaluate(review) if finding.rule.name == "frontend-sidecar-unknown"]
+    assert found == [("spec", "components", 0, "roles", 0, "podTemplate", "spec", "containers")]

@@ -1,5 +1,7 @@
-"""Ways to break an installation, each with what `doctor` finds and repairs. docs/commands/doctor.md has the same table."""
+"""Ways to break an installation; what `doctor` finds and how it is repaired is the table of docs/commands/doctor.md."""
 
+import re
+from pathlib import Path
 from typing import Final, NamedTuple
 
 CRD: Final = "kubectl patch crd dynamographdeploymentscalingadapters.nvidia.com --type=json -p "
@@ -28,186 +30,103 @@ class Breakage(NamedTuple):
     """One thing that is wrong."""
 
     cause: str
-    breaking: str  # a shell command, or the name of a function of the test module
     check: str
-    words: str  # of the finding
     repair: str  # the command's beginning and, after `...`, its end
-    paused: bool = False  # while the provisioner is stopped, or it would repair faster than anybody can look
+    breaking: str  # a shell command, or the name of a function of the test module
+    words: str  # of the finding
 
 
-BREAKAGES: Final = (
-    Breakage("the certificate has expired", "expire", "certificate", "has expired", "dynamo-webhooks certs issue ...", True),
-    Breakage("a `caBundle` holds another authority", "distrust", "trust", "holds others", "dynamo-webhooks certs inject ...", True),
-    Breakage(
-        "a definition lost its conversion",
+# cause -> what brings it about, and words of the finding
+BREAKING: Final[dict[str, tuple[str, str]]] = {
+    "the certificate has expired": ("expire", "has expired"),
+    "a `caBundle` holds another authority": ("distrust", "holds others"),
+    "a definition lost its conversion": (
         f"""{CRD}'[{{"op": "add", "path": "{ANNOTATION}", "value": "true"}},
             {{"op": "replace", "path": "/spec/conversion", "value": {{"strategy": "None"}}}}]'
             kubectl annotate crd dynamographdeploymentscalingadapters.nvidia.com --overwrite webhooks.nvidia.com/allow-data-loss=false""",
-        "conversion",
         "must call the Service",
-        "dynamo-webhooks certs inject ...",
-        True,
     ),
-    Breakage(
-        "conversion calls another port",
+    "conversion calls another port": (
         CRD + """'[{"op": "replace", "path": "/spec/conversion/webhook/clientConfig/service/port", "value": 444}]'""",
-        "conversion",
         "must call port 443",
-        "kubectl patch customresourcedefinition ...",
     ),
-    Breakage(
-        "the Service is deleted",
-        "kubectl -n dynamo-system delete service dynamo-webhooks",
-        "endpoints",
-        "is not there",
-        RESTORED.format("Service/dynamo-webhooks"),
-    ),
-    Breakage(
-        "a webhook configuration is deleted",
-        f"kubectl delete {VALIDATING}",
-        "configurations",
-        "nothing is validated or defaulted",
-        RESTORED.format("ValidatingWebhookConfiguration/dynamo-webhooks-validating"),
-    ),
-    Breakage(
-        "`failurePolicy` is Ignore",
+    "the Service is deleted": ("kubectl -n dynamo-system delete service dynamo-webhooks", "is not there"),
+    "a webhook configuration is deleted": (f"kubectl delete {VALIDATING}", "nothing is validated or defaulted"),
+    "`failurePolicy` is Ignore": (
         f"""kubectl patch {VALIDATING} --type=json -p '[{{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}}]'""",
-        "configurations",
         "failurePolicy is Ignore",
-        "kubectl patch validatingwebhookconfiguration ...",
     ),
-    *(
-        Breakage(
-            f"the ClusterRoleBinding of the {part} is deleted",
+    **{
+        f"the ClusterRoleBinding of the {part} is deleted": (
             f"kubectl delete clusterrolebinding dynamo-webhooks-{part}",
-            "rights",
             f"ServiceAccount dynamo-webhooks-{part} must be allowed",
-            RESTORED.format(f"ClusterRoleBinding/dynamo-webhooks-{part}"),
         )
         for part in ("server", "provisioner", "reconciler")
-    ),
-    Breakage(
-        "the reconciler's Deployment is deleted",
+    },
+    "the reconciler's Deployment is deleted": (
         "kubectl -n dynamo-system delete deployment dynamo-webhooks-reconciler",
-        "workloads",
         "nothing runs them",
-        RESTORED.format("Deployment/dynamo-webhooks-reconciler"),
     ),
-    Breakage(
-        "a second operator runs",
+    "a second operator runs": (
         DEPLOYMENT.format(name="platform-operator", label="tier", args="--operator-version=1.2.0"),
-        "operators",
         "runs graphs too",
-        "kubectl -n platform scale deployment platform-operator --replicas=0",
     ),
-    Breakage(
-        "a second operator of another build holds the Go operator's Lease",
+    "a second operator of another build holds the Go operator's Lease": (
         DEPLOYMENT.format(name="fork", label="custom-operator", args=""),
-        "operators",
         "and renewed. Deployment platform/fork",
-        "kubectl -n platform scale deployment fork --replicas=0",
     ),
-    Breakage(
-        "the provisioner hangs, and its Lease is stale",
-        "hang",
-        "provisioner",
-        "has not renewed it",
-        "kubectl -n dynamo-system rollout restart ...",
-    ),
-    Breakage(
-        "the Service selects other pods",
+    "the provisioner hangs, and its Lease is stale": ("hang", "has not renewed it"),
+    "the Service selects other pods": (
         """kubectl -n dynamo-system patch service dynamo-webhooks -p '{"spec": {"selector": {"app.kubernetes.io/component": "web"}}}'""",
-        "endpoints",
         "spec.selector must select the server's pods",
-        "kubectl -n dynamo-system patch service dynamo-webhooks ...",
     ),
-    Breakage(
-        "a network policy denies everything, and ours is gone",
+    "a network policy denies everything, and ours is gone": (
         """kubectl -n dynamo-system delete networkpolicy dynamo-webhooks-server; kubectl create -f - <<'END'
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: default-deny, namespace: dynamo-system}
 spec: {podSelector: {}, policyTypes: [Ingress]}
 END""",
-        "network",
         "API servers can't reach them",
-        RESTORED.format("NetworkPolicy/dynamo-webhooks-server"),
     ),
-    Breakage(
-        "pod security refuses the pods",
+    "pod security refuses the pods": (
         """kubectl -n dynamo-system patch deployment dynamo-webhooks-server --type=json -p \
         '[{"op": "remove", "path": "/spec/template/spec/containers/0/securityContext"}]'""",
-        "workloads",
         "refused by pod security",
-        "kubectl -n dynamo-system patch deployment dynamo-webhooks-server ...",
     ),
-    Breakage(
-        "the image can't be pulled",
+    "the image can't be pulled": (
         "kubectl -n dynamo-system set image deployment/dynamo-webhooks-server server=registry.example/missing:1",
-        "workloads",
         "can't be pulled (ImagePullBackOff)",
-        "kubectl -n dynamo-system set image deployment/dynamo-webhooks-server server=registry.example/dynamo-webhooks:0.1.0",
     ),
-    Breakage(
-        "a service account is deleted",
-        "kubectl -n dynamo-system delete serviceaccount dynamo-webhooks-server",
-        "rights",
-        "no new pod",
-        RESTORED.format("ServiceAccount/dynamo-webhooks-server"),
-    ),
-    Breakage(
-        "a Role lost its rules",
+    "a service account is deleted": ("kubectl -n dynamo-system delete serviceaccount dynamo-webhooks-server", "no new pod"),
+    "a Role lost its rules": (
         """kubectl -n dynamo-system patch role dynamo-webhooks-server --type=merge -p '{"rules": []}'""",
-        "rights",
         "rules must grant",
-        "kubectl -n dynamo-system patch role dynamo-webhooks-server ...",
     ),
-    Breakage(
-        "a binding names another account",
+    "a binding names another account": (
         """kubectl patch clusterrolebinding dynamo-webhooks-server --type=json -p \
         '[{"op": "replace", "path": "/subjects/0/name", "value": "x"}]'""",
-        "rights",
         "subjects must name the account",
-        "kubectl patch clusterrolebinding dynamo-webhooks-server ...",
     ),
-    Breakage(
-        "the guard's binding is deleted",
-        "kubectl delete validatingadmissionpolicybinding dynamo-webhooks-definitions",
-        "guard",
-        "is not there",
-        RESTORED.format("ValidatingAdmissionPolicyBinding/dynamo-webhooks-definitions"),
-    ),
-    Breakage(
-        "a webhook entry is missing",
+    "the guard's binding is deleted": ("kubectl delete validatingadmissionpolicybinding dynamo-webhooks-definitions", "is not there"),
+    "a webhook entry is missing": (
         f"""kubectl patch {VALIDATING} --type=json -p '[{{"op": "remove", "path": "/webhooks/0"}}]'""",
-        "configurations",
         "no entry leads to",
-        "kubectl patch validatingwebhookconfiguration ...",
     ),
-    Breakage(
-        "a webhook entry doesn't match updates",
+    "a webhook entry doesn't match updates": (
         f"""kubectl patch {VALIDATING} --type=json -p \
         '[{{"op": "replace", "path": "/webhooks/0/rules/0/operations", "value": ["CREATE"]}}]'""",
-        "configurations",
         "must match UPDATE",
-        "kubectl patch validatingwebhookconfiguration ...",
     ),
-    Breakage(
-        "the server is scaled to zero",
+    "the server is scaled to zero": (
         "kubectl -n dynamo-system scale deployment dynamo-webhooks-server --replicas=0",
-        "workloads",
         "spec.replicas must be at least 1",
-        "kubectl -n dynamo-system scale deployment dynamo-webhooks-server --replicas=1",
     ),
-    Breakage(
-        "conversion calls another Service",
+    "conversion calls another Service": (
         CRD + """'[{"op": "replace", "path": "/spec/conversion/webhook/clientConfig/service/name", "value": "somebody"}]'""",
-        "conversion",
         "calls another one",
-        "kubectl patch customresourcedefinition ...",
     ),
-    Breakage(
-        "a webhook configuration of a removed operator is left",
+    "a webhook configuration of a removed operator is left": (
         """kubectl create -f - <<'END'
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -219,31 +138,19 @@ webhooks:
     sideEffects: None
     admissionReviewVersions: [v1]
 END""",
-        "operators",
         "platform/gone is not there",
-        "kubectl delete validatingwebhookconfiguration platform-validating",
     ),
-    Breakage(
-        "the Service leads to a port that no container has",
+    "the Service leads to a port that no container has": (
         """kubectl -n dynamo-system patch service dynamo-webhooks --type=json -p \
         '[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": "https"}]'""",
-        "endpoints",
         "targetPort must be a port",
-        "kubectl -n dynamo-system patch service dynamo-webhooks ...",
     ),
-    # the last, because definitions are never lowered
-    Breakage(
-        "`operator.version` is of a later operator release than the definitions",
-        "upgrade",
-        "line",
-        "must be of one operator release",
-        "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -",
-    ),
-    Breakage(
-        "`operator.version` is of an earlier operator release than the definitions",
-        "downgrade",
-        "line",
-        "must be of one operator release",
-        "kubectl -n dynamo-system patch configmap dynamo-webhooks-config ...",
-    ),
-)
+    "`operator.version` is of a later operator release than the definitions": ("upgrade", "must be of one operator release"),
+    "`operator.version` is of an earlier operator release than the definitions": ("downgrade", "must be of one operator release"),
+}
+# tried while the provisioner is stopped, or it would repair faster than anybody can look
+PAUSED: Final = ("the certificate has expired", "a `caBundle` holds another authority", "a definition lost its conversion")
+_PAGE: Final = Path(__file__).parents[3] / "docs" / "commands" / "doctor.md"
+_ROWS: Final = re.findall(r"^\| (.+) \| `([a-z-]+)` \| `(.+)` \|$", _PAGE.read_text(), re.MULTILINE)
+# in the order of the page, whose last one stays last, because definitions are never lowered
+BREAKAGES: Final = [Breakage(cause, check, repair.replace("\\|", "|"), *BREAKING[cause]) for cause, check, repair in _ROWS]

@@ -19,7 +19,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.cli.commands.crds import definitions
 from dynamo_webhooks.cli.main import main
-from tests.cluster.cli.breakages import BREAKAGES, RESTORED, Breakage
+from tests.cluster.cli.breakages import BREAKAGES, PAUSED, RESTORED, Breakage
 from tests.cluster.cli.doctoring import Doctor, Finding, patch
 from tests.cluster.harness import ADMIN, TOKENS
 from tests.cluster.kubelet import LEASES, Site, installation
@@ -91,7 +91,7 @@ WAYS: Final[dict[str, Callable[[Site], None]]] = {each.__name__: each for each i
 @pytest.mark.parametrize("broken", BREAKAGES, ids=lambda each: each.cause)
 def test_the_repair_is_enough(doctor: Doctor, broken: Breakage) -> None:
     site = doctor.site
-    paused = site.process("provisioner").pid if broken.paused else 0
+    paused = site.process("provisioner").pid if broken.cause in PAUSED else 0
     if paused:
         os.kill(paused, signal.SIGSTOP)
     try:

@@ -1,4 +1,4 @@
-"""The files of manifests/crds on a real API server: applied by any client, applied again, over older definitions, and explained."""
+"""The files of manifests/crds on a real API server: applied by any client, applied again, and over older definitions."""
 
 import base64
 import subprocess
@@ -106,46 +106,6 @@ def _fill_in(plane: ControlPlane, bundle: str | None) -> None:
     for kind in CONVERTED:
         path = f"{CRDS}/{kind.crd_name}?fieldManager=dynamo-webhooks-provisioner"
         assert plane.request("PATCH", path, patch, kind="application/merge-patch+json").status == 200
-
-
-def _explained(story: Story, *words: str) -> str:
-    """What kubectl explains, with its line breaks taken out; a new definition isn't explained at once."""
-
-    def answer() -> str | None:
-        outcome = story.plane.kubectl("explain", *words)
-        return " ".join(outcome.stdout.split()) if outcome.code == 0 else None
-
-    return wait_until(answer, f"kubectl explain {words}", story.plane.server)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentences"),
-    [
-        (
-            ["dgd.spec.services", "--api-version", "nvidia.com/v1alpha1"],
-            [
-                "KIND: DynamoGraphDeployment VERSION: v1alpha1",
-                "FIELD: services <map[string]Object>",
-                "The services that the graph consists of, by name; each runs in pods of its own.",
-                "extraPodSpec <Object> Overlay of the pod, and of its main container.",
-            ],
-        ),
-        (
-            ["dgd.spec.components"],  # the newest version, unless another is named
-            [
-                "FIELD: components <[]Object>",
-                "name <string> -required- Name of the component, unique in the graph.",
-                "type <string> enum: frontend, worker, prefill, decode, ....",
-                "podTemplate <Object> Template of the pods; the container main runs the component.",
-            ],
-        ),
-        (["dgdr.spec.sla"], ["ttft <number> Time to the first token, in milliseconds."]),
-        (["dckpt.spec"], ["identity <Object> -required- What the checkpoint depends on."]),
-    ],
-)
-def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: list[str]) -> None:
-    text = _explained(story, *words)
-    assert [sentence for sentence in sentences if sentence not in text] == [], text
 
 
 URL: Final = "https://127.0.0.1:9443/convert"

@@ -119,6 +119,7 @@ READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
         ({**checkpoint(), "status": {"phase": "Failed", "message": "x"}}, _component(), CLAIM, "CheckpointFailed"),
         (READY, _component(), Checkpoints(), "RestoreOff"),
         (READY, _component(), CLAIM, None),
+        (READY, {**_component(), "podTemplate": {"spec": {"containers": [{"name": "main", "image": "img:2"}]}}}, CLAIM, "ImageDiffers"),
     ],
 )
 def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: Checkpoints, reason: str | None) -> None:

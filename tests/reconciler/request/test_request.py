@@ -253,6 +253,20 @@ async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -
         assert (await site.all(GRAPHS)).keys() == {"req-dgd"}
 
 
+async def test_a_job_that_fails_is_told_with_how_its_failed_pods_ended() -> None:
+    async with asking() as site:
+        for name, phase in (("p", "Failed"), ("q", "Running")):
+            first, main = ({"exitCode": 2, "reason": "OOMKilled"}, {"exitCode": 3, "reason": "Error", "message": "no GPU"})
+            status = {"phase": phase, "containerStatuses": [{"name": "main", "state": {"terminated": main}}]}
+            status |= {"initContainerStatuses": [{"name": "first", "state": {"terminated": first}}]}
+            await site.add_pod(name, {"job-name": JOB}, status)
+        await site.end("Failed", "too many")
+        ends = (
+            "Pod: p, Container: first, ExitCode: 2, Reason: OOMKilled; Pod: p, Container: main, ExitCode: 3, Reason: Error, Message: no GPU"
+        )
+        assert (await site.told("Profiling"))[2] == f"profiling job failed: too many. Details: {ends}"
+
+
 async def test_a_graph_of_somebody_else_is_left_alone() -> None:
     async with scene() as site:
         before = await site.user.create(GRAPHS, FOREIGN, NAMESPACE)

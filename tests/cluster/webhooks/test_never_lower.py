@@ -106,18 +106,18 @@ def test_the_chart_installs_only_with_a_configuration_of_the_clusters_line(raise
     assert f"crds --cluster --line 1.5 --namespace {NAMESPACE} --service mine | kubectl apply --server-side -f -" in named
 
 
-def test_doctor_raises_the_version_of_a_release_that_is_older_than_the_definitions(site: Site) -> None:
+def test_doctor_raises_the_version_of_a_release_that_is_older_than_the_definitions(raised: ControlPlane) -> None:
     """By the repair as printed; `allowSecondInstallation` lets the chart install what it would refuse."""
     values = settings(("definitionGuard.enabled=false", "allowSecondInstallation=true", "config.operator.version=1.2.0"))
-    done = helm("install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", *values, kubeconfig=site.plane.kubeconfig)
+    done = helm("install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", *values, kubeconfig=raised.kubeconfig)
     assert done.returncode == 0, done.stderr
-    [repair] = _lines(site.plane)
+    [repair] = _lines(raised)
     program, *words = shlex.split(repair.replace("manifests/chart", str(CHART)))
     assert (program, words[-1]) == ("helm", "config.operator.version=1.5.0")
-    done = helm(*words, home=site.plane.kubeconfig.parent)
+    done = helm(*words, home=raised.kubeconfig.parent)
     assert done.returncode == 0, done.stderr
-    assert _lines(site.plane) == []
-    assert helm("uninstall", RELEASE, "-n", NAMESPACE, kubeconfig=site.plane.kubeconfig).returncode == 0
+    assert _lines(raised) == []
+    assert helm("uninstall", RELEASE, "-n", NAMESPACE, kubeconfig=raised.kubeconfig).returncode == 0
 
 
 def _lines(plane: ControlPlane) -> list[str]:

@@ -20,7 +20,6 @@ import socket
 import sys
 import termios
 from collections.abc import Callable, Coroutine
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
@@ -40,6 +39,13 @@ MAX_READ_AHEAD_BYTES: Final = 16 * 1024
 # of the system, per connection: it bounds one read, which TLS keeps several times. Long bodies have room of their own
 READ_BUFFER_BYTES: Final = 32 * 1024
 _WIDE_READ_BUFFER_BYTES: Final = 1024 * 1024
+# what a connection waits for. The members of an enumeration cost Python 3.11 more than the rest of a look at them
+_NOTHING: Final = "nothing"
+_HEAD: Final = "head"
+_BODY: Final = "body"
+_REQUEST: Final = "request"
+_CLIENT: Final = "client"  # to take an answer
+_REST: Final = "rest"  # of a body that was answered before it came
 MAX_UNSENT_BYTES: Final = 64 * 1024  # of a connection: who writes waits when there are more
 PIECE_BYTES: Final = 256 * 1024  # of an answer; the time for writing is for each
 # of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
@@ -70,16 +76,6 @@ class Service(Protocol):
 
     def too_slow(self, head: Head) -> Reply:
         """The reply to a request whose short body did not come in time."""
-
-
-class _Wait(Enum):
-    """What a connection waits for, if it does."""
-
-    HEAD = "head"
-    BODY = "body"
-    REQUEST = "request"
-    CLIENT = "client"  # to take an answer
-    REST = "rest"  # of a body that was answered before it came
 
 
 class _Body:
@@ -130,6 +126,7 @@ class Connection(asyncio.Protocol):
     """A connection, from the end of its handshake on."""
 
     __slots__ = (
+        "_armed",
         "_body",
         "_closing",
         "_counted",
@@ -186,9 +183,10 @@ class Connection(asyncio.Protocol):
         self._closing = False  # what comes is of no interest
         self._task: asyncio.Task[None] | None = None
         self._writable: asyncio.Future[None] | None = None
-        self._wait: _Wait | None = None
+        self._wait = _NOTHING
         self._due = math.inf  # until when, by the loop's clock
-        self._timer: asyncio.TimerHandle | None = None  # at `_due`, or before
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed = math.inf  # when the timer ends: at `_due`, or before
 
     @property
     def reading(self) -> bool:
@@ -203,7 +201,7 @@ class Connection(asyncio.Protocol):
         if made.get_extra_info("sslcontext") is not None:
             cast("Any", made).set_read_buffer_limits(high=2 * MAX_READ_AHEAD_BYTES)
         self._registry.opened(self)
-        self._await(_Wait.HEAD, self._limits.head_seconds)
+        self._await(_HEAD, self._limits.head_seconds)
 
     def data_received(self, data: bytes) -> None:
         """Takes what has come: parts of a head, of a body, or of what must wait."""
@@ -212,7 +210,7 @@ class Connection(asyncio.Protocol):
             body = self._body
             if body is not None and not (body.complete or body.broken):
                 data = self._take_body(body, data)
-            elif self.head is not None or self._held or self._wait is _Wait.CLIENT or heads == _MAX_HEADS:
+            elif self.head is not None or self._held or self._wait == _CLIENT or heads == _MAX_HEADS:
                 self._held += data
                 self._stop_reading()
                 if heads == _MAX_HEADS:
@@ -253,7 +251,7 @@ class Connection(asyncio.Protocol):
         self.writing_paused = False
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
-        elif self._wait is _Wait.CLIENT and not self._closing:
+        elif self._wait == _CLIENT and not self._closing:
             self._await_request()
 
     def leave(self) -> None:
@@ -273,7 +271,7 @@ class Connection(asyncio.Protocol):
         self._closing = True
         if self.transport is not None:
             if self.transport.get_write_buffer_size():
-                self._await(_Wait.CLIENT, self._limits.write_seconds)
+                self._await(_CLIENT, self._limits.write_seconds)
             self.transport.close()
 
     def abort(self) -> None:
@@ -303,11 +301,11 @@ class Connection(asyncio.Protocol):
             if self._reader is None:
                 self._reader = reader
                 if self.spoken:
-                    self._await(_Wait.HEAD, self._limits.head_seconds)
+                    self._await(_HEAD, self._limits.head_seconds)
             return b""
         self._reader, self.spoken, self.head = None, True, head
         self.last |= head.is_last
-        self._wait, self._due = None, math.inf
+        self._wait, self._due = _NOTHING, math.inf
         length = head.content_length
         try:
             reply = self._service.begin(self, head)
@@ -336,18 +334,18 @@ class Connection(asyncio.Protocol):
             self._start(partial(self._service.answer_long, self, head))
         else:
             self.go_on()
-            self._await(_Wait.BODY, self._service.body_seconds(head))
+            self._await(_BODY, self._service.body_seconds(head))
         return rest
 
     def _take_body(self, body: _Body, data: bytes) -> bytes:
         rest = body.take(data)
         done = body.complete or body.broken
         if body.discarded:
-            if done and self._wait is _Wait.REST:
+            if done and self._wait == _REST:
                 self.end()
-        elif self._wait is _Wait.BODY:
+        elif self._wait == _BODY:
             if done and self.head is not None:
-                self._wait, self._due = None, math.inf
+                self._wait, self._due = _NOTHING, math.inf
                 self._answer(self.head, body.all())
         else:
             body.wake()
@@ -507,23 +505,23 @@ class Connection(asyncio.Protocol):
                 return
             # a client that sends on would not see the answer if the connection ended now
             body.discarded, body.parts = True, []
-            self._await(_Wait.REST, self._limits.body_seconds)
+            self._await(_REST, self._limits.body_seconds)
             self._resume_reading()
         elif self.writing_paused:
             self._body = None
-            self._await(_Wait.CLIENT, self._limits.write_seconds)
+            self._await(_CLIENT, self._limits.write_seconds)
         else:
             self._body = None
             self._await_request()
 
     def _await_request(self) -> None:
-        self._await(_Wait.REQUEST, self._limits.idle_seconds)
+        self._await(_REQUEST, self._limits.idle_seconds)
         if self._held or self._stopped:
             self._loop.call_soon(self._next)
 
     def _next(self) -> None:
         """Takes up what came behind a request."""
-        if self._closing or self.head is not None or self._wait is _Wait.CLIENT:
+        if self._closing or self.head is not None or self._wait == _CLIENT:
             return
         data, self._held = self._held, b""
         self.data_received(data)
@@ -532,29 +530,31 @@ class Connection(asyncio.Protocol):
 
     # times
 
-    def _await(self, wait: _Wait, seconds: float) -> None:
+    def _await(self, wait: str, seconds: float) -> None:
         self._wait = wait
         self._due = due = self._loop.time() + seconds
-        if self._timer is not None:
-            if self._timer.when() <= due:
-                return
-            self._timer.cancel()
-        self._timer = self._loop.call_at(due, self._look_at_clock)
+        if due < self._armed:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._arm(due)
+
+    def _arm(self, due: float) -> None:
+        self._timer, self._armed = self._loop.call_at(due, self._look_at_clock), due
 
     def _look_at_clock(self) -> None:
-        self._timer = None
+        self._timer, self._armed = None, math.inf
         if self._loop.time() < self._due:
             if self._due < math.inf:
-                self._timer = self._loop.call_at(self._due, self._look_at_clock)
+                self._arm(self._due)
             return
-        wait, self._wait, self._due = self._wait, None, math.inf
-        if wait is _Wait.HEAD:
+        wait, self._wait, self._due = self._wait, _NOTHING, math.inf
+        if wait == _HEAD:
             self.met(Bound.HEAD_SECONDS)
             self.abort()
-        elif wait is _Wait.CLIENT:
+        elif wait == _CLIENT:
             self.met(Bound.WRITE_SECONDS)
             self.abort()
-        elif wait is _Wait.BODY and self.head is not None:
+        elif wait == _BODY and self.head is not None:
             self._send(self._service.too_slow(self.head))
         else:
             self.end()

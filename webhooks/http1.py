@@ -13,6 +13,7 @@ from .limits import Limits
 from .routes import Route
 
 _END: Final = b"\r\n\r\n"
+_CARRIAGE_RETURN: Final = 13
 _ONCE: Final = frozenset({b"host", b"content-type", b"content-length", b"transfer-encoding"})  # a second one is refused
 _CHUNKED: Final = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"  # lets the parser expect chunks
 _SLACK_BYTES: Final = 8 * 1024  # of framing in a chunked body, beyond what `_BYTES_PER_FRAMING` allows
@@ -24,9 +25,22 @@ class UnreadableError(ValueError):
 
 
 class Head:
-    """The method, the target and the headers of one request, and what they say about its body."""
+    """The method, the target and the headers of one request, and what they say about its body; the parser fills it."""
 
-    __slots__ = ("content_length", "expects", "headers", "is_last", "method", "route", "target")
+    __slots__ = (
+        "_ended",
+        "_longest",
+        "_repeated",
+        "_torn",
+        "_url",
+        "content_length",
+        "expects",
+        "headers",
+        "is_last",
+        "method",
+        "route",
+        "target",
+    )
 
     def __init__(self) -> None:
         self.headers: dict[bytes, bytes] = {}  # by name in lower case; values of the same name are joined
@@ -35,102 +49,121 @@ class Head:
         self.is_last = False  # whether the client sends no further request on this connection, or may speak another protocol
         self.expects = False  # whether the client waits for "100 Continue"
         self.route: Route | None = None  # of the target, as soon as the server has looked
+        self._url = b""
+        self._longest = self._repeated = 0  # bytes of a header's value, and headers beside those of `headers`
+        self._ended = False
+        self._torn = False  # a header came twice, or something behind the head's end
 
     def header(self, name: bytes) -> str:
         """A header's text, empty without one. `name` is in lower case."""
         return self.headers.get(name, b"").decode("latin-1")
 
+    def on_url(self, part: bytes) -> None:
+        """Takes a part of the target."""
+        self._url += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Takes a header."""
+        name = name.lower()
+        if len(value) > self._longest:  # noqa: PLR1730 - a call costs as much as all else here
+            self._longest = len(value)
+        if name in self.headers:
+            self._repeated += 1
+            self._torn |= name in _ONCE
+            value = self.headers[name] + b", " + value
+        self.headers[name] = value
+
+    def on_headers_complete(self) -> None:
+        """Takes the end."""
+        self._torn |= self._ended
+        self._ended = True
+
+    def on_body(self, _part: bytes) -> None:
+        """Takes what must not come."""
+        self._torn = True
+
+    @property
+    def ended(self) -> bool:
+        """Whether the parser has found the end."""
+        return self._ended
+
+    def finish(self, parser: HttpRequestParser, begin: bytes, limits: Limits) -> None:
+        """Looks at what has come as a whole; `begin` holds its first line. Raises: UnreadableError."""
+        headers, url, method, version = self.headers, self._url, parser.get_method(), parser.get_http_version()
+        if self._torn or len(headers) + self._repeated > limits.headers or max(self._longest, len(url)) > limits.line:
+            raise UnreadableError
+        if any(len(name) > limits.line for name in headers):
+            raise UnreadableError
+        if not begin.startswith(b"%b %b HTTP/%b\r\n" % (method, url, version.encode())):
+            raise UnreadableError  # the parser takes two spaces for one
+        modern = version == "1.1"
+        if not (_is_target(method, url) and ((modern and b"host" in headers) or version == "1.0")):
+            raise UnreadableError
+        self.method, self.target = method, url.decode("latin-1")
+        coding, length = headers.get(b"transfer-encoding"), headers.get(b"content-length")
+        if coding is not None:
+            if not modern or length is not None or coding.lower() != b"chunked":
+                raise UnreadableError
+            self.content_length = None
+        elif length is not None:
+            self.content_length = int(length)  # of digits, says the parser
+        connection = headers.get(b"connection")
+        closes = connection is not None and b"close" in [each.strip() for each in connection.lower().split(b",")]
+        self.is_last = closes or not modern or b"upgrade" in headers or method == b"CONNECT"
+        self.expects = modern and headers.get(b"expect", b"").lower() == b"100-continue"
+
 
 class HeadReader:
     """Reads one head, in as many pieces as it comes."""
 
-    __slots__ = ("_end", "_events", "_limits", "_parser", "size")
+    __slots__ = ("_begin", "_end", "_head", "_limits", "_parser", "_size")
 
     def __init__(self, limits: Limits) -> None:
-        self._events = _HeadEvents()
-        self._parser = HttpRequestParser(self._events)
+        self._head = Head()
+        self._parser = HttpRequestParser(self._head)
         self._limits = limits
+        self._size = 0  # bytes that have come
+        self._begin = b""  # what has come, up to the end of the first line
         self._end = b""  # the last bytes of what has come
-        self.size = 0  # bytes that have come
 
     def feed(self, data: bytes) -> tuple[Head | None, bytes]:
         """Takes what has come; returns the head if that is complete, and the bytes behind it. Raises: UnreadableError."""
-        while True:
-            seen = len(self._end)
-            found = (self._end + data[:3]).find(_END) if seen else -1
-            cut = found + len(_END) - seen if found >= 0 else data.find(_END) + len(_END)
-            if found < 0 and cut < len(_END):
-                cut = len(data)
-            piece = data[:cut]
-            self.size += len(piece)
-            if self.size > self._limits.head:
-                raise UnreadableError
-            try:
-                self._parser.feed_data(piece)
-            except HttpParserUpgrade:  # what follows is told by the head, as for any other request
-                pass
-            except HttpParserError:
-                raise UnreadableError from None
-            if self._events.ended:
-                return self._events.finish(self._parser, self._limits), data[cut:]
-            self._end, data = (self._end + piece)[-3:], data[cut:]
-            if not data:
-                return None, b""
-
-
-class _HeadEvents:
-    """What the parser finds in a head."""
-
-    __slots__ = ("count", "ended", "fields", "longest", "torn", "url")
-
-    def __init__(self) -> None:
-        self.fields: dict[bytes, bytes] = {}
-        self.url = b""
-        self.count = self.longest = 0
-        self.ended = False
-        self.torn = False  # a header came twice, or something behind the head's end
-
-    def on_url(self, part: bytes) -> None:
-        self.url += part
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        name = name.lower()
-        self.count += 1
-        self.longest = max(self.longest, len(name) + len(value))
-        if name in self.fields:
-            self.torn |= name in _ONCE
-            value = self.fields[name] + b", " + value
-        self.fields[name] = value
-
-    def on_headers_complete(self) -> None:
-        self.torn |= self.ended
-        self.ended = True
-
-    def on_body(self, _part: bytes) -> None:
-        self.torn = True
-
-    def finish(self, parser: HttpRequestParser, limits: Limits) -> Head:
-        """The head, which has come as a whole. Raises: UnreadableError."""
-        head, fields, version = Head(), self.fields, parser.get_http_version()
-        head.method, head.headers = parser.get_method(), fields
-        if self.torn or self.count > limits.headers or max(self.longest, len(self.url)) > limits.line:
+        if not self._begin and (self._end or data[0] <= _CARRIAGE_RETURN):
+            data = self._without_empty_lines(data)
+        over = (self._end + data[:3]).find(_END) if self._end else -1
+        cut = over - len(self._end) if over >= 0 else data.find(_END)
+        complete = over >= 0 or cut >= 0
+        piece = data[: cut + len(_END)] if complete else data
+        self._size += len(piece)
+        if self._size > self._limits.head:
             raise UnreadableError
-        modern = version == "1.1"
-        if not ((modern and b"host" in fields) or version == "1.0") or not _is_target(head.method, self.url):
+        if b"\n" not in self._begin:
+            self._begin += piece
+        try:
+            self._parser.feed_data(piece)
+        except HttpParserUpgrade:  # what follows is told by the head, as for any other request
+            pass
+        except HttpParserError:
+            raise UnreadableError from None
+        if complete != self._head.ended:
             raise UnreadableError
-        head.target = self.url.decode("latin-1")
-        coding, length = fields.get(b"transfer-encoding"), fields.get(b"content-length")
-        if coding is not None:
-            if not modern or length is not None or coding.lower() != b"chunked":
-                raise UnreadableError
-            head.content_length = None
-        elif length is not None:
-            head.content_length = int(length)  # of digits, says the parser
-        connection = fields.get(b"connection")
-        closes = connection is not None and b"close" in (each.strip() for each in connection.lower().split(b","))
-        head.is_last = closes or not modern or b"upgrade" in fields or head.method == b"CONNECT"
-        head.expects = modern and fields.get(b"expect", b"").lower() == b"100-continue"
-        return head
+        if complete:
+            self._head.finish(self._parser, self._begin, self._limits)
+            return self._head, data[len(piece) :]
+        self._end = (self._end + piece)[-3:]
+        return None, b""
+
+    def _without_empty_lines(self, data: bytes) -> bytes:
+        """What has come without the empty lines before a request, which HTTP forgives. Raises: UnreadableError."""
+        data, self._end = self._end + data, b""
+        begun = data.lstrip(b"\r\n")
+        lines = data[: len(data) - len(begun)]
+        self._size += len(lines)
+        if not begun and lines.endswith(b"\r"):  # whose end has not come
+            self._end, lines, self._size = b"\r", lines[:-1], self._size - 1
+        if lines != b"\r\n" * (len(lines) // 2):
+            raise UnreadableError
+        return begun
 
 
 def _is_target(method: bytes, url: bytes) -> bool:

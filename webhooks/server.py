@@ -204,8 +204,8 @@ def _unfit(route: Route | None, head: Head) -> Answer | None:
         return reject_http(404, "no webhook is served at this path")
     if head.method != b"POST":
         return reject_http(405, "a webhook must be called with POST")
-    kind = head.header(b"content-type")
-    if kind != "application/json" and kind.partition(";")[0].strip().lower() != "application/json":
+    kind = head.headers.get(b"content-type", b"")
+    if kind != b"application/json" and kind.partition(b";")[0].strip().lower() != b"application/json":
         return reject_http(415, "the content type must be application/json")
     return None
 

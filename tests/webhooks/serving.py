@@ -21,7 +21,7 @@ from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.test_admission import SETTINGS
 
-DEADLINE: Final = 90.0  # for anything to happen on a busy machine
+DEADLINE: Final = 300.0  # for anything to happen on a busy machine
 # what ends a wait in a good case is short, what would end a test in a bad one is long
 QUICK: Final = Limits(body_seconds=DEADLINE, head_seconds=DEADLINE, drain_seconds=DEADLINE, poll_seconds=0.02)
 

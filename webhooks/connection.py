@@ -87,7 +87,7 @@ class _Body:
         self.missing, self.chunks = missing, chunks
         self.parts: list[bytes] = []
         self.size = 0  # bytes in `parts`
-        self.discarded = False  # nobody will read it
+        self.discarded = False  # it is not wanted
         self.broken = False  # its end will not come, or is unknown
         self.waiter: asyncio.Future[None] | None = None
 
@@ -287,7 +287,7 @@ class Connection(asyncio.Protocol):
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WIDE_READ_BUFFER_BYTES if wide else READ_BUFFER_BYTES)
 
-    # what comes
+    # requests
 
     def _take_head(self, data: bytes) -> bytes:
         """Reads a head, or a part of one, and begins its request; returns what came behind it."""
@@ -354,7 +354,7 @@ class Connection(asyncio.Protocol):
         return rest
 
     def go_on(self) -> None:
-        """Tells a client that waits for it to send the body."""
+        """Asks a client that waits for this to send the body."""
         if self.head is not None and self.head.expects and self.reading and self.transport is not None:
             self.transport.write(CONTINUE)
 
@@ -384,7 +384,7 @@ class Connection(asyncio.Protocol):
             self._stopped = False
             self.transport.resume_reading()
 
-    # what is answered
+    # answers
 
     def _answer(self, head: Head, body: bytes) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Reads the heads and chunked bodies of HTTP/1.1, strictly: whoever reads the same bytes finds the same requests, or we refuse them.
+"""Reads heads and chunked bodies of HTTP/1.1 strictly: any other reader finds the same requests in the bytes, or we refuse them.
 
 httptools (llhttp, the parser of Node.js) judges each byte. Where a request ends is decided here, from the values of its head and the sizes
 of its chunks, and httptools is given exactly that much: it never sees a byte of the next request. Where the two disagree, the request is
@@ -141,7 +141,7 @@ class HeadReader:
             self._begin += piece
         try:
             self._parser.feed_data(piece)
-        except HttpParserUpgrade:  # what follows is told by the head, as for any other request
+        except HttpParserUpgrade:  # the head says what follows, as for any other request
             pass
         except HttpParserError:
             raise UnreadableError from None

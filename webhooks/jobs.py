@@ -43,7 +43,7 @@ class Jobs:
         return await self.short_requests.run(client, lambda: answer(route, body, settings))
 
     async def answer_long(self, route: Route, client: str, body: Spool, settings: Settings) -> Answer | LongAnswer:
-        """The answer to any other body, or to one whose length nobody had told."""
+        """The answer to any other body, or to one that came in chunks."""
         if body.size <= self._limits.small_body and self.is_short(text := bytes(body.mapped(body.size)) if body.size else b""):
             return await self.answer_in_turn(route, client, text, settings)
         if route.purpose is Purpose.CONVERT and body.size <= self._limits.stepped_body:

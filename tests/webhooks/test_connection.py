@@ -27,7 +27,7 @@ from tests.webhooks.serving import QUICK, post, served, until
 from tests.webhooks.wire import Wire
 
 BODY: Final = review(graph(), uid="one")
-STREAMS: Final = int(os.environ.get("HOSTILE_STREAMS", "1000"))
+STREAMS: Final = int(os.environ.get("HOSTILE_STREAMS", "1000"))  # `make nightly` tries 20,000
 
 
 class Request(NamedTuple):

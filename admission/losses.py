@@ -80,7 +80,7 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
 def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
     """The fields that a round trip changes or drops."""
     for path, *_ in find_differences(_compared(kind, back), _compared(kind, obj)):
-        yield Loss(CONVERSION_LOSS, _level(kind, obj), tuple(path), f"does not come back from {other} as it is here")
+        yield Loss(CONVERSION_LOSS, _level(kind, obj), tuple(path), f"changes when it is converted to {other} and back")
 
 
 def _compared(kind: Kind, obj: Fields) -> Fields:

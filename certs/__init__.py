@@ -1,1 +1,1 @@
-"""Who we are on TLS: authority, leaf, and the TLS context that reloads them."""
+"""Serving certificates: authority, leaf, rotation, and the reloading TLS context."""

@@ -149,7 +149,7 @@ def public_der(key: PublicKeyTypes) -> bytes:
 
 
 def kind_of(key: PublicKeyTypes | PrivateKeyTypes) -> str:
-    """What a key is, in the words of the configuration."""
+    """The kind of a key, in the words of the configuration."""
     if isinstance(key, ec.EllipticCurvePublicKey | ec.EllipticCurvePrivateKey):
         return "ecdsa-p256" if key.curve.name == "secp256r1" else f"ecdsa-{key.curve.name}"
     if isinstance(key, rsa.RSAPublicKey | rsa.RSAPrivateKey):

@@ -73,7 +73,7 @@ class ClientTrust:
 
 
 class Change(Enum):
-    """What a look at the source brought."""
+    """The result of reading the source."""
 
     SAME = "same"
     LOADED = "loaded"
@@ -81,7 +81,7 @@ class Change(Enum):
 
 
 class Offer(NamedTuple):
-    """What a source would have served. It holds a key: never log it."""
+    """A pair that a source offers. It holds a key: never log it."""
 
     certificate: bytes
     key: bytes
@@ -116,7 +116,7 @@ class Directory:
 
 
 class Served(NamedTuple):
-    """What people ask about the pair that is served."""
+    """Facts about the served pair."""
 
     leaf: Certificate
     source: str

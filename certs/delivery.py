@@ -19,7 +19,7 @@ _DEPTH: Final = 5  # certificates between a leaf and its authority; anything lon
 
 
 class Source(StrEnum):
-    """Where a pair comes from."""
+    """Source of a pair."""
 
     API = "api"
     FILE = "file"
@@ -152,7 +152,7 @@ class Delivery:
         return self._served is not None and bool(one.authorities & self._served.authorities)
 
     def _patience(self, *, works: bool) -> float:
-        """How long to hold a pair back: forever while another one works and its issuer isn't listed."""
+        """Seconds to hold a pair back: forever while another one works and its issuer isn't listed."""
         if works:
             return float("inf") if self._gate.heard else PATIENCE
         return PATIENCE if self._gate.heard else UNHEARD
@@ -165,5 +165,5 @@ class Delivery:
         return max(some, key=lambda one: (one.leaf.not_before, one.source is Source.API), default=None)
 
     def _why(self) -> str:
-        listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the API server has not said so"
+        listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the trust ConfigMap has not been read"
         return f"its issuer {listed}"

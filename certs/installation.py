@@ -1,4 +1,4 @@
-"""What a provisioner is to keep alive: names, profile, timings and expected objects, from the settings that a configuration gives."""
+"""The installation of a configuration: names, profile, timings and expected objects."""
 
 from dataclasses import dataclass, fields
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What the stored objects, their keys and their annotations are called."""
+"""Names of the stored objects, their keys and their annotations."""
 
 from typing import Final, NamedTuple
 

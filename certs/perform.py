@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from ..api.line import NEWEST, of_release
 from ..kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError
 from ..kube.events import Recorder
 from ..kube.metrics import COUNTER, GAUGE, Declared, Values, export
@@ -209,6 +210,7 @@ class Teller:
         self._about, self._store, self._recorder = about, store, recorder
         self._reported: frozenset[Report] = frozenset()
         self._unread = ""  # why the servers' Deployment can't be read
+        self._other_release = ""  # of the definitions, as it was last logged
 
     async def stands(self, found: Gathered) -> None:
         """Reports the current problems that are new since the last call."""
@@ -217,6 +219,17 @@ class Teller:
             _TOLD.warning("%s: %s", report.reason, report.text)
             await self.record(found, "Warning", report.reason, report.text)
         self._reported = now
+        self._compare_releases(found.state.targets)
+
+    def _compare_releases(self, targets: tuple[Target, ...]) -> None:
+        """Warns once of definitions of another operator release than `operator.version`: fields would be lost or refused."""
+        version = self._about.version
+        wanted = of_release(version)
+        other = next((f"{each.name} is of operator {each.release}" for each in targets if each.release not in ("", wanted)), "")
+        if wanted is not None and other and other != self._other_release:
+            text = "both must be of one operator release, or fields are lost or refused; `dynamo-webhooks doctor` prints the repair"
+            _TOLD.warning("%s, and operator.version is %s, which is %s.0 by default: %s", other, version, NEWEST, text)
+        self._other_release = other
 
     async def annotate(self, found: Gathered) -> None:
         """Updates the annotation; a failure is only logged, since nothing depends on it."""

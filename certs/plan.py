@@ -35,7 +35,7 @@ def next_step(state: CertificateState, now: datetime) -> Step:
     if state.mode is not Mode.MANAGED:
         return provided.next_step(state, now)
     allowed = (step for step in _candidates(state, now) if policy.may_sign(state) or _harmless(step))
-    return next(allowed, Nothing("the clock differs too much from the API server's: nothing is signed until it is set"))
+    return next(allowed, Nothing("the clock differs too much from the API server's: nothing is signed until it is corrected"))
 
 
 def published_bundle(state: CertificateState, now: datetime, before: bytes) -> bytes:
@@ -149,7 +149,7 @@ def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundl
         return
     if policy.has_converged(state) and (lasted >= state.timings.drain or policy.is_key_compromised(state)):
         yield MarkPhase(Phase.DROP)
-    yield wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
+    yield wait(state, now, state.timings.drain, "the old authority stays trusted in case a server still presents its certificate")
 
 
 def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:

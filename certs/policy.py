@@ -61,7 +61,7 @@ def leaf_reason(state: CertificateState, issuer: Certificate, now: datetime) -> 
 
 
 def renewal_time(leaf: Certificate) -> datetime:
-    """When a third of its life is left: 122 of 365 days."""
+    """The renewal time of a leaf: a third of its life is left then (122 of 365 days)."""
     return leaf.not_after - leaf.life / 3
 
 
@@ -93,7 +93,7 @@ def rotation_reason(state: CertificateState, now: datetime) -> str:
 
 
 def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
-    """When an authority's remaining life no longer covers a whole leaf, its drain and a margin; at most a third of its life."""
+    """The rotation time of an authority, when its life no longer covers a leaf, the drain and a margin (at most a third of its life)."""
     ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
     return authority.not_after - min(ahead, authority.life / 3)
 
@@ -186,7 +186,7 @@ def _after(state: CertificateState, secret: AuthoritySecret, current: Certificat
 
 
 def settle_time(state: CertificateState) -> timedelta:
-    """How long every object must have shown a bundle before it is relied upon."""
+    """Time for which every object must have shown a bundle before it is relied upon."""
     return min(state.timings.settle, SHORT_SETTLE) if is_key_compromised(state) else state.timings.settle
 
 

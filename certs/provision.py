@@ -74,7 +74,7 @@ class Provisioner:
         self._backoff = Backoff()
         self._taken: deque[float] = deque(maxlen=BURST)
         self._waiting = ""
-        self._trouble = "nothing has been looked at yet"  # why the last look failed; empty when it didn't
+        self._trouble = "the cluster has not been read yet"  # why the last look failed; empty when it didn't
         self._down = self._trouble  # why the installation isn't up; empty when it is
         self._since = self._began = clock()  # when that changed, and the beginning
         self._was_up = False
@@ -112,7 +112,7 @@ class Provisioner:
         if self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         if self.election.leading and self._trouble:
-            return [f"the cluster can't be looked at: {self._trouble}"]
+            return [f"the cluster can't be read: {self._trouble}"]
         now = self._clock()
         # whether requests can be answered; after the first time, or if another replica leads, this doesn't affect readiness
         self._was_up |= not self.election.leading or (not self._down and now - self._since >= SEEN) or now - self._began >= UP
@@ -132,7 +132,7 @@ class Provisioner:
     async def _lead(self) -> None:
         self._published = None  # the leader in between may have published something else
         watches = [asyncio.ensure_future(each.run()) for each in self._reflectors()]
-        self._trouble = "nothing has been looked at yet"
+        self._trouble = "the cluster has not been read yet"
         try:
             while True:
                 self._due = False

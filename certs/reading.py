@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from ..api.line import of_definition
 from ..kube.times import parse_time
 from . import names
 from .certificate import Certificate, Key, read_certificate, read_certificates, read_key
@@ -70,7 +71,8 @@ def read_target(kind: TargetKind, name: str, obj: Node | None, service: str, nam
         stance = Stance.OURS if bundles else Stance.FOREIGN
     if stance is not Stance.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
         stance, bundles = Stance.ANNOTATED, bundles or (b"",)
-    return Target(kind, name, _version(obj), stance, bundles)
+    release = of_definition(obj) if kind is TargetKind.CRD else None
+    return Target(kind, name, _version(obj), stance, bundles, release=release or "")
 
 
 def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[Stance, tuple[bytes, ...]]:

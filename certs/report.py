@@ -67,9 +67,9 @@ def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
     untrusting = _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
     found = (
         Report("ClockSkew", _skew_text(state) if abs(state.skew) > SKEW_WARN else ""),
-        Report("WebhookConfigMissing", _standing(state, Stance.ABSENT, "is not there; it is written to when it comes")),
+        Report("WebhookConfigMissing", _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")),
         Report("WebhookConfigMissing", _standing(state, Stance.FOREIGN, "points to another service and is left alone")),
-        Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and makes it anew" if state.fixed else ""),
+        Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and creates it again" if state.fixed else ""),
         Report("CARotationStuck", _stuck(state, now)),
         Report("TrustMismatch", untrusting if state.mode is Mode.EXTERNAL_INJECTION else ""),
     )
@@ -100,7 +100,7 @@ def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, 
 
 
 def _stuck(state: CertificateState, now: datetime) -> str:
-    """What delays a rotation beyond `roll_warn`, or an empty string."""
+    """The reason that delays a rotation beyond `roll_warn`, or an empty string."""
     phase = phase_of(state, now)
     lasted = age_of(state.hint.since, now)
     if phase not in {Phase.TRUST, Phase.ROLL} or lasted is None or lasted < state.timings.roll_warn:
@@ -124,7 +124,7 @@ def _leaf_text(state: CertificateState, now: datetime) -> str:
     if state.mode is Mode.MANAGED:
         reason = unusable_reason(state, issuer, now)
     elif not state.serving.leaf.valid_at(now):
-        reason = "its dates exclude this moment"
+        reason = "it is not valid now"
     elif state.profile.server_name not in state.serving.leaf.names:
         reason = f"it must name {state.profile.server_name}"
     else:

@@ -136,6 +136,7 @@ class Target:
     stance: Stance = Stance.OURS
     bundles: tuple[bytes, ...] = ()  # decoded PEM, one per entry that names our service
     refused: str = ""  # why the last write failed; no step writes it again until gathering clears this, after a delay
+    release: str = ""  # of the operator, by the schema of a CRD; empty where that isn't known
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ def write_bundles(state: CertificateState, bundle: bytes, reason: Literal["boots
 
 
 def rewrite_serving(state: CertificateState, bundle: bytes) -> Iterator[Step]:
-    """The same leaf with the wanted `ca.crt` and without an authority's key; never for a pair that servers would refuse."""
+    """Write the serving Secret with its leaf, the wanted `ca.crt` and no authority's key; never for a pair that servers would refuse."""
     serving = state.serving
     if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
         return

@@ -80,7 +80,7 @@ class Store:
         if old is None or old["metadata"]["resourceVersion"] != write.version:
             raise ConflictError(409, "Conflict", f"{write.kind} {write.name} has changed since it was read")
         if why := explain_immutable(old, write.type):
-            LOG.warning("%s %s is %s: it is deleted and made anew", write.kind, write.name, why)
+            LOG.warning("%s %s is %s: it is deleted and created again", write.kind, write.name, why)
             await self._delete(resource, old)
             head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}  # all that stays
             bare = {"apiVersion": "v1", "kind": write.kind, "metadata": head}
@@ -115,7 +115,7 @@ class Write(NamedTuple):
 
 
 def make_content(step: Step, state: CertificateState, now: datetime, called: Names) -> Write | None:
-    """What the step writes; new keys are made here. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
+    """Make the objects that a step writes, with new keys. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
     if isinstance(step, (WriteServing, RewriteServing)):
         return _serving(step, state, now, called)
     if isinstance(step, WriteTrust) or (isinstance(step, MarkPhase) and state.mode is not Mode.MANAGED):

@@ -69,7 +69,7 @@ def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:
 def _text(obj: Fields, field: str) -> str:
     value = obj.get(field)
     if type(value) is not str or not value:
-        raise ConversionError((field,), "must be text that is not empty")
+        raise ConversionError((field,), "must be a non-empty string")
     return value
 
 

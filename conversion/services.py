@@ -64,7 +64,7 @@ class Services(Lens):
                 continue
             name = component.get("name") if component.get("name") is not None else ""
             if type(name) is not str:
-                raise ConversionError(("spec", self._list, index, "name"), f"must be text, got {article(name)}")
+                raise ConversionError(("spec", self._list, index, "name"), f"must be a string, got {article(name)}")
             if services.get(name) is not None:
                 raise ConversionError(
                     ("spec", self._list, index, "name"), f'must be a name that no other component has, got "{shorten(name, QUOTED)}"'

@@ -41,7 +41,7 @@ class Weight(NamedTuple):
         """A sentence without the field, short enough for a warning."""
         share = f"{-(-self.bytes // 1024)} of {MOST // 1024} KiB of annotations"
         if self.bytes <= MOST:
-            return f"takes {share} in {self.other}; past that it is refused"
+            return f"takes {share} in {self.other}; more is refused"
         return f"must be smaller: {f'{share} in {self.other}; read-only there' if self.forgiven else f'in {self.other} it needs {share}'}"
 
 

@@ -105,7 +105,7 @@ class Election:
         """Why it isn't known who leads; empty when we do, or another was seen to at the last attempt."""
         if self.leading:
             return ""
-        return self.reason or ("" if self.holder else "the Lease has not been looked at yet")
+        return self.reason or ("" if self.holder else "the Lease has not been read yet")
 
     async def run(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Runs for ever: begins `lead()` when elected, cancels it when the Lease is lost, runs again. Releases when cancelled.

@@ -65,7 +65,7 @@ def status(kind: str, group: str, name: str, findings: list[Finding], *, site: s
         "status": "Failure",
         "code": 500 if faults else 422,
         "reason": "InternalError" if faults else "Invalid",
-        "message": f"{what} is invalid: " + "; ".join(lines) if not faults else f"{what} could not be judged: " + "; ".join(lines),
+        "message": f"{what} is invalid: " + "; ".join(lines) if not faults else f"{what} couldn't be evaluated: " + "; ".join(lines),
         "details": {
             "name": shorten(name, 253),
             "group": group,

@@ -1,4 +1,4 @@
-"""What a rule is called with: one place of one object, its old value, the facts, and makers of typed findings."""
+"""Arguments of a rule: one place of one object, its old value, the facts, and makers of typed findings."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class At:
 
     @property
     def main(self) -> tuple[Fields, Path]:
-        """Of a component: its main container, and that one's place below it; several rules ask."""
+        """A component's main container, and its place below the component; several rules read it."""
         found = self._main
         if found is None:
             found = self._main = find_main(self.value)
@@ -79,7 +79,7 @@ class At:
 
     @property
     def components(self) -> list[tuple[int, str, Fields]]:
-        """Of a graph's spec: its components with their place and name, as several rules ask; those that are null are left out."""
+        """Components of a graph's spec with their place and name; null ones are left out. Several rules read them."""
         found = self._components
         if found is None:
             found = self._components = list_components(self.value)
@@ -163,11 +163,11 @@ class At:
 
 def rule_fault(rule: Rule, path: Path, error: BaseException) -> Finding:
     """The finding of a rule that raised; its text names the error's type only, never a value."""
-    text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
+    text = f"couldn't be evaluated: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
     return Finding(rule, Cause.INTERNAL, Level.FAULT, path, text)
 
 
 def report_unevaluated(rule: Rule, path: Path, fact: str) -> Finding:
     """The finding of a rule that needs an unknown fact."""
-    text = f"could not be judged: the fact {fact} is not known"
+    text = f"couldn't be evaluated: the fact {fact} is not known"
     return Finding(rule, Cause.FORBIDDEN, Level.NOT_EVALUATED, path, text, None, f"supply {fact} in the facts", fact)

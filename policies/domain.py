@@ -79,7 +79,7 @@ def is_enabled(block: Any) -> TypeGuard[Fields]:
 
 
 def node_count(component: Fields) -> int:
-    """How many nodes one replica of a component spans: 1 without `multinode`, 0 where `nodeCount` is absent inside it."""
+    """Number of nodes of a component's replica: 1 without `multinode`, 0 where `nodeCount` is absent inside it."""
     multinode = component.get("multinode")
     if multinode is None:
         return 1
@@ -176,7 +176,7 @@ def is_line_1_6(review: Review) -> bool:
 
 
 def read_provider(at: At) -> str | None:
-    """Who runs the graph's workloads as an annotation remembers it since line 1.5; None where none does, as on line 1.2.
+    """The workload provider in the graph's annotation, which operator 1.5 and later write; None without one.
 
     Needs the fact `grove` where the defaults of a new graph overwrite what its author wrote.
     """
@@ -187,12 +187,12 @@ def read_provider(at: At) -> str | None:
 
 
 def choose_provider(at: At) -> str:
-    """Who will run a new graph's workloads, decided once since line 1.5. Needs the fact `grove` unless the graph opts out."""
+    """The workload provider of a new graph, decided once since operator 1.5. Needs the fact `grove` unless the graph opts out."""
     return GROVE if not opts_out_of_grove(at.review) and at.fact("grove") else COMPONENTS
 
 
 def provider(at: At) -> str | None:
-    """Who runs the graph's workloads since line 1.5; None for a graph of an older operator, which was not adopted yet."""
+    """The workload provider since operator 1.5; None for a graph of an older operator, which was not adopted yet."""
     chosen = read_provider(at)
     return choose_provider(at) if chosen is None and at.review.operation == CREATE else chosen
 
@@ -222,19 +222,19 @@ def explain_off_grove(at: At) -> str:
 
 
 def way_to_grove(at: At) -> str:
-    """What lets this graph, which is not on the Grove pathway, run there: the beginning of a fix."""
+    """Fix text: how to move this graph to Grove."""
     steps = []
     if at.review.facts.grove is False:
         steps.append(provide(at, GROVE, "Grove"))
     if opts_out_of_grove(at.review):
         steps.append(f"remove the annotation {GROVE_OPT_OUT}")
     if at.review.operation != CREATE and read_provider(at) is not None:
-        steps.append("create the graph anew")
+        steps.append("create the graph again")
     return " and ".join(steps) or "run the graph on Grove"
 
 
 def component_off_grove(at: At) -> str:
-    """The same of a component, be it of a graph or alone."""
+    """Explain why a component, of a graph or alone, doesn't run on Grove."""
     return explain_off_grove(at) if at.review.kind.startswith("DynamoGraphDeployment/") else "a standalone component never runs on Grove"
 
 
@@ -247,7 +247,7 @@ def explain_absence(at: At, fact: str, name: str) -> str:
 
 
 def provide(at: At, fact: str, name: str) -> str:
-    """What to do about something that a fact says is not to be had."""
+    """Fix text for a missing API."""
     off = at.review.facts.switchedOff
     return f"switch {name} on in the operator" if off is not UNKNOWN and fact in off else f"install {name}"
 

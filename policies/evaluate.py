@@ -106,7 +106,7 @@ def is_deletion(review: Review) -> bool:
 
 
 def compute_edits(review: Review) -> list[Edit]:
-    """What the defaults change, in a stable order. A default that raises edits nothing and is logged."""
+    """Compute the edits of the defaults, in a stable order. A default that raises edits nothing and is logged."""
     return [found for found in _collect(review, _plan_of(review, defaults=True)) if isinstance(found, Edit)]
 
 
@@ -213,7 +213,7 @@ def _stored(review: Review, old: Fields) -> Iterator[Finding]:
 
 
 def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
-    """What findings are sorted by: the order of rules, then the field."""
+    """Sort key of findings: the order of rules, then the field."""
     # indices sort as numbers, names as text as far as it is shown; the two never meet at one depth of one object
     steps = tuple((part, "") if isinstance(part, int) else (0, part[:MESSAGE_LENGTH]) for part in finding.path)
     return finding.rule.stage, steps, finding.rule.code

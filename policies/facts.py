@@ -1,4 +1,4 @@
-"""What a decision depends on beside the object: settings of the operator and what the cluster serves. Known values, or UNKNOWN."""
+"""Facts: settings of the operator, and APIs that the cluster serves; each known or UNKNOWN."""
 
 from collections.abc import Mapping
 from enum import Enum

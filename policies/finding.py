@@ -1,4 +1,4 @@
-"""What a rule yields: a finding, typed like a Kubernetes field error, or an edit. Rendering lives in policies/answer.py."""
+"""Results of rules: findings, typed like Kubernetes field errors, and edits. Rendering is in policies/answer.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 
 class Level(StrEnum):
-    """How much a finding weighs: an error refuses, a warning is returned with the answer, a note says what could not be decided."""
+    """Severity of a finding: an error refuses, a warning is returned with the answer, a note names an unevaluated rule."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -1,4 +1,4 @@
-"""How many GPUs a component asks for, as reconciliation counts. DRA's devices are not here."""
+"""Counts the GPUs that a component requests, as the reconciler does. DRA's devices are not here."""
 
 from typing import Final, NamedTuple
 
@@ -45,7 +45,7 @@ def gpu_count(component: Fields) -> Gpus:
 
 
 def plain_gpus(component: Fields) -> tuple[str, Path]:
-    """What the main container asks for of `nvidia.com/gpu`, as one spelling of the number, and where; "" for nothing."""
+    """The main container's `nvidia.com/gpu`, as one spelling of the number, and its place; "" for none."""
     main, place = find_main(component)
     resources = main.get("resources") or {}
     for part in _LISTS:

@@ -73,7 +73,7 @@ def list_ignored(graph: Fields, *, grove: bool | None) -> Ignored:
 
 
 def list_ignored_of(component: Fields, path: Path, *, grove: bool | None) -> Ignored:
-    """The same of one component at a path. Every review of a graph looks here: what isn't written must cost next to nothing."""
+    """List a component's fields without effect. Every review of a graph runs it: absent fields must cost next to nothing."""
     found: Ignored = []
     if (reference := component.get("modelRef")) and reference.get("revision"):
         found.append(((*path, "modelRef", "revision"), "has no effect: pods load what their command names"))

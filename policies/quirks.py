@@ -15,7 +15,7 @@ ENGINE: Final[Mapping[str, str]] = {
     "components-of-graphs": "For a component that the operator creates from a graph, only the rules that 1.2 has in the same form and "
     "those on immutability are evaluated: its graph was validated, or is older than the rules.",
     "lease-defaults": "In a namespace that another operator claims with a Lease, neither rules nor defaults apply; 1.2 still sets "
-    "defaults, and"
+    "defaults, and "
     "so the wrong origin version.",
     "typed-causes": "Denials are 422 Invalid with one typed cause for each field, which kubectl and client libraries show.",
     "warnings-always": "Denials carry warnings too.",
@@ -70,7 +70,7 @@ KEPT: Final[Mapping[str, str]] = {
     "Q-28": "The planner's service account of any namespace may change replicas: one planner may serve several, and RBAC decides who "
     "may use it.",
     "Q-31": "While a request is locked, fields that only v1alpha1 has stay editable: profiling has read them already, and those that "
-    "are read"
+    "are read "
     "later only name and label the graph.",
     "Q-36": "During a roll-out, a restart can't be started or cancelled, but its strategy may change: it applies from the next restart.",
     "Q-49": "The block `scalingAdapter: {}` is disabled in v1alpha1 and enabled in v1beta1, as published; conversion translates.",

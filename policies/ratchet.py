@@ -1,4 +1,4 @@
-"""What an update is not blamed for: errors that the stored object had already. Both sides are read one finding at a time."""
+"""Ratcheting: an update isn't refused for errors that the stored object already had. Both sides are read one finding at a time."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias

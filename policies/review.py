@@ -50,15 +50,15 @@ class Review:
         return found
 
     def before(self, old: Fields) -> Review:
-        """The same review of the stored object. Paths of both share their map keys."""
+        """The review of the stored object. Paths of both share their map keys."""
         return self._like(self.kind, UPDATE, old, old)
 
     def with_old(self, old: Fields | None) -> Review:
-        """The same review beside another stored object."""
+        """A copy of the review with another stored object."""
         return self._like(self.kind, self.operation, self.object, old)
 
     def across(self, kind: str, obj: Fields, old: Fields | None) -> Review:
-        """The same review of objects that were converted to another version."""
+        """A copy of the review with objects that were converted to another version."""
         return self._like(kind, self.operation, obj, old)
 
     def _like(self, kind: str, operation: str, obj: Fields, old: Fields | None) -> Review:

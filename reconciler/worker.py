@@ -30,7 +30,7 @@ from .request import phases
 from .request.reconcile import reconcile_request
 from .workload import pull_secrets
 
-_RETIRED: Final = "there are no DynamoCheckpoints since line 1.5: nothing acts on it, and no pod is restored from it; delete it"
+_RETIRED: Final = "operator 1.5 and later have no DynamoCheckpoints: nothing acts on it, and no pod is restored from it; delete it"
 CONTROLLERS: Final[dict[str, Callable[[Work, Node], Awaitable[PassResult]]]] = {
     MODEL: reconcile_model,
     CHECKPOINT: reconcile_checkpoint,

@@ -60,16 +60,16 @@ def start_theme(folder: Path, name: str) -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Adds the rule to a file of policies/<folder>/, and code and name to released.txt; returns the exit code."""
+    """Adds the rule to a file of policies/<folder>/, and code and name to codes.txt; returns the exit code."""
     folder, _, name = (arguments[0] if arguments else "").partition("/")
     if folder not in _FOLDERS or not name.replace("-", "").isalnum() or not name.islower():
         print(f"NAME must be <folder>/<kebab-case-name>, folder one of {', '.join(_FOLDERS)}", file=sys.stderr)
         return 2
     first, where, stage = _FOLDERS[folder]
-    released = _POLICIES / "released.txt"
-    taken = dict(line.split() for line in released.read_text("utf-8").splitlines())
+    codes = _POLICIES / "codes.txt"
+    taken = dict(line.split() for line in codes.read_text("utf-8").splitlines())
     if name in taken.values():
-        print(f"{name} is released already", file=sys.stderr)
+        print(f"{name} is taken already", file=sys.stderr)
         return 2
     code = next(text for number in range(first, 1000) if (text := f"DYN{number:03d}") not in taken)
     function = name.replace("-", "_")
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
         head, future, rest = theme.partition("\n\n")
     rule = TEMPLATE.format(code=code, where=where, stage=stage, function=function)
     file.write_text(head + future + IMPORTS.format(where=where) + rest + rule, "utf-8")
-    with released.open("a", encoding="utf-8") as out:
+    with codes.open("a", encoding="utf-8") as out:
         out.write(f"{code} {name}\n")
     for command in (["check", "--fix"], ["format"]):  # puts the imports where they belong
         subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", file], check=False)  # noqa: S603 - words of this file

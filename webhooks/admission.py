@@ -52,7 +52,7 @@ def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer
         failed = _refusal(413, MEMORY, bound=Bound.REQUEST_MEMORY)
     except Exception as error:  # noqa: BLE001 - the API server needs a response with the request's uid
         _LOG.exception("a request could not be checked")
-        message = f"the request could not be judged: {type(error).__name__}; this is an internal error"
+        message = f"the request couldn't be evaluated: {type(error).__name__}; this is an internal error"
         failed = _refusal(500, message)._replace(kind="fault")
     return encode(call, failed)
 

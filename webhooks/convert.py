@@ -152,7 +152,7 @@ def answer_into(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
     if objects is not None and type(objects) is not list:
         return _failed(version, uid, 400, ["request.objects must be a list"], ConversionStatistics())
     if type(desired) is not str or not desired:
-        return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], ConversionStatistics())
+        return _failed(version, uid, 400, ["request.desiredAPIVersion must be a non-empty string"], ConversionStatistics())
     return _last(_Work(desired, sink, line).through(_released(objects or []), version, uid))
 
 

@@ -221,7 +221,7 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
         raise RejectedError(400, f"request must be an object, got {article(request)}")
     uid = request.get("uid")
     if uid is not None and type(uid) is not str:
-        raise RejectedError(400, f"request.uid must be text, got {article(uid)}")
+        raise RejectedError(400, f"request.uid must be a string, got {article(uid)}")
     return request, version, uid or "", cut
 
 

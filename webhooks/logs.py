@@ -202,7 +202,7 @@ class LevelFile:
             try:
                 await self.look()
             except Exception:  # noqa: BLE001 - logs must not end with a file system's mood
-                _LOG.exception("the configuration file could not be looked at")
+                _LOG.exception("the configuration file could not be read")
 
     async def look(self) -> None:
         """Read the level if the file has changed; returns the outcome."""

@@ -82,7 +82,7 @@ class State:
         certificate, trouble = report["certificate"], report["trouble"]
         found = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
         degraded = [trouble] if certificate and trouble else []
-        degraded += [f"the serving Secret is not seen: {self._source.away}"] if self._source is not None and self._source.away else []
+        degraded += [f"the serving Secret can't be read: {self._source.away}"] if self._source is not None and self._source.away else []
         degraded += self._feed.degraded() if self._feed is not None else []
         return [*found, *(f"degraded: {each}" for each in degraded)]
 

@@ -36,7 +36,7 @@ _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unknown, or it is to be used no more
-LEFT: Final = "the client has left"
+LEFT: Final = "the client closed the connection"
 
 
 class Webhooks:
@@ -60,7 +60,7 @@ class Webhooks:
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
-        self._failed = "the server has not judged a request of its own yet"
+        self._failed = "the server has not answered its own test requests yet"
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
@@ -113,7 +113,7 @@ class Webhooks:
             try:
                 await self._look()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
-                _LOG.exception("the certificate could not be looked at")
+                _LOG.exception("the certificate could not be read")
 
     async def _look(self) -> None:
         self.certificate.look()
@@ -217,5 +217,5 @@ def self_check(settings: Settings) -> str:
         found = answer(route, convert.example() if converting else example(route), settings)
         bad = found.verdict.outcome != "converted" if converting else found.verdict.outcome == "fault"
         if found.status != 200 or bad or orjson.loads(found.body)["response"]["uid"] != "ready":
-            return f"a request of the server's own at {route.path} could not be checked"
+            return f"the server's own test request at {route.path} failed"
     return ""

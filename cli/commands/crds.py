@@ -130,7 +130,7 @@ def _bundle(file: str) -> bytes:
 
 
 def _told_line(named: Line | None, known: Line | None) -> str:
-    """Of which release the definitions are, and what the configuration must then say."""
+    """Describe the release of the definitions, and the `operator.version` that they require."""
     line = named or known or NEWEST
     found = ", as the cluster's are" if line is known else ""
     return f"definitions of operator {line}{found}" + ("" if line is NEWEST else f"; operator.version must be {line}.0, or a patch of it")

@@ -40,7 +40,7 @@ def _entry(name: str, found: Gathered) -> str:
 
 
 def redact(found: Gathered) -> Gathered:
-    """The same with numbers in place of the names of namespaces and accounts; one name has one number everywhere.
+    """Replace names of namespaces and accounts by numbers; one name has one number everywhere.
 
     Topologies keep their names, for objects ask for them. Reasons keep what comes before a colon: behind it an API server names who asked.
     """

@@ -1,1 +1,1 @@
-"""What every command shares: exit codes, streams, flags, and the wording of hints and errors."""
+"""Parts that every command shares: exit codes, streams, flags, and the wording of hints and errors."""

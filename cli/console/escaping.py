@@ -54,7 +54,7 @@ def encode_json(value: object, option: int = 0) -> str:
 
 
 def visible(document: str) -> str:
-    """The same JSON with escapes for characters that don't print, such as bidirectional controls, and for commands of CI runners."""
+    """Escape characters in JSON that don't print, such as bidirectional controls, and commands of CI runners."""
     import json
 
     text = inert(document, JSON)

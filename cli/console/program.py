@@ -39,7 +39,7 @@ _NARROWEST: Final = 40
 
 
 def help_width() -> int:
-    """How wide help texts are: as COLUMNS or the terminal says, at most WIDTH."""
+    """The width of help texts: that of COLUMNS or the terminal, at most WIDTH."""
     told = os.environ.get("COLUMNS", "")
     try:
         columns = int(told) if told.isdecimal() else 0

@@ -1,1 +1,1 @@
-"""What serve, provision and reconcile share: settings, sockets, probes and metrics, an orderly end."""
+"""Parts that serve, provision and reconcile share: settings, sockets, probes and metrics, an orderly end."""

@@ -1,4 +1,4 @@
-"""What commands that run for ever share: settings, bound sockets for probes and metrics, and log lines on stderr."""
+"""Parts that daemons share: settings, bound sockets for probes and metrics, and logs on stderr."""
 
 import argparse
 import contextlib
@@ -94,5 +94,5 @@ def load_settings(file: str, environment: Mapping[str, str], *, lenient: bool = 
     effective = load_configuration(file, environment, lenient=lenient)
     with set_up_logging(effective.configuration):
         for line in effective.unknown:
-            logging.getLogger("configuration").warning("%s; passed over", line)
+            logging.getLogger("configuration").warning("%s; ignored", line)
     return effective.configuration

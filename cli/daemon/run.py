@@ -99,11 +99,11 @@ class Guard:
 
 
 class Part(Protocol):
-    """What does the work, once there is a connection: a provisioner or a reconciler."""
+    """The main task of the process: a provisioner or a reconciler."""
 
     @property
     def election(self) -> Election | None:
-        """How one of several leads; None where there is but one."""
+        """Leader election; None for a process that needs none."""
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -119,7 +119,7 @@ class Part(Protocol):
 
 
 class Side(NamedTuple):
-    """What goes on beside the work."""
+    """Listeners beside the main task."""
 
     probes: socket.socket  # bound
     metrics: socket.socket  # the same one when both are served at one address
@@ -128,7 +128,7 @@ class Side(NamedTuple):
 
 
 class State:
-    """What probes and metrics ask, also before there is a connection."""
+    """State for probes and metrics, also before there is a connection."""
 
     def __init__(self, name: str, guard: Guard | None) -> None:
         """`name` is that of the readiness check."""

@@ -1,4 +1,4 @@
-"""What `serve` is to do, from its flags, the environment and a configuration file: settings, stated facts, and the plan."""
+"""Reads the settings, stated facts and plan of `serve` from its flags, the environment and a configuration file."""
 
 import argparse
 import os
@@ -81,7 +81,7 @@ def read_stated_facts(args: argparse.Namespace, settings: OperatorConfiguration)
 
 
 def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
-    """What the serving process is to do, and the one that watches the cluster for it."""
+    """The plan of the serving process, and of the one that watches the cluster for it."""
     serving, bounds = settings.serving, settings.serving.limits
     limits = Limits(
         body=bounds.admission_body,
@@ -112,7 +112,7 @@ def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: 
 
 
 def secret_names(args: argparse.Namespace, settings: OperatorConfiguration) -> SecretNames | None:
-    """How a cluster delivers certificates; None where a flag names a directory, whose pair is then served whatever it says."""
+    """Names of the Secrets with certificates; None where a flag names a directory, whose pair is then served."""
     named = args.cert_dir is not None or args.self_signed
     webhook, namespace = settings.server.webhook, settings.operator.namespace
     if named or not (webhook.secret_name and namespace):

@@ -154,7 +154,7 @@ def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
 
 
 def match_parts(folder: str, parts: Sequence[str]) -> Iterator[str]:
-    """What a glob means below a folder, sorted; `**` is any number of folders, and follows no links: they may lead in circles."""
+    """Paths below a folder that match a glob, sorted; `**` is any number of folders, and follows no links: they may lead in circles."""
     part, rest = parts[0], parts[1:]
     if part == "**" and not rest:
         yield folder or "."
@@ -207,12 +207,12 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _tell_of_link_out(entry: os.DirEntry[str]) -> None:
-    """Says that a link to a folder outside its own is passed over: the files there may be found nowhere else."""
+    """Says that a link to a folder outside its own is skipped: the files there may be found nowhere else."""
     if not entry.is_symlink() or entry.name.startswith(".") or not _is_folder(entry):
         return
     here, there = os.path.realpath(os.path.dirname(entry.path) or "."), os.path.realpath(entry.path)  # noqa: PTH120 - pathlib is slow here
     if os.path.commonpath((here, there)) not in (here, there):
-        write_stderr(f"{_plain(entry.path)}: is a link to a folder, and is passed over; name it itself if it is to be read")
+        write_stderr(f"{_plain(entry.path)}: is a link to a folder, and is skipped; name it itself if it is to be read")
 
 
 def _plain(path: str) -> str:

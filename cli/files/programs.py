@@ -88,7 +88,7 @@ def _bounded(process: subprocess.Popen[bytes], patience: float, most: int) -> tu
 
 
 def render(words: Sequence[str], name: str) -> Source | InputError:
-    """What a command prints, under a name, or why there is nothing. No shell reads the words."""
+    """Run a command without a shell, and return its output under a name, or the reason why there is none."""
     try:
         done = run(words, _PATIENCE, environment={**os.environ, **_OFFLINE}, most=LIMIT)
         if done.returncode:
@@ -118,7 +118,7 @@ def _said(stderr: bytes) -> str:
 
 
 def chart_command(folder: str, values: Sequence[str]) -> tuple[str, ...]:
-    """What renders a chart here. Raises: UsageError when helm can't be found, the folder is no chart, or values are no local file."""
+    """The command that renders a chart. Raises: UsageError when helm is missing, the folder is no chart, or values are no local file."""
     if not folder or folder.startswith("-") or "\0" in folder or not os.path.isfile(os.path.join(folder, CHART)):
         raise UsageError(f"--helm {folder!a}: must be a local folder with a {CHART}")
     for file in values:
@@ -131,7 +131,7 @@ def chart_command(folder: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def render_chart(folder: str, words: Sequence[str]) -> Source | InputError:
-    """What a chart renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text."""
+    """Render a chart by a command, named after it; returns the reason where there is no output. Lines are those of the rendered text."""
     return render(words, f"helm:{folder}")
 
 
@@ -149,7 +149,7 @@ _ADDRESS: Final = re.compile(
 
 
 def kustomization_command(folder: str) -> tuple[str, ...]:
-    """What renders a folder here. Raises: UsageError when no program does, or the folder can't be one."""
+    """The command that renders a folder. Raises: UsageError when no program does, or the folder can't be one."""
     if not folder or folder.startswith("-") or "\0" in folder:
         raise UsageError(f"-k {folder!a}: must be a folder with a kustomization")
     if _is_address(folder) and not os.path.isdir(folder):
@@ -161,7 +161,7 @@ def kustomization_command(folder: str) -> tuple[str, ...]:
 
 
 def render_kustomization(folder: str, words: Sequence[str]) -> Source | InputError:
-    """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text.
+    """Render a folder by a command, named after it; returns the reason where there is no output. Lines are those of the rendered text.
 
     What can't be read here, such as a file with a duplicate key, is an error, though kustomize might accept it.
     """
@@ -198,7 +198,7 @@ def _refuse_remote(folder: str, seen: set[tuple[str, bool]], *, configures: bool
 
 
 def _refuse_in_file(file: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
-    """The same of what a kustomization, or the configuration of a generator, names."""
+    """Refuse addresses that a kustomization, or the configuration of a generator, names."""
     for document in read_text(Source(file, load_text(file))):
         if isinstance(document, InputError):
             raise document
@@ -225,7 +225,7 @@ def _refuse_fetched(document: Document, field: Path, value: str) -> None:
 
 
 def _inline(document: Document) -> Iterator[tuple[Path, str]]:
-    """What configurations of generators name that a kustomization holds as texts. Raises: InputError for one that can't be read."""
+    """References in configurations of generators that a kustomization holds as texts. Raises: InputError for one that can't be read."""
     data, file = document.data, document.source.name
     for name in [name for name in data if _folded(name) in _CONFIGURED] if isinstance(data, dict) else ():
         texts = data[name] if isinstance(data[name], list) else []

@@ -59,7 +59,7 @@ def commit_of(root: str, revision: str, flag: str) -> str:
 
 
 def ask(root: str, flag: str, *words: str, given: bytes = b"") -> bytes:
-    """What git prints. Raises: UsageError with its first sentence when it fails."""
+    """Run git and return its output. Raises: UsageError with its first sentence when it fails."""
     done = _run(root, flag, *words, given=given)
     if b"promisor remote" in done.stderr and done.returncode:
         how = "fetch them first (git fetch --refetch --no-filter), or clone without --filter"

@@ -40,7 +40,7 @@ VARIABLES: Final = (
 
 
 class Effective(NamedTuple):
-    """A configuration that can be used, with the origin of what isn't a default, and a sentence for each key that is passed over."""
+    """A configuration that can be used, with the origin of what isn't a default, and a sentence for each ignored key."""
 
     configuration: OperatorConfiguration
     origins: dict[Key, str]
@@ -78,7 +78,7 @@ def load_configuration(
     if lines:
         what = f"{document.source.name if document is not None else 'the configuration'} can't be used"
         newer = not lenient and any(problem.known for problem in problems)
-        hint = ["unknown keys of a newer operator are passed over with --lenient-config"] if newer else []
+        hint = ["unknown keys of a newer operator are ignored with --lenient-config"] if newer else []
         raise UsageError("\n  ".join([f"{what}; {len(lines)} thing{'s' * (len(lines) > 1)} to change:", *lines, *hint]))
     return Effective(configuration, origins, unknown)
 

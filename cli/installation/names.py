@@ -25,7 +25,7 @@ def by_manifests(namespace: str) -> Installation:
 
 
 def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
-    """The installation of a configuration, in a file or as its text, and the unknown keys that are passed over. Raises: UsageError."""
+    """The installation of a configuration, in a file or as its text, and the ignored unknown keys. Raises: UsageError."""
     environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
     effective = load_configuration(file, environment, lenient=lenient)
     if not effective.configuration.operator.namespace:

@@ -52,7 +52,7 @@ _SCHEDULING: Final = ("imagePullSecrets", "nodeSelector", "tolerations", "priori
 
 
 class Way(StrEnum):
-    """How the objects of an installation are written."""
+    """The tool that writes the objects of an installation."""
 
     HELM = "helm"
     CLIENT_SIDE = "kubectl apply"
@@ -70,7 +70,7 @@ _WRITING: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an installation consists of, and how its objects are now."""
+    """The wanted objects of an installation, and their live state."""
 
     namespace: str = ""
     way: Way = Way.OTHER
@@ -194,7 +194,7 @@ async def _manifest(cluster: Cluster, release: str, namespace: str, unseen: dict
 
 
 def _applied(obj: Node) -> Node | None:
-    """What `kubectl apply` wrote last; None where that isn't known or is another object."""
+    """The object that `kubectl apply` wrote last; None where that isn't known or is another object."""
     try:
         found = json.loads((obj["metadata"].get("annotations") or {})[APPLIED])
         same = (found["kind"], found["metadata"]["name"]) == (obj["kind"], obj["metadata"]["name"])

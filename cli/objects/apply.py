@@ -44,7 +44,7 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
 
 
 def _last(held: Fields) -> Fields | None:
-    """What `kubectl apply` applied last, in whichever version; None where its annotation is missing or can't be used."""
+    """The object that `kubectl apply` applied last, in either version; None where its annotation is missing or can't be used."""
     text = ((held.get("metadata") or {}).get("annotations") or {}).get(LAST)
     try:
         last = json.loads(text) if isinstance(text, str) else None
@@ -81,7 +81,7 @@ def _managers(held: Fields) -> tuple[list[Fields], list[Fields]]:
 
 
 def _owned(entries: Iterable[Fields], version: str) -> Owned:
-    """What managers own in a version, all of them together."""
+    """Fields that any manager owns in a version."""
     owned: Owned = {}
     for entry in entries:
         if entry.get("apiVersion") == version:
@@ -140,7 +140,7 @@ def _merged(stored: Any, file: Any, at: _At) -> Any:
 
 
 def _left(old: Any, at: _At) -> Any:
-    """What stays of a value that the file leaves out; None for nothing."""
+    """The rest of a value that the file leaves out; None for nothing."""
     if at.ours is None:
         return old
     if not at.ours or _ITSELF in at.ours:
@@ -149,7 +149,7 @@ def _left(old: Any, at: _At) -> Any:
 
 
 def _of_others(old: Any, at: _At) -> Any:
-    """What other managers own of a value; None for nothing."""
+    """The part of a value that other managers own; None for nothing."""
     if at.others is None:
         return None
     return _each(old, at, _of_others) if at.others else old

@@ -1,4 +1,4 @@
-"""What a run sees of a cluster: its stored objects, namespaces and facts."""
+"""A cluster as a run sees it: stored objects, namespaces and facts."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def decode(obj: Fields, line: Line) -> Fields:
 
 
 def decode_manifest(manifest: Manifest, line: Line) -> Fields:
-    """The same of a file's object, without the status, which has a subresource. Raises: FormError, also for kinds that are unknown."""
+    """Decode a file's object, without the status, which has a subresource. Raises: FormError, also for unknown kinds."""
     older = recognise(manifest.data)
     if older is not None:
         raise FormError(f"is {older} of an older form of the API; dynamo-webhooks convert writes the current one")

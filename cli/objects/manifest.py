@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Identity(NamedTuple):
-    """What names an object, whatever its version."""
+    """Identity of an object, whatever its version."""
 
     kind: str
     namespace: str

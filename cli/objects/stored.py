@@ -23,7 +23,7 @@ class Previous(NamedTuple):
 
 
 class StoredObjects(Protocol):
-    """Where a run finds the stored objects."""
+    """Source of the stored objects of a run."""
 
     @property
     def placed(self) -> bool:

@@ -62,7 +62,7 @@ def replace_objects(
 def _swaps(
     documents: list[Any], coming: Iterator[tuple[int, Fields | None]], origins: Mapping[int, Origin], moves: Moves
 ) -> dict[int, Fields]:
-    """What objects of these documents become, by the identity of their data; adds their origins to the moves."""
+    """New values of these documents' objects, by the identity of their data; adds their origins to the moves."""
     swaps: dict[int, Fields] = {}
     places = {at: (index, path) for index, document in enumerate(documents) for at, path in _places(document.data, ())} if origins else {}
     for found in find_manifests(documents):

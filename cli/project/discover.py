@@ -60,7 +60,7 @@ class PatternError(Exception):
 
 
 def expand_pattern(place: Place, text: str) -> list[str]:
-    """What a pattern matches, absolute and in order. Costs a listing of each folder on the way. Raises: PatternError."""
+    """Paths that a pattern matches, absolute and in order. Costs a listing of each folder on the way. Raises: PatternError."""
     pattern = text.removesuffix("/**").rstrip("/")
     if "**" in pattern:
         raise PatternError("must have ** only at its end: a folder means everything below it")

@@ -382,7 +382,7 @@ def filter_files(arguments: argparse.Namespace, files: Sequence[str | InputError
 
 
 def format_effective_settings(arguments: argparse.Namespace) -> str:
-    """What holds, a line a value, and where each comes from: the project file with its line, a flag, or the default."""
+    """Format the settings in effect, a line a value, with their origin: the project file with its line, a flag, or the default."""
     project: Project | None = arguments.project
     rows = [("project file", project.files[0] if project is not None else "none", "")]
     for key in keys.KEYS:

@@ -97,7 +97,7 @@ def _changed(
 
 
 def _value(text: str) -> Any:
-    """What a text says, for comparing; a text that says nothing or can't be read says something that no value is."""
+    """Parsed value of the text; a unique sentinel if it is empty or invalid."""
     found = _read(text)
     return found.values[0] if found is not None and len(found.values) == 1 else NotWrittenError
 
@@ -157,7 +157,7 @@ class Style(NamedTuple):
 
 
 def style_of(text: str, root: Entry, *, is_json: bool) -> Style:
-    """What most of the text does; where it shows nothing, two columns a step."""
+    """The prevailing style of the text; two columns a step where it shows none."""
     steps: Counter[int] = Counter()
     dashes: Counter[int] = Counter()
     for entry in _entries(root.node):
@@ -209,7 +209,7 @@ def _brackets(text: str, root: Node, step: int) -> tuple[str, bool, str, str]:
 
 
 def _blank_behind_comma(text: str, node: Node) -> str | None:
-    """What separates the first two entries on one line behind their comma; None where no line shows it."""
+    """The blank behind the first comma between two entries on one line; None where no line shows it."""
     if len(node.entries) < 2 or _is_broken(text, node):
         return None
     between = text[node.entries[0].node.end : node.entries[1].start]
@@ -348,7 +348,7 @@ class Block:
         return _scalar(prefix, value, "", column)
 
     def _column(self, key: str | None, value: Any, column: int) -> int:
-        """Where a new block below an entry begins."""
+        """The column of a new block below an entry."""
         if key is None:
             return column + 2
         return column + (self._style.dash if isinstance(value, list) else self._style.step)

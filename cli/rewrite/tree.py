@@ -1,4 +1,4 @@
-"""What a text is made of: values with the stretch of text that each takes, and the lines of entries with their own comments."""
+"""Tree of a text: values with their spans, and the lines of entries with their own comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...api.paths import Path
 
 
 class Form(Enum):
-    """How a value is written."""
+    """Form of a written value."""
 
     SCALAR = "scalar"
     BLOCK = "block"  # a map or list by indentation
@@ -77,7 +77,7 @@ def is_same_json(one: Any, other: Any) -> bool:
 
 
 def line_start(text: str, offset: int) -> int:
-    """Where the line of an offset begins."""
+    """The offset at which the line of an offset begins."""
     return text.rfind("\n", 0, offset) + 1
 
 

@@ -14,7 +14,7 @@ _CONTEXT: Final = 3  # unchanged lines around a change
 
 
 class Change(NamedTuple):
-    """What a stretch of the old text becomes."""
+    """The change of a span of the old text."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ def find_changes(old: str, new: str) -> Iterator[Change]:
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many characters or lines two texts share at their beginning, and behind that at their end."""
+    """The lengths of the common prefix and suffix of two texts, in characters or lines."""
     size = min(len(old), len(new))
     head = next((count for count in range(size) if old[count] != new[count]), size)
     tail = next((count for count in range(size - head) if old[-1 - count] != new[-1 - count]), size - head)

@@ -73,7 +73,7 @@ class LocatedFinding(NamedTuple):
 
 
 class NotEvaluated(NamedTuple):
-    """Something that could not be judged offline: which rule (or `policies` as a whole) for which object, why, and the flag that helps."""
+    """A rule (or `policies` as a whole) that couldn't be evaluated offline for an object, the reason, and the flag that helps."""
 
     rule: str
     code: str

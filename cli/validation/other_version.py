@@ -28,7 +28,7 @@ class Foreign(NamedTuple):
 
 
 def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | None:
-    """What a field that the kind's version lacks is in the other one; None where that lacks it too. Costs the path's length."""
+    """Translate a field that the kind's version lacks to the other one; None where that lacks it too. Costs the path's length."""
     other = BY_NAME[kind].other(version)
     if kind not in KINDS or not other or path[0] != "spec" or not isinstance(path[-1], str):
         return None

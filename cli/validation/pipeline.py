@@ -41,7 +41,7 @@ _UNIQUE: Final = "cel-unique-names"  # says of a list again what its keys say
 
 
 class Settings(NamedTuple):
-    """What a run was asked for."""
+    """Options of a run."""
 
     facts: Facts = Facts()
     user: str = ""

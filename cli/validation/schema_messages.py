@@ -88,7 +88,7 @@ _CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = 
 
 
 def suggest_quotes(wanted: str, value: Any) -> str:
-    """What to do about a scalar of another type; empty where that is not to be seen from it. Texts are not repeated."""
+    """The fix for a scalar of the wrong type; empty if there is no obvious one. Texts are not repeated."""
     edit = convert_scalar_type(wanted, value, "it")
     if edit is None or wanted == "string":
         return "Put the value in quotes" if edit is not None else ""

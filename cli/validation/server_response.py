@@ -57,7 +57,7 @@ def _message(error: FieldError, obj: Fields, schema: Node) -> str:
 
 
 def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
-    """What the server quotes: the type where that is wrong or a CEL rule is broken, else the value itself, if it is a scalar."""
+    """The value as the server quotes it: its type where that is wrong or a CEL rule is broken, else the scalar itself."""
     if error.field == NOWHERE:
         return "null" if HINT in error.message else '""'
     if seen := _SEEN.search(error.message):
@@ -84,7 +84,7 @@ def _once_each(causes: Causes) -> list[str]:
 
 
 class Answer(NamedTuple):
-    """What an API server answers to a write; `stage` is the one that refuses (record.DECODE ...), empty where it is accepted."""
+    """Answer of an API server to a write; `stage` is the one that refuses (record.DECODE ...), empty where it is accepted."""
 
     source: Source
     line: int
@@ -104,7 +104,7 @@ class Answer(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What kubectl prints of a refusal; empty where it is accepted."""
+        """Text that kubectl prints for a refusal; empty where the write is accepted."""
         if self.accepted:
             return ""
         if self.reason != INVALID or not self.causes:
@@ -220,7 +220,7 @@ class _Server:
         return _Refusal(CONVERSION, 500, "", message)
 
     def _ask(self, purpose: Purpose) -> dict[str, Any]:
-        """What our server answers to the API server's request; a webhook must be registered for the kind."""
+        """Our server's answer to the API server's request; a webhook must be registered for the kind."""
         route = ROUTES[route_path(self.kind, self.version, purpose)]
         plural = BY_NAME[self.kind].plural
         request = {

@@ -32,7 +32,7 @@ class Read(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """What a line says; of no use are those that are empty or hold a comment alone: they are an empty tuple."""
+    """A parsed line; an empty tuple for one that is empty or holds only a comment."""
 
     column: int
     dashes: tuple[int, ...]  # their widths, with the blanks behind them
@@ -143,7 +143,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
 
 
 def _parsed(row: str) -> _Line | tuple[()] | None:
-    """What a line says; None where it is not of this style. Raises: ScalarError for a number that no object can hold."""
+    """Parse a line; None where it is not of this style. Raises: ScalarError for a number that no object can hold."""
     if len(row) > _LONGEST or not row.isascii() or not row.isprintable():
         return None
     found = _LINE.fullmatch(row)

@@ -30,12 +30,12 @@ class InputError(ValueError):
 
 
 class ForeignInputError(InputError):
-    """The same for a file without a Dynamo API group: a hook gets every file, and `tsconfig.json` may contain comments."""
+    """An error in a file without a Dynamo API group: a hook gets every file, and `tsconfig.json` may contain comments."""
 
     @classmethod
     def of(cls, error: InputError) -> ForeignInputError:
         """Mark an error as such."""
-        return cls(f"{error.text}; it does not name {GROUP}, and is passed over", error.name, error.line, error.column)
+        return cls(f"{error.text}; it does not name {GROUP}, and is skipped", error.name, error.line, error.column)
 
 
 # the parser's message -> the message for the author; the first fragment that occurs decides

@@ -72,7 +72,7 @@ class _Reader:
     def _value(self, token: re.Match[str], due: str) -> tuple[str, bool]:
         text, start, end = token.group(), self.mark(token.start()), self.mark(token.end())
         if due == "key" and token["string"] is None:
-            raise self.error(token.start(), "is not JSON: a key must be text in double quotes")
+            raise self.error(token.start(), "is not JSON: a key must be a string in double quotes")
         if text in "{[":
             self.builder.open({} if text == "{" else [], start)
             self.open.append("}" if text == "{" else "]")

@@ -49,7 +49,7 @@ class Source:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where in the text each line begins."""
+        """Offsets at which lines begin."""
         return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
 
 

@@ -170,7 +170,7 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
     backend = at.review.spec.get("backendFramework")
     if backend not in (None, "", "vllm") and is_intrapod(at.value):
         text = format_words(
-            'must not be enabled in mode {intraPod} for backendFramework "{seen}": only vllm can stand by', seen=quote_once(backend)
+            'must not be enabled in mode {intraPod} for backendFramework "{seen}": only vllm supports it', seen=quote_once(backend)
         )
         yield at.forbidden("experimental.failover", text)
 

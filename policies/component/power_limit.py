@@ -171,7 +171,7 @@ def power_limit_without_dra(at: At) -> Hits:
 
 
 def _claims(component: Fields) -> Iterator[Path]:
-    """Where containers claim devices."""
+    """Places where containers claim devices."""
     pod = read_pod(component)
     for part in ("containers", "initContainers"):
         for index, container in enumerate(pod.get(part) or ()):

@@ -128,7 +128,7 @@ def kvt_immutable(at: At) -> Hits:
 
 
 def _values(policy: Fields) -> tuple[Any, ...]:
-    """What a policy says; without an enforcement it is required."""
+    """Values of a policy; without an enforcement it is required."""
     texts = [policy.get(name) or ("required" if name == "enforcement" else "") for name in _FIELDS[:-1]]
     return (*texts, policy.get("preferredWeight"))
 

@@ -247,7 +247,7 @@ def _beside(at: At, override: Override) -> Iterator[Finding]:
             return
         for name in value:
             if name != step:
-                yield at.forbidden((*path, name), "must be left out: the operator writes it, and an override says topologyConstraint alone")
+                yield at.forbidden((*path, name), "must be left out: the operator writes it; an override may hold only topologyConstraint")
         value, path = value.get(step), (*path, step)
         if value is None:
             yield at.required(path, "must be set, because nothing else can be overridden, got nothing")

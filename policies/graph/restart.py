@@ -27,7 +27,7 @@ def restart_id_required(at: At) -> Hits:
     ok  spec: {restart: {id: "2025-11-21"}}
     """
     if not at.value.get("id"):
-        yield at.required("id", "must be a text that changes with every restart, got nothing")
+        yield at.required("id", "must be a string that changes with every restart, got nothing")
 
 
 _ROLLING = ("Pending", "InProgress")
@@ -60,7 +60,7 @@ def restart_locked_during_rollout(at: At) -> Hits:
     now, before = at.get("spec.restart.id") or "", at.was("spec.restart.id") or ""
     if now != before:
         seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
-        text = f'must stay {wanted} while a rolling update goes on (status.rollingUpdate.phase is "{phase}"), got {seen}'
+        text = f'must stay {wanted} during a rolling update (status.rollingUpdate.phase is "{phase}"), got {seen}'
         yield at.forbidden("spec.restart.id", text)
 
 

@@ -18,7 +18,7 @@ _PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBindin
 
 
 def _kind_of(review: Review) -> str:
-    """What Grove calls an object that lists a cluster's domains: another name since line 1.4 of the operator."""
+    """Grove's kind that lists a cluster's domains: another one since operator 1.4."""
     return "ClusterTopologyBinding" if is_line_1_4(review) else "ClusterTopology"
 
 

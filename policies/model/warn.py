@@ -45,4 +45,4 @@ def warn_model_type_change(at: At) -> Hits:
     ok  spec: {modelType: base}
     """
     if read_now_and_before(at, "spec.modelType"):
-        yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays behind")
+        yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays loaded")

@@ -285,7 +285,7 @@ def dgdr_spec_locked(at: At) -> Hits:
     if is_line_1_4(at.review) and before.get("autoApply") is False:
         before, now = (_without(spec, phase) for spec in (before, now))
     if not same_meaning(before, now, at.review.line):
-        yield at.forbidden("spec", f'must not change while the request is worked on: its phase is "{phase}"')
+        yield at.forbidden("spec", f'must not change while the request is in progress: its phase is "{phase}"')
 
 
 def _without(spec: Fields, phase: str) -> Fields:

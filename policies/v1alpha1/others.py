@@ -284,7 +284,7 @@ def warn_component_type_unknown(at: At) -> Hits:
     if kind and not (kind == LPX and is_line_1_6(at.review)):
         meant = kind.strip().lower()
         fix = f"write {meant}" if meant in _KNOWN else ""
-        yield at.warning("componentType", f'is no type that the operator knows, got "{kind}"', fix=fix, mend=Mend(meant) if fix else None)
+        yield at.warning("componentType", f'is not a known component type, got "{kind}"', fix=fix, mend=Mend(meant) if fix else None)
 
 
 _SHARED: Final = "dynamo"  # the namespace of all components with globalDynamoNamespace

@@ -196,7 +196,7 @@ def test_an_api_server_that_is_not_there_delays_files_for_seconds_only() -> None
     """T18: the process lives, serves from files, and says why it waited."""
     server = Server()
     assert server.file(GOOD) is None
-    assert "the API server has not said so" in server.trouble
+    assert "the trust ConfigMap has not been read" in server.trouble
     assert server.after(UNHEARD) is GOOD
     assert "is not known to be usable" in server.warning
     replaced = content(NEW, at=NOW)

@@ -1,13 +1,18 @@
-"""Events on the Deployment of the servers: the same as on the serving Secret, and never a condition of anything else."""
+"""Events on the Deployment of the servers: the same as on the serving Secret, and what is logged once."""
+
+from dataclasses import replace
 
 import pytest
 
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import BY_ALIAS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.perform import Meters
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
-from tests.certs.site import CALLED, NAMESPACE, SERVICE, Site
+from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SECRETS
+from tests.certs.site import ABOUT, CALLED, NAMESPACE, SERVICE, Site
 
 ROTATION = ("CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted")
 SERVERS: Node = {
@@ -62,3 +67,27 @@ async def test_a_deployment_that_cannot_be_read_costs_its_events_alone_and_that_
     await site.until(Phase.STABLE)
     await site.advance(60)
     assert site.events("Deployment") == ["LeafIssued"]
+
+
+@pytest.mark.parametrize(("version", "warned"), [("1.6.0", 2), ("1.5.2", 1), ("", 0), ("dev", 0)])
+async def test_definitions_of_another_operator_release_are_logged_once(version: str, warned: int, caplog: pytest.LogCaptureFixture) -> None:
+    site = Site(replace(ABOUT, version=version))
+    await site.install("10.0.0.1")
+
+    async def apply(line: Line) -> None:
+        versions = build("DynamoGraphDeployment", line=line)["spec"]["versions"]
+        await site.admin.merge_patch(CRDS, BY_ALIAS["DGD"].crd_name, {"spec": {"versions": versions}})
+        await site.advance(120)
+
+    with caplog.at_level("WARNING", "certs.tell"):
+        site.start()
+        await apply(Line.V1_5)
+        await apply(Line.V1_5)
+        await apply(Line.V1_4)
+        await site.stop()
+    told = [record.getMessage() for record in caplog.records if "must be of one operator release" in record.getMessage()]
+    assert len(told) == warned
+    if version == "1.6.0":
+        assert told[0].startswith(
+            "dynamographdeployments.nvidia.com is of operator 1.5, and operator.version is 1.6.0, which is 1.6.0 by default: "
+        )

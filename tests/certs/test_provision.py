@@ -65,7 +65,7 @@ async def test_at_rest_nothing_is_written(stable: Site) -> None:
 async def test_leader_and_standby_are_ready_but_no_replica_without_a_view(site: Site) -> None:
     await site.install("10.0.0.1")
     leader, other = site.provisioner("one"), site.provisioner("two", MemoryCluster("two", storage=site.storage))
-    unasked = ["it is not known who leads: the Lease has not been looked at yet"]
+    unasked = ["it is not known who leads: the Lease has not been read yet"]
     assert (await leader.reasons(), await other.reasons()) == (unasked, unasked)
     site.start(leader)
     await site.until(Phase.STABLE)
@@ -79,7 +79,7 @@ async def test_leader_and_standby_are_ready_but_no_replica_without_a_view(site: 
 
     seeing = site.cluster.fail(blind)
     await site.advance(1200, 60)
-    assert await leader.reasons() == ["the cluster can't be looked at: no answer"]
+    assert await leader.reasons() == ["the cluster can't be read: no answer"]
     seeing()
     await site.advance(120)
     assert await leader.reasons() == []
@@ -154,7 +154,7 @@ async def test_immutable_objects_are_made_anew_and_named(stable: Site, caplog: p
         found = stable.stored(resource, name)
         assert found is not None
         assert (found.get("immutable"), found["metadata"].get("finalizers")) == (None, None)
-        assert f"{found['kind']} {name} is immutable: it is deleted and made anew" in caplog.text
+        assert f"{found['kind']} {name} is immutable: it is deleted and created again" in caplog.text
     assert stable.secret(CALLED.serving)["metadata"]["annotations"]["theirs"] == "1"
     assert "ObjectImmutable" in stable.events()
     assert not [one for one in read_conditions(stable.secret(CALLED.authority)) if one["type"] == "ObjectImmutable"]

@@ -65,7 +65,7 @@ def test_standing_reports() -> None:
     assert [found.reason for found in reports(state(skew=timedelta(minutes=6)), NOW)] == ["ClockSkew"]
     gone, foreign = reports(state(targets=(replace(GOOD[0], stance=Stance.ABSENT), replace(GOOD[1], stance=Stance.FOREIGN))), NOW)
     assert (gone.reason, foreign.reason) == ("WebhookConfigMissing", "WebhookConfigMissing")
-    assert "is not there" in gone.text
+    assert "does not exist" in gone.text
     assert "left alone" in foreign.text
     rolling = state("b<a", by="b", shows=("ba",), phase=Phase.ROLL, ago=timedelta(minutes=15))
     held = replace(rolling, endpoints=(Endpoint("10.0.0.1", leaf("a"), 9), Endpoint("10.0.0.2"), Endpoint("10.0.0.3", leaf("b"), 9)))

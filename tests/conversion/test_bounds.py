@@ -206,7 +206,7 @@ def test_what_comes_near_is_said_with_field_size_and_version() -> None:
     found = _weighed(_weighty(_left(WARNED)), LEFT)
     assert found is not None
     assert (format_path(found.path), found.refused) == ("spec.services[w].annotations[note]", False)
-    assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; past that it is refused"
+    assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; more is refused"
 
 
 def test_what_does_not_fit_is_shown_in_part_and_only_then() -> None:
@@ -254,7 +254,7 @@ def test_the_same_near_the_bound_is_stored() -> None:
     found = _weighed(made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(200_000)}]}), RIGHT)
     assert found is not None
     assert not found.refused
-    assert found.text == "takes 196 of 256 KiB of annotations in v1alpha1; past that it is refused"
+    assert found.text == "takes 196 of 256 KiB of annotations in v1alpha1; more is refused"
 
 
 LONG_TEXT = noise(180_000)

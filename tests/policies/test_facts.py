@@ -109,14 +109,14 @@ def test_a_refused_multinode_graph_names_what_the_cluster_lacks_and_the_way_out(
             OFF,
             UPDATE,
             f'the graph was created without Grove (annotation {PROVIDER}: "component"); LeaderWorkerSet',
-            "install Grove and create the graph anew, the usual way",
+            "install Grove and create the graph again, the usual way",
         ),
         (
             {PROVIDER: "component"},
             {**OFF, "grove": True},
             UPDATE,
             f'the graph was created without Grove (annotation {PROVIDER}: "component"); LeaderWorkerSet',
-            "create the graph anew, the usual way",
+            "create the graph again, the usual way",
         ),
     ]
     for annotations, facts, operation, seen, fix in rows:

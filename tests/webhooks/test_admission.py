@@ -275,7 +275,7 @@ def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> Non
         (b"{}", "request must be an object"),
         (b'{"request": null}', "request must be an object"),
         (b'{"request": [1]}', "request must be an object"),
-        (b'{"request": {"uid": 5}}', "request.uid must be text"),
+        (b'{"request": {"uid": 5}}', "request.uid must be a string"),
         (b'{"kind": "Pod", "request": {"uid": "u"}}', "kind must be AdmissionReview"),
         (b'{"kind": 5, "request": {"uid": "u"}}', "kind must be AdmissionReview"),
         (b'{"kind": {}, "request": {"uid": "u"}}', "kind must be AdmissionReview"),

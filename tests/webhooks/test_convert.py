@@ -97,9 +97,9 @@ def test_the_version_that_it_has_is_given_back(obj: dict[str, Any]) -> None:
 BAD: list[tuple[Any, str]] = [
     (None, "object 1: must be an object, got nothing"),
     ([], "object 1: must be an object, got a list"),
-    ({}, "object 1: apiVersion: must be text"),
-    ({"apiVersion": ALPHA}, "kind: must be text"),
-    ({"apiVersion": 5, "kind": "DynamoModel"}, "DynamoModel 1: apiVersion: must be text"),
+    ({}, "object 1: apiVersion: must be a non-empty string"),
+    ({"apiVersion": ALPHA}, "kind: must be a non-empty string"),
+    ({"apiVersion": 5, "kind": "DynamoModel"}, "DynamoModel 1: apiVersion: must be a non-empty string"),
     (of_kind("DynamoNothing"), 'DynamoNothing llm/x: kind: must be a kind of nvidia.com, got "DynamoNothing"'),
     ({**of_kind("Pod"), "apiVersion": "v1"}, "Pod llm/x: kind: must be a kind of nvidia.com"),
     ({**graph(), "apiVersion": "other.example/v1alpha1"}, "kind: must be a kind of nvidia.com"),

@@ -206,7 +206,7 @@ def test_without_an_api_server_the_mounted_pair_is_served_and_replaced(tmp_path:
         eventually(lambda: command.get("probes", "/readyz")[0] == 200)
         said = command.get("probes", "/readyz?verbose")[1]
         assert said.count("source file") == 1
-        assert "degraded: the serving Secret is not seen: a kubeconfig must be a file" in said
+        assert "degraded: the serving Secret can't be read: a kubeconfig must be a file" in said
         assert "is not known to be usable" in command.log("serving a certificate although")["msg"]
         assert command.metric("dynamo_webhooks_certificate_info{") == 1
         serial = said.partition("serial ")[2].partition(",")[0]

@@ -134,7 +134,7 @@ async def test_a_request_that_takes_too_long_is_refused_with_its_uid(
     told = found.json["response"]
     assert (found.status, told["allowed"], told["status"]["code"]) == (200, False, 413)
     assert told["uid"] == orjson.loads(review(graph()))["request"]["uid"]
-    assert told["status"]["message"] == "the request needs more than 0.3 s of CPU time, which is all that one may have; make it smaller"
+    assert told["status"]["message"] == "the request needs more than 0.3 s of CPU time, the limit of one request; make it smaller"
     assert bounds[Bound.REQUEST_CPU] >= 1
 
 

@@ -40,7 +40,7 @@ def test_what_comes_near_is_a_warning() -> None:
     told = response(ask(review(_graph(HALF))))
     assert told["allowed"] is True
     (warning,) = told["warnings"]
-    assert warning == "spec.services[worker].annotations[note]: takes 138 of 256 KiB of annotations in v1beta1; past that it is refused"
+    assert warning == "spec.services[worker].annotations[note]: takes 138 of 256 KiB of annotations in v1beta1; more is refused"
 
 
 @run_each(

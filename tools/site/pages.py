@@ -251,7 +251,7 @@ def _linked(name: str, text: str, known: Collection[str]) -> str:
 @cache
 def messages() -> dict[str, list[str]]:
     """The constant texts of each rule's messages, by which the search finds the rule of a pasted one."""
-    unknown = "could not be judged: the fact {} is not known"
+    unknown = "couldn't be evaluated: the fact {} is not known"
     return {
         rule.name: sorted(text for text in read_texts(rule).pieces if not _VALUE.fullmatch(text))
         + [unknown.format(fact) for fact in rule.needs]

@@ -164,7 +164,7 @@ class Feed:
             while line := await asyncio.wait_for(reader.readline(), HUNG_SECONDS):  # a silent process hangs and is restarted
                 self._hear(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            _LOG.error("the process that watches the cluster can't be understood: %s", type(error).__name__)
+            _LOG.error("the process that watches the cluster sent something unreadable: %s", type(error).__name__)
             self._process.kill()
         finally:
             self._earlier, self._traffic = self.traffic(), Counter()
@@ -201,7 +201,7 @@ class Feed:
         try:
             facts = facts_from(report["facts"])
         except FactsError as error:
-            _LOG.error("facts of the cluster are not taken: %s", error)
+            _LOG.error("facts of the cluster are ignored: %s", error)
             return
         if facts != self._facts:
             self._facts = facts

@@ -72,7 +72,7 @@ class Watcher:
             self._report({**found, "stale": self._stale()})
         unnamed = self.claims.excluded(now) - self.claims.exempt(now)
         for namespace in sorted(unnamed - self._unnamed):
-            _LOG.warning("namespace %s is claimed by a Lease, and judged: namespace.scope.claimable doesn't name it", namespace)
+            _LOG.warning("namespace %s is claimed by a Lease, but rules apply: namespace.scope.claimable doesn't name it", namespace)
         self._unnamed = unnamed
         lacking = list_missing(self._told, observed)
         if lacking and lacking != self._missing:

@@ -21,7 +21,7 @@ from .spool import Spool
 _LOG: Final = logging.getLogger("webhooks.executor")
 _LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
 CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
-ENDED: Final = "the request took more memory or CPU time than one may, and its process was ended; make it smaller"
+ENDED: Final = "the request exceeded the memory or CPU time of one request, and its process was ended; make it smaller"
 
 
 class LongAnswer(NamedTuple):

@@ -217,7 +217,7 @@ def set_bounds(order: Order) -> None:
     """Sets the bounds of this process."""
 
     def spent(_number: int, _frame: object) -> NoReturn:
-        raise BudgetError(f"the request needs more than {order.cpu:g} s of CPU time, which is all that one may have; make it smaller")
+        raise BudgetError(f"the request needs more than {order.cpu:g} s of CPU time, the limit of one request; make it smaller")
 
     logging.getLogger().setLevel(order.level)
     signal.signal(signal.SIGPROF, spent)

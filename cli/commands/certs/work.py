@@ -1,4 +1,4 @@
-"""What the actions of `certs` do, by hand: against a cluster with the provisioner's own parts."""
+"""Runs the actions of `certs` by hand: against a cluster, with the provisioner's own parts."""
 
 from collections.abc import Mapping
 from typing import Any

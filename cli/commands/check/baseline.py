@@ -181,5 +181,5 @@ def _entry(data: Any, place: str) -> Entry:
         raise UsageError(f"{place} must be an object with a fingerprint")
     for word in Entry._fields:
         if not isinstance(data.get(word, ""), str):
-            raise UsageError(f"{place}.{word} must be text, got {json.dumps(data[word])[:80]}")
+            raise UsageError(f"{place}.{word} must be a string, got {json.dumps(data[word])[:80]}")
     return Entry(*(data.get(word, "") for word in Entry._fields))

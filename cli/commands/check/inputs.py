@@ -101,7 +101,7 @@ def _names_files(arguments: argparse.Namespace) -> bool:
 
 
 def _rendered(arguments: argparse.Namespace) -> Iterator[Source | InputError]:
-    """What kustomizations and charts render to."""
+    """Render kustomizations and charts."""
     if not arguments.kustomize and not arguments.helm:
         return
     from ...console.output import write_stderr

@@ -1,4 +1,4 @@
-"""What a run of `check` prints, where, and in which format: the flags of the output, and the delivery of the result."""
+"""Output of `check`: its flags, and the delivery of results."""
 
 import argparse
 import os

@@ -46,7 +46,7 @@ class _Open(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """How to fill the first one."""
+        """The fix that fills the first one."""
         flagged, text = _FLAGGED.fullmatch(self.texts[0]), self.texts[0]
         if flagged:
             return f"Fill it with --set {flagged[1]}=VALUE or --env-file FILE, or check what your templates render"
@@ -119,7 +119,7 @@ def _likely(text: str, texts: tuple[str, ...], place: _Place, *, key: bool) -> A
 
 
 def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
-    """What `check` reports of an object that may have placeholders. Its data are changed on the way, as by `check_object`."""
+    """Check an object that may have placeholders. Its data are changed on the way, as by `check_object`."""
     opened = _find_placeholders(found)
     written = copy.deepcopy(found.data) if opened else {}
     given = check_object(found, operation, old, settings)

@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 def in_shares(work: Callable[[Sequence[T]], R], items: Sequence[T], least: int) -> list[R]:
-    """What `work` returns for consecutive shares of the items, each of at least `least` of them.
+    """Run `work` on consecutive shares of the items, each of at least `least`, and return the results.
 
     The first share is worked on here, each other in a forked process, which must not depend on what the others do.
     """

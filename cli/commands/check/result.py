@@ -87,7 +87,7 @@ class Result(NamedTuple):
     namespace: str = ""  # of a cluster, in which objects were looked for that name none
 
     def count(self, level: str) -> int:
-        """How many findings have a level."""
+        """Count the findings of a level."""
         return sum(1 for finding in self.findings if finding.level == level)
 
 
@@ -97,7 +97,7 @@ def empty_result() -> Result:
 
 
 def join_results(parts: Sequence[Result]) -> Result:
-    """What several parts of a run found, as one result."""
+    """Join the results of several parts of a run."""
     whole = empty_result()
     for name, held in whole._asdict().items():
         if isinstance(held, list):
@@ -159,7 +159,7 @@ def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
 
 
 def _places(one: Checked) -> list[tuple[object, ...]]:
-    """Where an object would meet another one of its name; those for other clusters it meets nowhere."""
+    """The places where an object would collide with another of its name; objects for other clusters never collide."""
     name, identity = one.source.name, one.identity
     if name.startswith(("kustomize:", "helm:", "cluster:")):  # no files; each holds what one place applies
         return [(name, identity)]

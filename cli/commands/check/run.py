@@ -203,7 +203,7 @@ def _masked(answer: Answer, source: Source) -> Answer:
 
 
 def _misplaced(found: Manifest, operation: str, settings: Settings) -> list[LocatedFinding]:
-    """What an API server says of the namespace alone."""
+    """Findings of an API server about the namespace alone."""
     name, document = found.identity.namespace, found.document
     if not name or settings.phases is None:
         return []
@@ -221,7 +221,7 @@ def _misplaced(found: Manifest, operation: str, settings: Settings) -> list[Loca
 
 
 def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:
-    """What stays of the old manifest when its version changes."""
+    """Findings about fields of the old manifest that stay when its version changes."""
     from .version_change import stays
 
     document, made = found.document, []

@@ -33,7 +33,7 @@ SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
 class Heard(NamedTuple):
     """What objects were asked, so that only what silences a rule that could have spoken is called needless."""
 
-    notes: tuple[NotEvaluated, ...] = ()  # what of them could not be judged
+    notes: tuple[NotEvaluated, ...] = ()  # what of them couldn't be evaluated
     operations: frozenset[str] = frozenset((CREATE,))  # on them
     line: Line = NEWEST
     schema: bool = True  # whether the schema was held against them
@@ -109,7 +109,7 @@ def _comments(source: Source) -> list[Comment]:
 
 @lru_cache(maxsize=1)  # findings come file by file
 def _speaking(source: Source) -> dict[int, list[_Ignore]]:
-    """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
+    """Ignore comments by line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
     found: dict[int, list[_Ignore]] = {}
     for ignore in (ignore for comment in _comments(source) for ignore in _ignores(comment)):
         for line in {ignore.comment.line, ignore.comment.of}:

@@ -41,7 +41,7 @@ class Stay(NamedTuple):
 
 
 def stays(old: Fields, new: Fields) -> Iterator[Stay]:
-    """What of an old manifest stays beside the new one of the other version; both can be read into their types."""
+    """Fields of an old manifest that stay beside the new one of the other version; both can be read into their types."""
     kind, version = KINDS.get(new["kind"]), str(new["apiVersion"]).rpartition("/")[2]
     if kind is None:
         return

@@ -89,7 +89,7 @@ def _beginning(begin: str, known: Found) -> Found:
 
 
 def describe(action: argparse.Action) -> str:
-    """What a flag does, as `--help` says it."""
+    """The help text of a flag."""
     return (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from ....api.line import NEWEST
-from ....api.wording import shorten
+from ....api.wording import count_of, shorten
 from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fields", metavar="KIND", help="print the corresponding fields of a kind's versions")
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents (default: each keeps its own)")
     parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
-    parser.add_argument("-q", "--quiet", action="store_true", help="report neither saved values nor lost comments")
+    parser.add_argument("-q", "--quiet", action="store_true", help="report neither saved values nor lost comments, and no summary")
     flags.project(parser)
     flags.verbose(parser)
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-    codes, done, found = [OK], [], 0
+    codes, done, changed, releases = [OK], [], 0, set()
     targets = Targets(arguments)
     files = input_files(arguments, arguments.paths)
     builds = cache(lambda: _builds(files))
@@ -76,14 +76,14 @@ def _convert(arguments: argparse.Namespace) -> int:
         try:
             if isinstance(file, InputError):
                 raise file
-            text = load_text(file)
+            text, line = load_text(file), targets.line_of(file) or NEWEST
             with limit_cpu(file):
-                outcome, refused = convert_accepted(file, text, arguments.to, line=targets.line_of(file) or NEWEST, **how)
+                outcome, refused = convert_accepted(file, text, arguments.to, line=line, **how)
         except InputError as error:
             write_stderr(str(error))
             codes.append(UNREADABLE)
             continue
-        found += outcome.objects
+        releases |= {line} if outcome.objects else set()
         codes += [REFUSED] * bool(outcome.failures or refused) + [UNREADABLE] * bool(outcome.unreadable)
         notes = () if arguments.quiet else outcome.notes
         for told in (*map(str, outcome.unreadable), *outcome.failures, *outcome.legacy, *notes, *refused):
@@ -93,12 +93,19 @@ def _convert(arguments: argparse.Namespace) -> int:
             codes.append(REFUSED)
         if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
             codes.append(write_if_unchanged(file, outcome.text, text))
+            changed += outcome.converted if codes[-1] == OK else 0
+        elif not arguments.write:
+            changed += outcome.converted
         done.append(outcome)
-    if not found and not arguments.allow_empty and UNREADABLE not in codes:
+    if not releases and not arguments.allow_empty and UNREADABLE not in codes:
         write_stderr(NO_OBJECT)
         codes.append(NOTHING_FOUND)
-    if arguments.write and found and worst_code(codes) == OK and not any(one.converted for one in done) and not arguments.quiet:
-        write_stderr(f"nothing to do: no object needs conversion to {arguments.to}")
+    if releases and not arguments.quiet:
+        objects = count_of(sum(outcome.objects for outcome in done), "object")
+        result = f"{changed or 'none'} {'would change' if arguments.check else f'converted to {arguments.to}'}"
+        if not changed and worst_code(codes) == OK:
+            result = f"nothing to do, no object needs conversion to {arguments.to}"
+        write_stderr(f"{objects} for operator {' and '.join(sorted(releases))}: {result}")
     if not arguments.check and not arguments.write:
         _print(done, arguments.output)
     return worst_code(codes)

@@ -80,7 +80,7 @@ def find_adapters_off(obj: dict[str, Any], wanted: Target) -> list[Path]:
 
 
 def _parts_of_v1alpha1(obj: dict[str, Any]) -> list[Path]:
-    """Where an object may have components."""
+    """The places where an object may have components."""
     services = lookup(obj, ("spec", "services"))
     return [("spec",), *(("spec", "services", Key(name)) for name in (services if isinstance(services, dict) else ()))]
 

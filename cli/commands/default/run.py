@@ -31,7 +31,7 @@ class NamedEdit(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a run was asked for; the same for every object."""
+    """Options of a run, the same for every object."""
 
     server: Server
     operation: str = "auto"
@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
 
 
 def default_text(name: str, text: str, asked: Asked) -> Outcome:
-    """What the defaults change in every object of a text."""
+    """Apply the defaults to every object of a text."""
     source = Source(name, text)
     read = list(read_text(source))
     objects = [_defaulted(found, asked) for found in find_manifests(one for one in read if isinstance(one, Document))]
@@ -86,7 +86,7 @@ def _defaulted(found: Manifest, asked: Asked) -> Changed:
 
 
 def default_object(found: Manifest, asked: Asked) -> Changed:
-    """What the defaults change in one object, which stays as it is."""
+    """Compute the defaults of one object, which stays as it is."""
     try:
         obj = decode_manifest(found, asked.server.line)
         old = None
@@ -128,7 +128,7 @@ def _edit(edit: Edit, obj: Fields, path: Path, value: Any) -> NamedEdit:
 
 
 def _place(edit: Edit, result: Fields, translation: Translation | None) -> Path | None:
-    """The same field in the author's version; None where it isn't one field or holds another value there."""
+    """Translate a field to the author's version; None where it isn't one field or holds another value there."""
     if translation is None:
         return edit.path
     place = translation.of(edit.path)
@@ -146,7 +146,7 @@ def _leaves(value: Any, before: object) -> Iterator[tuple[Path, Any]]:
 
 
 def with_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
-    """What the author wrote with a patch of the stored object applied; parents that only the schema's defaults made come along."""
+    """Apply a patch of the stored object to what the author wrote; parents that only the schema's defaults made come along."""
     entries = []
     for operation in operations:
         path = path_of(operation["path"], done.review.object, _schema(done))

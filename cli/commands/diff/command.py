@@ -126,7 +126,7 @@ def _document(results: Sequence[Compared], unreadable: Sequence[InputError], cod
 
 
 def _counts(results: Sequence[Compared]) -> dict[str, int]:
-    """How many objects became what."""
+    """Count the objects by outcome."""
     found = Counter(one.what for one in results)
     return {what: found[what] for what in (ADDED, REMOVED, CHANGED, EQUAL, FAILED)}
 

@@ -153,7 +153,7 @@ class _View(NamedTuple):
         return [Difference(change, self.version) for change in compare_objects(old, new, whole_schema(self.kind, self.version))]
 
     def seen_in(self, path: Path, other: _View) -> list[object]:
-        """What the other version holds at a field of this one, for each side; `_NO_FIELD` where none corresponds exactly."""
+        """Values of the corresponding field of the other version, for each side; `_NO_FIELD` where none corresponds exactly."""
         found: list[object] = []
         for mine, theirs in zip(self.sides, other.sides, strict=True):
             place = translate_path(KINDS[self.kind], _indexed(path, mine), mine, other.version, theirs)

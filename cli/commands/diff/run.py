@@ -35,7 +35,7 @@ FAILED: Final = "failed"
 
 
 class Asked(NamedTuple):
-    """What a run was asked for; the same for every object."""
+    """Options of a run, the same for every object."""
 
     server: Server
     to: str = ""  # the version to compare in; empty: that of the new object
@@ -64,7 +64,7 @@ class Pair(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What became of one object."""
+    """The comparison of one object."""
 
     pair: Pair
     what: str  # added, removed, changed, equal or failed
@@ -210,7 +210,7 @@ def _placed(obj: Fields, pair: Pair) -> Fields:
 
 
 def _findings(old: Manifest, new: Manifest, asked: Asked) -> list[LocatedFinding]:
-    """What `check` says of the update. Both objects' data are changed on the way."""
+    """Check the update as `check` does. Both objects' data are changed on the way."""
     was = Old([old._replace(identity=new.identity)]).of(new, asked.server.line)
     if isinstance(was, InputError):
         raise FormError(was.text)

@@ -112,7 +112,7 @@ def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain
 
 
 def rotation(sight: Sight) -> Iterator[Finding]:
-    """What the facts say of a rotation, and what the provisioner itself wrote down."""
+    """Report the state of a rotation, by the facts and by what the provisioner wrote."""
     if sight.state is None:
         return
     where, called = sight.namespace, sight.about.called

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
             return OK
         found = asyncio.run(_examine(args))
     except ApiError as error:
-        write_stderr(f"the cluster can't be looked at: {error.message}")
+        write_stderr(f"the cluster can't be read: {error.message}")
         return UNREACHABLE
     from .repairs import addressed
 

@@ -1,4 +1,4 @@
-"""What must hold for CustomResourceDefinitions, the policy that guards them, and webhook configurations; trust is in certificates.py."""
+"""Checks definitions, the policy that guards them, and webhook configurations; trust is in certificates.py."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ def kinds(sight: Sight) -> Iterator[Finding]:
 
 
 def lines(sight: Sight) -> Iterator[Finding]:
-    """The definitions are those of the operator's line: fields of a later one don't exist below it, and its rules refuse there."""
+    """The definitions are of the release of `operator.version`: otherwise fields are lost or refused."""
     kind, version = BY_ALIAS["DGD"], sight.about.version
     line, wanted = of_definition(sight.crds[kind.plural]), of_release(version)
     if wanted is not None and is_beyond(version):
@@ -41,9 +41,13 @@ def lines(sight: Sight) -> Iterator[Finding]:
         yield warning("line", _named(kind), text)
     if line is None or wanted is None or wanted is line:
         return
-    text = f"is of line {line} of the operator, and operator.version is {version}, of line {wanted}: they must be of one line"
-    text += "; set operator.version to that line, or unknown fields are lost and known ones refused" if line > wanted else ""
-    yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted) if line < wanted else "")
+    text = f"is of operator {line}, and operator.version is {version}: both must be of one operator release"
+    if line < wanted:
+        text += f"; if your operator is of release {line}, set operator.version to {line}.0 instead of the repair"
+        yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted))
+    else:
+        text += f"; set operator.version to {line}.0, also in your own manifests, or unknown fields are lost and known ones refused"
+        yield error("line", _named(kind), text, repairs.set_version(sight.parts, version, f"{line}.0"))
 
 
 def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
@@ -170,7 +174,7 @@ def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator
 
 
 def _path(entry: Node, sight: Sight) -> str:
-    """Where an entry leads; empty when that isn't our Service."""
+    """The path that an entry calls; empty if it doesn't call our Service."""
     service = (entry.get("clientConfig") or {}).get("service") or {}
     ours = (service.get("name"), service.get("namespace")) == (sight.about.profile.service, sight.namespace)
     return str(service.get("path") or "/") if ours else ""

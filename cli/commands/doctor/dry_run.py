@@ -81,7 +81,7 @@ def _error(version: str, text: str, repair: str) -> Finding:
 
 
 def _failure(failed: ApiError, namespace: str, version: str) -> Finding:
-    """What a refusal means that isn't a verdict on the object."""
+    """Explain a refusal that isn't a verdict on the object."""
     if isinstance(failed, ForbiddenError) and DENIED not in failed.message:
         text = f"can't be tried: {failed.message}"
         return warning("request", f"{KIND} {api_version(version)}", text)

@@ -11,7 +11,7 @@ from ....kube.protocol import Node
 
 
 class Level(StrEnum):
-    """How bad it is; only errors decide the exit code."""
+    """Severity of a finding; only errors decide the exit code."""
 
     ERROR = "error"  # requests fail, or will
     WARNING = "warning"  # they don't yet

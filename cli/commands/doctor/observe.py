@@ -22,7 +22,7 @@ GUARD: Final = (POLICIES.kind, POLICY_BINDINGS.kind)
 
 
 def name_policy(about: Installation) -> str:
-    """What the policy on the definitions and its binding are called."""
+    """The name of the policy on definitions, and of its binding."""
     return f"{about.profile.service}-definitions"
 
 
@@ -46,7 +46,7 @@ class Sight(NamedTuple):
 
     @property
     def namespace(self) -> str:
-        """Where the installation is."""
+        """Namespace of the installation."""
         return self.about.profile.namespace
 
 

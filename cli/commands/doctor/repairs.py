@@ -8,19 +8,28 @@ from typing import Final, Literal
 
 from ....api.crd import NAMESPACE, SERVICE
 from ....api.kinds import Kind
+from ....api.paths import lookup
 from ....certs.installation import Installation
 from ....certs.names import CONVERT
 from ....certs.state import Profile, TargetKind
 from ....kube.protocol import Node
+from ...installation import names
+from ...installation.parts import Parts, Way
+from ...rewrite.rewrite import NotWrittenError, rewrite
+from ...yaml.errors import InputError
+from ...yaml.load import load_documents
 
 PORT: Final = 443  # of the Service, as all configuration objects name it
 
 
 def addressed(repair: str, kubeconfig: str, context: str) -> str:
     """The same command for the cluster that was looked at: with the flags that `doctor` was given."""
-    given = (("--kubeconfig", kubeconfig), ("--context", context))
-    words = "".join(f" {flag} {shlex.quote(value)}" for flag, value in given if value)
-    return re.sub(r"(^|\| |&& )(kubectl|dynamo-webhooks \w+)", lambda found: f"{found[0]}{words}", repair)
+
+    def add_flags(found: re.Match[str]) -> str:
+        given = (("--kubeconfig", kubeconfig), ("--kube-context" if found[2] == "helm" else "--context", context))
+        return found[0] + "".join(f" {flag} {shlex.quote(value)}" for flag, value in given if value)
+
+    return re.sub(r"(^|\| |&& )(kubectl|helm|dynamo-webhooks \w+)", add_flags, repair)
 
 
 def definitions(about: Installation, line: str = "") -> str:
@@ -29,6 +38,24 @@ def definitions(about: Installation, line: str = "") -> str:
     flags = f" --line {line}" if line else ""
     flags += "" if _is_named_as_usual(about) else f" --namespace {profile.namespace} --service {profile.service}"
     return f"dynamo-webhooks crds --cluster{flags} | kubectl apply --server-side -f -" if _converts(about) else ""
+
+
+def set_version(parts: Parts, version: str, wanted: str) -> str:
+    """Replaces `operator.version` in the configuration and restarts our processes; empty where the cluster's configuration has another."""
+    if parts.way is Way.HELM:
+        where = f"{parts.release} manifests/chart --namespace {parts.namespace}"
+        return f"helm upgrade {where} --reuse-values --set config.operator.version={wanted}"
+    text = ((parts.live.get(("ConfigMap", parts.namespace, names.CONFIG)) or {}).get("data") or {}).get(names.KEY, "")
+    try:
+        data = load_documents(text, names.KEY)[0].data
+        if lookup(data, ("operator", "version")) != version:
+            return ""
+        changed = rewrite(text, [{**data, "operator": {**data["operator"], "version": wanted}}]).text
+    except (InputError, NotWrittenError, IndexError):
+        return ""
+    edit = patch("ConfigMap", names.CONFIG, f"/data/{names.KEY}", changed, "replace", namespace=parts.namespace)
+    ours = "app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component in (server,provisioner,reconciler)"
+    return f"{edit} && kubectl -n {parts.namespace} rollout restart deployment -l '{ours}'"
 
 
 def _is_named_as_usual(about: Installation) -> bool:

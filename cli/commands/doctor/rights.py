@@ -21,7 +21,7 @@ _MAX_NAMED_RIGHTS: Final = 3  # rights that are named in one finding
 
 
 class Right(NamedTuple):
-    """What a service account must be allowed to do; without a name to all objects, without a namespace in all of them."""
+    """A permission that a service account needs; without a name for all objects, without a namespace in all of them."""
 
     verb: str
     group: str
@@ -161,5 +161,5 @@ def _roles_to_bind(parts: Parts) -> Iterator[Finding]:
         if parts.is_missing(key):
             yield error("rights", f"ServiceAccount {key[2]}", "is not there: no new pod with it is made", parts.restore(key[0], key[2]))
     if not parts.wanted:
-        text = "can't be judged: the installation has names of its own, and its objects aren't known"
+        text = "can't be checked: the installation has names of its own, and its objects aren't known"
         yield info("rights", "service accounts", text)

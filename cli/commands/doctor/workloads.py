@@ -31,7 +31,7 @@ _MAX_MESSAGE_CHARACTERS: Final = 300  # characters of others' messages
 
 
 class Running:
-    """What runs in the installation's namespace: pods, Events of failures, and network policies."""
+    """Pods, Events of failures, and network policies of the installation's namespace."""
 
     def __init__(self) -> None:
         self.pods: list[Node] = []
@@ -266,7 +266,7 @@ def _shortened(text: str) -> str:
 
 
 def unread(sources: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
-    """What may not be read, except objects that other checks read too."""
+    """Warn of objects that may not be read, except those that other checks read too."""
     for source in sources:
         for what, why in source.items():
             if what.partition(" ")[0] not in _READ_ELSEWHERE:

@@ -113,7 +113,7 @@ def _span(lines: list[Line]) -> str:
 
 
 def _distance(path: Steps, rule: Rule) -> tuple[bool, ...]:
-    """How far a rule is from a field: those that are named after it, or after what holds it, come first."""
+    """Distance of a rule from a field: rules named after it, or after its parent, come first."""
     names = [re.sub(r"([A-Z])", r"-\1", step).lower() for step in reversed(path) if step != WILD]
     return tuple(name not in rule.name for name in names)
 
@@ -296,7 +296,7 @@ def _shown(path: Path) -> str:
 
 
 def _how(kind: str, version: str, path: tuple[str, ...]) -> str:
-    """What the map of fields says of the field, or of the nearest block around it."""
+    """The entry of the field map for the field, or for the nearest block around it."""
     from ....conversion.kinds import KINDS, field_rows
 
     own = ".".join(path)

@@ -138,7 +138,7 @@ _OTHER: Final = Words(
 
 
 def _other_pages(causes: Iterable[Cause], *, alone: bool) -> list[Page]:
-    """What to do about causes whose words no rule here has, and the page of the field of each; `alone`: the refusal has no other page."""
+    """Advice for causes that match no rule, with the page of each field; `alone`: the refusal has no other page."""
     found = [page for cause in causes if (page := _field_page(cause)) is not None][:_FIELDS]
     return [_OTHER.page, *found] if found or (alone and any(cause.kinds and cause.path for cause in causes)) else []
 

@@ -50,7 +50,7 @@ class Asked(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a text holds that is wrong."""
+    """The findings of a text."""
 
     findings: list[LocatedFinding]
     unreadable: list[InputError]
@@ -126,7 +126,7 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
 
 
 def _open_brackets(text: str) -> str:
-    """What closes the brackets that are open at the end of a text."""
+    """The characters that close the brackets open at the end of a text."""
     closing: list[str] = []
     for found in _BRACKET.finditer(text):
         if (bracket := found["bracket"]) in ("{", "["):
@@ -214,7 +214,7 @@ def _paths(data: object, key: str | None, path: Path = ()) -> Iterator[Path]:
 
 
 def _fields(node: Node, beside: Any) -> list[Offer]:
-    """What can be added to an object; `beside` is that."""
+    """Completions for fields that an object may get; `beside` is that object."""
     there = beside if isinstance(beside, dict) else {}
     known: dict[str, Node] = node.get("properties") or {}
     free = (name for name in sorted(known) if name not in there)

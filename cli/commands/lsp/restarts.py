@@ -16,7 +16,7 @@ _ASKED: Final = "--against"
 
 
 class Lens(NamedTuple):
-    """What a change does to the pods of one object."""
+    """Restarts that a change causes in one object, as a code lens."""
 
     position: Position
     title: str

@@ -61,11 +61,11 @@ class Text:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where in the text each line of the protocol begins."""
+        """Offsets at which the protocol's lines begin."""
         return [0, *(end.end() for end in _LINE_END.finditer(self.source.text))]
 
     def edits(self, text: str) -> list[types.TextEdit]:
-        """What makes this text another one: only what differs, so that the cursor and folds stay."""
+        """Edits that turn this text into another: only what differs, so that the cursor and folds stay."""
         changes = find_changes(self.source.text, text)
         return [types.TextEdit(types.Range(self._position(one.start), self._position(one.end)), one.text) for one in changes]
 
@@ -267,7 +267,7 @@ def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippet
 
 
 def _snippet(edit: types.TextEdit) -> types.SnippetTextEdit:
-    """The same edit, with the cursor at the end of the line that it writes."""
+    """Turn an edit into a snippet with the cursor at the end of the line that it writes."""
     text = re.sub(r"[\\$}]", r"\\\g<0>", edit.new_text)
     line = text.rstrip("\r\n")
     return types.SnippetTextEdit(edit.range, types.StringValue(f"{line}$0{text[len(line) :]}"))

@@ -46,7 +46,7 @@ class Stopped(Exception):  # noqa: N818 - not an error: it was requested
 
 
 class Hands:
-    """What all parts of a run share: the cluster, the options, where to say something, and whether to stop."""
+    """Context of a run: the cluster, the options, where to print, and whether to stop."""
 
     def __init__(self, cluster: Store, opener: Opener, options: Options, say: Callable[[str], None]) -> None:
         """`opener` connects to one of several API servers; `say` takes a line about what happens."""

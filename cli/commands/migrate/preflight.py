@@ -47,8 +47,9 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
         return definitions, line
     if to == "v1alpha1" and line > OLDEST:
         report.warnings.append(
-            f"definitions of line 1.2 must not be applied while objects hold fields of line {line} (minAvailable, runtimeVersionOverride, "
-            "providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with the next write"
+            f"definitions of operator 1.2 must not be applied while objects hold fields of operator {line} (minAvailable, "
+            "runtimeVersionOverride, providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with "
+            "the next write"
         )
     if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
         report.warnings.append(
@@ -107,8 +108,8 @@ def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
     if lost:
         more = f" and {len(lost) - _FEW} more" if len(lost) > _FEW else ""
         yield (
-            f"the schema must have all fields of line {line}, and lacks {', '.join(lost[:_FEW])}{more}: a write would remove them from the "
-            f"objects; apply the definitions of `dynamo-webhooks crds --line {line}` first"
+            f"the schema must have all fields of operator {line}, and lacks {', '.join(lost[:_FEW])}{more}: a write would remove them from "
+            f"the objects; apply the definitions of `dynamo-webhooks crds --line {line}` first"
         )
     seen = found.annotations.get(OBSERVED, "")
     ours = any(each.get("manager") == MANAGER for each in managed_fields(found.node.get("metadata")))
@@ -192,7 +193,7 @@ def _blocking(notes: Notes, to: str) -> Iterator[str]:
     if LOWERED in notes.counts:
         yield (
             f"{_some(notes, LOWERED)} hold fields of a later operator release than that of the definitions: each write would remove "
-            "them; apply the definitions of your operator's release first, which `dynamo-webhooks crds --line LINE` prints"
+            "them; apply the definitions of your operator's release first, which `dynamo-webhooks crds --line RELEASE` prints"
         )
 
 

@@ -22,7 +22,7 @@ class Progress:
 
     def census(self, one: KindReport) -> None:
         """One more object was looked at."""
-        self._tell(f"{one.kind}: {one.objects} objects looked at")
+        self._tell(f"{one.kind}: {one.objects} objects examined")
 
     def walked(self, counts: Counts) -> None:
         """One more object was written, or is gone."""

@@ -1,4 +1,4 @@
-"""What a run found and did, kind by kind, as data for programs and as text."""
+"""The report of a run, kind by kind, as data and as text."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -39,7 +39,7 @@ class Notes:
 
 @dataclass(slots=True)
 class Counts:
-    """What one pass over a kind met."""
+    """Counts of one pass over a kind."""
 
     objects: int = 0
     moved: int = 0  # written by this pass: they were stored in another form

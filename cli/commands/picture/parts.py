@@ -1,4 +1,4 @@
-"""What a picture shows of a graph: its components with their pods, GPUs, claims and Services, and what a change does to each."""
+"""Parts of a picture: components with their pods, GPUs, claims and Services, and the effect of a change on each."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -67,7 +67,7 @@ class Part(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say beside name, type, pods and image, a line each."""
+        """Notes beside name, type, pods and image, one a line."""
         return (
             *([f"GPUs shared {'by the pods of a node' if self.apart else 'in the pod'}"] if self.shared else ()),
             *([f"{count_of(self.standby, 'standby engine')} a {'node' if self.apart else 'pod'}"] if self.standby else ()),
@@ -78,7 +78,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> str:
-        """How many pods on how many GPUs."""
+        """Number of replicas, nodes and GPUs, as text."""
         nodes = f" of {count_of(self.nodes, 'node')}" if self.nodes > 1 else ""
         gpus = f", {count_of(self.gpus * self.ranks, 'GPU')}" if self.gpus else ""
         return f"{count_of(self.replicas, 'replica')}{nodes}{gpus}"
@@ -101,7 +101,7 @@ class Picture(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}: {counts}"
 
     def flows(self) -> Iterator[tuple[int, int, str]]:
-        """Who reaches whom, by index, and what for: requests, KV cache, or scaling.
+        """Arrows between parts, by index, with their purpose: requests, KV cache, or scaling.
 
         Costs as much as entries and planners times workers, of MOST components.
         """
@@ -131,7 +131,7 @@ class Drawn(NamedTuple):
 
 
 def picture(obj: Fields, children: list[Fields], line: Line) -> Picture:
-    """What an object of either version shows on a line, beside its rendered children.
+    """Make the picture of an object of either version from its rendered children.
 
     Raises: RenderError for an object that can't be read, or has more than MOST components.
     """

@@ -1,4 +1,4 @@
-"""What the actions `test` and `from-cluster` do: run the cases beside policies, and print a cluster's policies about Dynamo's kinds."""
+"""Runs the actions `test` (the cases beside policies) and `from-cluster` (prints a cluster's policies about Dynamo's kinds)."""
 
 import argparse
 import asyncio

@@ -23,7 +23,7 @@ OWN_IMAGE: Final = "dynamo-webhooks"  # as manifests/base names it; in a cluster
 
 
 class Operator(NamedTuple):
-    """What the operator is set to: settings, in which facts about the cluster have the last word, and its whole configuration."""
+    """Settings of the operator, overridden by facts about the cluster, and its whole configuration."""
 
     settings: Settings
     configuration: Callable[[], OperatorConfiguration]  # read when a kind asks for it: graphs are content with settings

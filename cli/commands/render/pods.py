@@ -47,7 +47,7 @@ class _Controller(NamedTuple):
 
 
 def find_restarts(before: Iterable[Child], after: Iterable[Child]) -> list[Restart]:
-    """What happens to pods on the way from one list of children to another, in the order of the second."""
+    """Find the pods that restart between two lists of children, in the order of the second."""
     sides = ([Placed(one.file, (one.kind, one.namespace, one.name), one) for one in _controllers(side)] for side in (before, after))
     found = (_change(was and was.value, now and now.value) for was, now in pair_up(*sides))
     return [one for one in found if one is not None]
@@ -100,7 +100,7 @@ def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
-    """Where two templates differ. Values of variables are not shown: people put secrets there."""
+    """Describe how two templates differ. Values of variables are not shown: people put secrets there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted(old.keys() | new.keys()):
             yield from _differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)

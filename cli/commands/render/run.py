@@ -44,7 +44,7 @@ class Child(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What became of one object of our kinds: itself as the cluster would hold it, None where it can't be read, and its children."""
+    """A rendered object: itself as the cluster would hold it, None where it can't be read, and its children."""
 
     found: Manifest
     object: Fields | None
@@ -55,7 +55,7 @@ class Made(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of one text."""
+    """The outcome of one text."""
 
     made: list[Made]  # in the order of the objects
     unreadable: list[InputError]
@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """What nothing acts on, of all objects."""
+        """Fields without effect, of all objects."""
         return [text for one in self.made for text in one.notes]
 
     @property
@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a run was asked for; the same for every object."""
+    """Options of a run, the same for every object."""
 
     facts: Facts
     operator: Operator
@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
 
 def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
-    """The same of a file, which may be one that can't be read."""
+    """Render a file, which may be unreadable."""
     try:
         if isinstance(file, InputError):
             raise file
@@ -101,7 +101,7 @@ def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
 
 
 def render_revision(arguments: argparse.Namespace, files: list[str], ask: Callable[[str], Asked]) -> Iterator[tuple[Outcome, str]]:
-    """The same of files as they are in the revision of `--against`, each with what sentences about it begin with. Raises: UsageError."""
+    """Render files as they are in the revision of `--against`, each with its prefix for messages. Raises: UsageError."""
     from ...files.revision import texts_at
 
     for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():

@@ -90,7 +90,7 @@ class Translation:
 
 
 def or_null(node: Node) -> Node:
-    """The same, or null; in the form that editors explain best."""
+    """Allow null beside a schema, in the form that editors explain best."""
     if not node or "$ref" in node or "allOf" in node or "anyOf" in node:
         described = {"description": node["description"]} if "description" in node else {}
         rest = {key: value for key, value in node.items() if key != "description"}
@@ -148,7 +148,7 @@ def _root(translation: Translation, kind: str, version: str, line: Line = NEWEST
 
 
 def _is(kind: str, version: str) -> Node:
-    """What an object's two first fields are."""
+    """The schema of an object's apiVersion and kind."""
     return {"type": "object", "properties": {"apiVersion": {"const": version}, "kind": {"const": kind}}, "required": ["apiVersion", "kind"]}
 
 

@@ -162,7 +162,7 @@ def _marks(source: Source) -> list[_Mark]:
 
 
 def _user(source: Source) -> str:
-    """Who makes the request, as a comment `# as: NAME` of its own says; empty where none does."""
+    """The user of the request, from a comment `# as: NAME` of its own; empty without one."""
     found = (_AS.fullmatch(comment.text.strip()) for comment in comments(source, "as:"))
     return next((one["user"] for one in found if one), "")
 

@@ -67,7 +67,7 @@ def _expected(question: Question, found: list[Manifest]) -> _Expected:
 
 
 def _results(question: Question, found: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
-    """What becomes of the objects, and the defaults that could not be asked. Raises: UsageError."""
+    """The outcomes of the objects, and the defaults that couldn't be evaluated. Raises: UsageError."""
     server = question.server
     if question.case.sort == CONVERT:
         wanted = [one.version for one in expected.objects]

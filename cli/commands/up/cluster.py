@@ -1,4 +1,4 @@
-"""What `up` puts into a cluster, finds there, asks of it and removes from it: nothing that doesn't bear its mark."""
+"""Creates, finds and removes the objects of `up` in a cluster: nothing without its mark."""
 
 import asyncio
 import contextlib

@@ -26,11 +26,12 @@ from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.dry_run import requests
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
 from dynamo_webhooks.cli.commands.doctor.observe import Sight
-from dynamo_webhooks.cli.commands.doctor.repairs import addressed
+from dynamo_webhooks.cli.commands.doctor.repairs import addressed, set_version
 from dynamo_webhooks.cli.commands.doctor.storage import removal
 from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.installation import names
+from dynamo_webhooks.cli.installation.parts import Parts, Way
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, Resource
 from dynamo_webhooks.policies import finding
@@ -51,6 +52,18 @@ def sight(found: CertificateState | None = None, **changes: Any) -> Sight:
     crds: dict[str, Node | None] = {kind.plural: None for kind in KINDS}
     made = Sight(place, NOW, found, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
     return made._replace(**changes)
+
+
+SET = "--set config.operator.version=1.5.0"
+EDIT = """--type=json -p '[{"op": "replace", "path": "/data/config.yaml", "value": "operator: {version: 1.5.0}\\n"}]'"""
+OURS = "'app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component in (server,provisioner,reconciler)'"
+RESTART = f"kubectl -n {NAMESPACE} rollout restart deployment -l {OURS}"
+
+
+def configured(text: str) -> Parts:
+    """An installation with a configuration in the cluster."""
+    key = ("ConfigMap", NAMESPACE, "dynamo-webhooks-config")
+    return Parts(NAMESPACE, live={key: {"data": {"config.yaml": text}}})
 
 
 def told(findings: Any) -> list[tuple[str, str, str]]:
@@ -443,6 +456,7 @@ def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> 
     ("repair", "wanted"),
     [
         ("kubectl get x", "kubectl --kubeconfig 'a b' --context c get x"),
+        ("helm upgrade x", "helm --kubeconfig 'a b' --kube-context c upgrade x"),
         (
             "dynamo-webhooks doctor --print Service/x | kubectl create -f -",
             "dynamo-webhooks doctor --kubeconfig 'a b' --context c --print Service/x | kubectl --kubeconfig 'a b' --context c create -f -",
@@ -468,7 +482,7 @@ def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:
         asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False))
 
 
-def test_definitions_and_operator_are_of_one_line() -> None:
+def test_definitions_and_operator_are_of_one_release() -> None:
     """Where either isn't known nothing is told."""
 
     def found(version: str, line: Line | None) -> list[Finding]:
@@ -484,15 +498,33 @@ def test_definitions_and_operator_are_of_one_line() -> None:
     [unknown] = found("1.99.0", NEWEST)
     assert unknown.text == f"operator.version is 1.99.0, later than operator {NEWEST}, the newest release that is supported here"
     [older] = found("1.5.0", Line.V1_2)
-    assert older.text == "is of line 1.2 of the operator, and operator.version is 1.5.0, of line 1.5: they must be of one line"
+    assert older.text == (
+        "is of operator 1.2, and operator.version is 1.5.0: both must be of one operator release; "
+        "if your operator is of release 1.2, set operator.version to 1.2.0 instead of the repair"
+    )
     assert (older.level, older.repair) == (Level.ERROR, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
     [newer] = found("1.2.0", Line.V1_5)
-    assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered"
+    assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered, and no configuration is in the cluster"
+
+
+@run_each(
+    ("parts", "repair"),
+    [
+        (Parts(NAMESPACE, Way.HELM, "mine"), f"helm upgrade mine manifests/chart --namespace {NAMESPACE} --reuse-values {SET}"),
+        (configured("operator: {version: 1.2.0}\n"), f"kubectl -n {NAMESPACE} patch configmap dynamo-webhooks-config {EDIT} && {RESTART}"),
+        (configured("operator: {version: 1.3.0}\n"), ""),
+        (configured("operator: [\n"), ""),
+        (configured(""), ""),
+    ],
+)
+def test_a_version_older_than_the_definitions_is_set_in_the_way_of_the_installation(parts: Parts, repair: str) -> None:
+    """A configuration that was given as a file, and isn't the cluster's, is left to its author."""
+    assert set_version(parts, "1.2.0", "1.5.0") == repair
 
 
 def test_unknown_keys_are_findings_where_they_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG + "nextSection: {}\n")
-    with pytest.raises(UsageError, match="passed over with --lenient-config"):
+    with pytest.raises(UsageError, match="ignored with --lenient-config"):
         asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False))
     found = asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False, lenient=True))
     assert [each.text for each in found if each.check == "configuration" and "nextSection: unknown key" in each.text]

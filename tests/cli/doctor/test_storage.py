@@ -142,7 +142,7 @@ async def test_what_the_other_version_shows_in_part_is_a_warning(kind: str, spec
 async def test_what_comes_near_is_for_information() -> None:
     [found] = await _found("DynamoGraphDeployment", {"pvcs": [{"name": noise(200_000)}]})
     assert (found.level, found.check) == (Level.INFO, "sizes")
-    assert found.text == "spec.pvcs[0].name: takes 196 of 256 KiB of annotations in v1beta1; past that it is refused"
+    assert found.text == "spec.pvcs[0].name: takes 196 of 256 KiB of annotations in v1beta1; more is refused"
 
 
 async def test_what_fits_is_not_mentioned() -> None:

@@ -161,7 +161,7 @@ def test_a_link_to_a_folder_elsewhere_is_said_and_not_followed(
     (tree / "sub" / "out").symlink_to(elsewhere)
     (tree / "sub" / ".hidden").symlink_to(elsewhere)
     assert not [file for file in find_files([path]) if "out" in str(file)]
-    assert capsys.readouterr().err == "sub/out: is a link to a folder, and is passed over; name it itself if it is to be read\n"
+    assert capsys.readouterr().err == "sub/out: is a link to a folder, and is skipped; name it itself if it is to be read\n"
     assert find_files(["sub/out"]) == ["sub/out/x.yaml"]
 
 

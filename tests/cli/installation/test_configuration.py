@@ -81,7 +81,7 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         f"{file}:10: dra: must be a mapping, got true",
         'environment DYNAMO_WEBHOOKS_LOG_LEVEL: logging.level: must be one of debug, info, warn, warning, error, got "loud"',
         f"{file}:9: certProvisionMode: unknown key; it belongs at server.webhook.certProvisionMode",
-        "unknown keys of a newer operator are passed over with --lenient-config",
+        "unknown keys of a newer operator are ignored with --lenient-config",
     ]
     [_, line] = refusal(stored(tmp_path, FILE + "operator: me\n"), {"POD_NAME": "pod"})
     assert line.endswith('operator: must be a mapping, got "me"'), "an environment hides no section of a wrong type"

@@ -42,7 +42,7 @@ async def test_nothing_is_written_any_more_when_a_definition_loses_fields_meanwh
     store.broken = lowering
     report = await ran(store, workers=1)
     assert (report.proven, len(store.touched)) == (False, 6)
-    assert "dynamographdeployments.nvidia.com: the schema must have all fields of line 1.5" in report.failed
+    assert "dynamographdeployments.nvidia.com: the schema must have all fields of operator 1.5" in report.failed
     assert store.storage_of(DGD) == ALPHA, "it is not flipped again either"
 
 

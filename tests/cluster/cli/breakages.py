@@ -233,10 +233,17 @@ END""",
     ),
     # the last, because definitions are never lowered
     Breakage(
-        "`operator.version` is of a later line than the definitions",
+        "`operator.version` is of a later operator release than the definitions",
         "upgrade",
         "line",
-        "must be of one line",
+        "must be of one operator release",
         "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -",
+    ),
+    Breakage(
+        "`operator.version` is of an earlier operator release than the definitions",
+        "downgrade",
+        "line",
+        "must be of one operator release",
+        "kubectl -n dynamo-system patch configmap dynamo-webhooks-config ...",
     ),
 )

@@ -124,4 +124,4 @@ def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
     assert {place.definition(plural)["metadata"]["annotations"][ALLOW_DATA_LOSS] for plural in PLURALS} == {"false"}
     for obj in (binding(), policy()):
         assert place.plane.kubectl("delete", obj["kind"], NAME).code == 0
-    assert "definitions of line 1.2 must not be applied" in report["warnings"][0]
+    assert "definitions of operator 1.2 must not be applied" in report["warnings"][0]

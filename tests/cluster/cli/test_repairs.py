@@ -70,13 +70,22 @@ def hang(site: Site) -> None:
 
 def upgrade(site: Site) -> None:
     """Sets a later version in the configuration."""
+    _set_version(site, "1.5.0")
+
+
+def downgrade(site: Site) -> None:
+    """Sets an earlier version than that of the definitions, which are of operator 1.5 by now."""
+    _set_version(site, "1.2.0")
+
+
+def _set_version(site: Site, version: str) -> None:
     path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/dynamo-webhooks-config"
     config = yaml.safe_load(site.plane.request("GET", path).body["data"]["config.yaml"])
-    config["operator"]["version"] = "1.5.0"
+    config["operator"]["version"] = version
     patch(site, path, {"data": {"config.yaml": yaml.safe_dump(config)}})
 
 
-WAYS: Final[dict[str, Callable[[Site], None]]] = {each.__name__: each for each in (expire, distrust, hang, upgrade)}
+WAYS: Final[dict[str, Callable[[Site], None]]] = {each.__name__: each for each in (expire, distrust, hang, upgrade, downgrade)}
 
 
 @pytest.mark.parametrize("broken", BREAKAGES, ids=lambda each: each.cause)
@@ -122,6 +131,6 @@ def test_a_cluster_that_is_not_there_is_exit_code_6(site: Site, tmp_path: Path, 
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
     (tmp_path / "kubeconfig").write_text(json.dumps(config))
     assert main(["doctor", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 6
-    assert "can't be looked at" in capsys.readouterr().err
+    assert "can't be read" in capsys.readouterr().err
     assert main(["doctor", "--kubeconfig", str(tmp_path / "nowhere")]) == 2
     assert TOKENS[ADMIN][0] not in capsys.readouterr().err

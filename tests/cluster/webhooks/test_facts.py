@@ -144,7 +144,7 @@ def test_a_lease_of_whoever_may_write_leases_exempts_from_nothing(alpha: Control
     spec = {"holderIdentity": "namespace-restricted-operator-x", "leaseDurationSeconds": 3600, "renewTime": "2099-01-01T00:00:00.000000Z"}
     metadata = {"name": LEASE, "namespace": namespace}
     alpha.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
-    eventually(wide, lambda: f"namespace {namespace} is claimed by a Lease, and judged" in wide.admission.process.text(), "the claim")
+    eventually(wide, lambda: f"namespace {namespace} is claimed by a Lease, but rules apply" in wide.admission.process.text(), "the claim")
     assert refused(alpha, namespace)
     assert defaulted(alpha, namespace)
     assert wide.sample("excluded_namespaces") == 0

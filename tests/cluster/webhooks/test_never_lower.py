@@ -1,5 +1,9 @@
 """A cluster of line 1.5 stays one: our definitions of line 1.2 are refused there by the policy, and not even printed by the command."""
 
+import contextlib
+import io
+import json
+import shlex
 import subprocess
 from collections.abc import Iterator
 from functools import partial
@@ -10,6 +14,7 @@ import pytest
 from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import BETA, GROUP, KINDS
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.main import main
 from tests.cluster.admission import COMMAND
 from tests.cluster.definitions import install, read_files
 from tests.cluster.harness import ADMIN, ControlPlane
@@ -167,3 +172,24 @@ def test_the_chart_installs_only_with_a_configuration_of_the_clusters_line(site:
     assert "version: 1.5.0" in tried(), "the cluster decides where nobody names a release"
     named = tried("config.operator.version=1.5.3", "fullnameOverride=mine", "config.certificates.takeOverConversion=true")
     assert f"crds --cluster --line 1.5 --namespace {NAMESPACE} --service mine | kubectl apply --server-side -f -" in named
+
+
+def test_doctor_raises_the_version_of_a_release_that_is_older_than_the_definitions(site: Site) -> None:
+    """By the repair as printed; `allowSecondInstallation` lets the chart install what it would refuse."""
+    values = settings(("definitionGuard.enabled=false", "allowSecondInstallation=true", "config.operator.version=1.2.0"))
+    done = helm("install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace", *values, kubeconfig=site.plane.kubeconfig)
+    assert done.returncode == 0, done.stderr
+    [repair] = _lines(site.plane)
+    program, *words = shlex.split(repair.replace("manifests/chart", str(CHART)))
+    assert (program, words[-1]) == ("helm", "config.operator.version=1.5.0")
+    done = helm(*words, home=site.plane.kubeconfig.parent)
+    assert done.returncode == 0, done.stderr
+    assert _lines(site.plane) == []
+    assert helm("uninstall", RELEASE, "-n", NAMESPACE, kubeconfig=site.plane.kubeconfig).returncode == 0
+
+
+def _lines(plane: ControlPlane) -> list[str]:
+    """The repairs of what `doctor` finds about operator releases."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        main(["doctor", "--kubeconfig", str(plane.kubeconfig), "-o", "json"])
+    return [each["repair"] for each in json.loads(out.getvalue())["findings"] if each["check"] == "line"]

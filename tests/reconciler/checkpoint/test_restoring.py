@@ -108,7 +108,7 @@ async def test_an_old_checkpoint_takes_no_snapshot_and_says_so(status: Node) -> 
         await site.later(62)
         [one] = (await site.all(CHECKPOINTS)).values()
         assert [condition["message"] for condition in one["status"]["conditions"] if condition["type"] == "Reconciled"] == [
-            "there are no DynamoCheckpoints since line 1.5: nothing acts on it, and no pod is restored from it; delete it"
+            "operator 1.5 and later have no DynamoCheckpoints: nothing acts on it, and no pod is restored from it; delete it"
         ]
         assert await site.all(JOBS) == {}
     made = direct_children(checkpoint(), Settings(operator_version="1.5.0"))

@@ -86,7 +86,7 @@ async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_knows_nothing
         await first.rest()
         assert await first.reconciler.reasons() == []
         second, other = _stands_by(first)
-        assert await other.reasons() == ["it is not known who leads: the Lease has not been looked at yet"]
+        assert await other.reasons() == ["it is not known who leads: the Lease has not been read yet"]
         second.run(other)
         await first.later(1)
         assert await other.reasons() == [], "a roll-out waits for it before the leader may go"

@@ -27,7 +27,7 @@ def commands(result: Result, folder: str = "") -> str:
 
 
 def describe_hidden(result: Result) -> list[str]:
-    """What there is to say about annotations that GitHub won't show."""
+    """Describe the annotations that GitHub won't show."""
     counts = Counter(_level(finding) for finding in result.findings)
     counts[ERROR] += len(result.unreadable) + len(result.unreachable)
     counts[_NOTICE] += sum(1 for _ in group_notes(result.not_evaluated))

@@ -130,7 +130,7 @@ def document(result: Result, folder: str = "") -> str:
 
 
 def _describe_origin(folder: str) -> str:
-    """When the report was made, and of which commit if the folder is in a repository."""
+    """The report's date, and its commit if the folder is in a repository."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")  # as builds set it that can be repeated
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(epoch) if epoch.isdecimal() else None))
     try:
@@ -146,12 +146,12 @@ def _text(text: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """The same of several lines."""
+    """Escape several lines as HTML."""
     return escape(plain(text))
 
 
 def _prose(text: str) -> str:
-    """The same; words in backticks become code."""
+    """Escape prose as HTML; words in backticks become code."""
     return _CODE.sub(r"<code>\1</code>", _text(text))
 
 

@@ -1,4 +1,4 @@
-"""What several reports say alike: names of files, counts, and rules that could not be evaluated, one entry a rule and reason."""
+"""Parts that several reports share: names of files, counts, and unevaluated rules, one entry a rule and reason."""
 
 import os
 import posixpath
@@ -16,7 +16,7 @@ LEVELS: Final = (ERROR, WARNING, FAULT)
 
 
 def count_levels(findings: Iterable[LocatedFinding]) -> str:
-    """How many findings there are of each level."""
+    """Count the findings of each level."""
     counts = Counter(one.level for one in findings)
     return ", ".join(count_of(counts[level], level) for level in LEVELS if counts[level])
 

@@ -1,4 +1,4 @@
-"""The report for people: each finding with its source and remedy, then what could not be judged, then one line that sums up."""
+"""The report for people: each finding with its source and remedy, then what couldn't be evaluated, then one line that sums up."""
 
 from __future__ import annotations
 
@@ -156,14 +156,14 @@ def split_line(line: str, position: Position) -> tuple[str, str, str]:
 
 
 def escape_terminal(text: str) -> str:
-    """What a terminal prints without moving its cursor oddly: tabs as blanks, control characters as dots."""
+    """Replace what moves a terminal's cursor: tabs become blanks, control characters dots."""
     if text.isprintable():
         return text
     return "".join(" " * _TAB if c == "\t" else c if c.isprintable() or category(c) in ("Mn", "Me", "Zs") else "." for c in text)
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The number of terminal columns that a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if category(c) in ("Mn", "Me", "Cf") else 2 if east_asian_width(c) in ("W", "F") else 1 for c in text)

@@ -91,5 +91,5 @@ def everything() -> Result:
             Answer(source, 9, identity, "UPDATE", 422, "Invalid", "is invalid", "schema", (), (("spec.a", "must be b"),)),
         ],
         unreachable=["the cluster did not answer"],
-        passed=[InputError("must not hold comments; it does not name nvidia.com, and is passed over", "tsconfig.json", 2, 3)],
+        passed=[InputError("must not hold comments; it does not name nvidia.com, and is skipped", "tsconfig.json", 2, 3)],
     )

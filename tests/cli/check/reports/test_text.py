@@ -1,4 +1,4 @@
-"""The report for people: frames with carets, answers in a server's words, what could not be judged, and the line that sums up."""
+"""The report for people: frames with carets, answers in a server's words, what couldn't be evaluated, and the line that sums up."""
 
 import json
 

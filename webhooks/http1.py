@@ -50,7 +50,7 @@ class Head:
         self.expects = False  # whether the client waits for "100 Continue"
         self.route: Route | None = None  # of the target, as soon as the server has looked
         self._url = b""
-        self._longest = self._repeated = 0  # bytes of a header's value, and headers beside those of `headers`
+        self._longest = self._repeated = 0  # bytes of a header, and headers beside those of `headers`
         self._ended = False
         self._torn = False  # a header came twice, or something behind the head's end
 
@@ -65,8 +65,9 @@ class Head:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Takes a header."""
         name = name.lower()
-        if len(value) > self._longest:  # noqa: PLR1730 - a call costs as much as all else here
-            self._longest = len(value)
+        size = len(name) + len(value)
+        if size > self._longest:  # noqa: PLR1730 - a call costs as much as all else here
+            self._longest = size
         if name in self.headers:
             self._repeated += 1
             self._torn |= name in _ONCE
@@ -90,11 +91,9 @@ class Head:
     def finish(self, parser: HttpRequestParser, begin: bytes, limits: Limits) -> None:
         """Looks at what has come as a whole; `begin` holds its first line. Raises: UnreadableError."""
         headers, url, method, version = self.headers, self._url, parser.get_method(), parser.get_http_version()
-        if self._torn or len(headers) + self._repeated > limits.headers or max(self._longest, len(url)) > limits.line:
+        if self._torn or len(headers) + self._repeated > limits.headers or self._longest > limits.line or len(url) > limits.line:
             raise UnreadableError
-        if any(len(name) > limits.line for name in headers):
-            raise UnreadableError
-        if not begin.startswith(b"%b %b HTTP/%b\r\n" % (method, url, version.encode())):
+        if not begin.startswith(b" HTTP/", len(method) + 1 + len(url)):
             raise UnreadableError  # the parser takes two spaces for one
         modern = version == "1.1"
         if not (_is_target(method, url) and ((modern and b"host" in headers) or version == "1.0")):

@@ -76,7 +76,7 @@ browser: site ## the site, the playground and the page of a report in a headless
 	@echo 'tests in a headless Chromium: about five minutes on two cores; needs chromium, node and npm'
 	$(PYTEST) --durations=20 -m browser
 
-HOSTILE = HOSTILE_SEED=$(or $(HOSTILE_SEED),$(shell date +%Y%m%d%H%M)) HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) HOSTILE_SERVED=$(or $(HOSTILE_SERVED),200000) HOSTILE_EXPRESSIONS=$(or $(HOSTILE_EXPRESSIONS),20000) \
+HOSTILE = HOSTILE_SEED=$(or $(HOSTILE_SEED),$(shell date +%Y%m%d%H%M)) HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) HOSTILE_SERVED=$(or $(HOSTILE_SERVED),200000) HOSTILE_EXPRESSIONS=$(or $(HOSTILE_EXPRESSIONS),20000) HOSTILE_STREAMS=$(or $(HOSTILE_STREAMS),20000) \
 	HOSTILE_TRIALS=$(or $(HOSTILE_TRIALS),200) HOSTILE_WORST_KIB="$(or $(HOSTILE_WORST_KIB),1 4 32 256 1024 7168)"
 nightly: $(READY) ## every test in its largest size, other versions of Kubernetes and Python, compiled code, a storm and the measurements; hours
 	@echo 'everything, in its largest sizes: several hours on two cores; needs what cluster, neighbours and browser need'

@@ -12,7 +12,7 @@ from .console.nearest import did_you_mean
 from .console.output import prepare, write_stderr, write_stdout
 from .console.program import COMMANDS, PROGRAM, help_width, installed_version
 
-_EXTRAS: Final = frozenset({"aiohttp", "cryptography", "kubernetes", "lsprotocol", "prometheus_client", "pygls", "uvloop"})
+_EXTRAS: Final = frozenset({"aiohttp", "cryptography", "httptools", "kubernetes", "lsprotocol", "prometheus_client", "pygls", "uvloop"})
 # of all other commands: cluster
 _EXTRA_OF: Final = {**dict.fromkeys(("serve", "provision", "reconcile", "up"), "server"), "lsp": "lsp"}
 

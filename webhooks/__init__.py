@@ -1,1 +1,1 @@
-"""The wire: aiohttp server, review codecs, routes, limits, probes, metrics, access log."""
+"""The wire: HTTP server, review codecs, routes, limits, probes, metrics, access log."""

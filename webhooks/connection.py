@@ -1,405 +1,574 @@
-"""One client connection: aiohttp's protocol with bounds on heads, on what waits behind a request, and plain answers to bad HTTP."""
+"""One client connection: reads one request at a time, within bounds of size and time, and answers it before it looks at the next.
+
+Most requests come whole and are answered where they are read, without a task: a task would cost as much as judging a small object. A
+connection waits for one of five things, each with its time: a head, a short body, the next request, a client that takes no answer, or the
+rest of a body that was answered before it came. What can't be answered at once is done by the one task of the connection, which ends when
+the client leaves, whatever it waits for.
+
+What comes behind a request waits unparsed, and the socket isn't read meanwhile, so that a connection has one request in memory and no more.
+A future or a timer never keeps an error or a bound method of a connection that has ended: the collector runs rarely, and bodies are large.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import logging
+import math
 import socket
-from collections.abc import Callable
-from typing import Any, Final, cast
-
-from aiohttp import StreamReader
-from aiohttp.http import HttpRequestParser, HttpVersion10, HttpVersion11, StreamWriter
-from aiohttp.http_exceptions import BadHttpMessage
-from aiohttp.streams import EMPTY_PAYLOAD
-from aiohttp.web import BaseRequest, RequestHandler, RequestPayloadError, Server, StreamResponse
-from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for what isn't one; it has no other name
+import sys
+import termios
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from .envelope import reject_http
-from .fair_queue import client_address
-from .known_heads import Head, read_head
+from .http1 import ChunkedBody, Head, HeadReader, UnreadableError
 from .limits import Bound, Limits
-from .reply import JSON, UNSENT, Reply
+from .reply import CONTINUE, Reply
+
+if TYPE_CHECKING:
+    from .body_memory import Reservation
+    from .connections import Connections
 
 _LOG: Final = logging.getLogger("webhooks.server")
-UNREADABLE: Final = "the request can't be read as HTTP/1.1"
-_UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
-_PIECE: Final = 8 * 1024  # bytes that are parsed between two looks at how a body is framed: as chunks of a byte they take 2 ms
-# bytes of a body that has come before it is read, and of TLS records that wait, half as much and more; a record has 17 KiB at most
-READ_AHEAD: Final = 16 * 1024
-# of the system, per connection: it bounds one read, which TLS and aiohttp keep several times. Long bodies have room of their own
-READ_BUFFER: Final = 32 * 1024
-_WIDE_READ_BUFFER: Final = 1024 * 1024
-_FRAMING: Final = 64  # bytes of a chunked body for one of its framing, beyond one piece: chunks of 400 bytes and more
+_UNREADABLE: Final = "the request can't be read as HTTP/1.1"
+# of a body that has come before it is read, and of TLS records that wait, half as much and more; a record has 17 KiB at most
+MAX_READ_AHEAD_BYTES: Final = 16 * 1024
+# of the system, per connection: it bounds one read, which TLS keeps several times. Long bodies have room of their own
+READ_BUFFER_BYTES: Final = 32 * 1024
+_WIDE_READ_BUFFER_BYTES: Final = 1024 * 1024
+# what a connection waits for. The members of an enumeration cost Python 3.11 more than the rest of a look at them
+_NOTHING: Final = "nothing"
+_HEAD: Final = "head"
+_BODY: Final = "body"
+_REQUEST: Final = "request"
+_CLIENT: Final = "client"  # to take an answer
+_REST: Final = "rest"  # of a body that was answered before it came
+MAX_UNSENT_BYTES: Final = 64 * 1024  # of a connection: who writes waits when there are more
+PIECE_BYTES: Final = 256 * 1024  # of an answer; the time for writing is for each
+# of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
+_LOOKS: Final = 2
+_MAX_HEADS: Final = 16  # of one read that are answered before other connections have their turn
+_LOOK_SECONDS: Final = 0.01
 
 
-class Connection(RequestHandler):
-    """A connection that is closed if no request arrives in time; the first response sets `spoken`."""
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Service(Protocol):
+    """Answers the requests of a port."""
+
+    small_body: int  # bytes of a body that `answer` is given; longer ones, and those in chunks, are left to `answer_long`
+
+    def begin(self, connection: Connection, head: Head) -> Reply | None:
+        """The reply to a request whose body needn't be read; None: it is wanted."""
+
+    def answer(self, connection: Connection, head: Head, body: bytes) -> Reply | Work:
+        """The reply to a request with a short body, or the work that ends with `Connection.send`."""
+
+    async def answer_long(self, connection: Connection, head: Head) -> None:
+        """Reads the body with `Connection.read`, unless it needn't, and ends with `Connection.send`."""
+
+    def body_seconds(self, head: Head) -> float:
+        """The time in which a short body must come."""
+
+    def too_slow(self, head: Head) -> Reply:
+        """The reply to a request whose short body did not come in time."""
+
+
+class _Body:
+    """A body on its way."""
+
+    __slots__ = ("broken", "chunks", "discarded", "missing", "parts", "size", "waiter")
+
+    def __init__(self, missing: int, chunks: ChunkedBody | None) -> None:
+        self.missing, self.chunks = missing, chunks
+        self.parts: list[bytes] = []
+        self.size = 0  # bytes in `parts`
+        self.discarded = False  # it is not wanted
+        self.broken = False  # its end will not come, or is unknown
+        self.waiter: asyncio.Future[None] | None = None
+
+    @property
+    def complete(self) -> bool:
+        return self.chunks.complete if self.chunks is not None else not self.missing
+
+    def take(self, data: bytes) -> bytes:
+        """Takes what has come; returns the bytes behind its end."""
+        if self.chunks is not None:
+            try:
+                parts, rest = self.chunks.feed(data)
+            except UnreadableError:
+                self.broken = True
+                return b""
+        else:
+            parts, rest = [data[: self.missing]], data[self.missing :]
+            self.missing -= len(parts[0])
+        if not self.discarded:
+            self.parts += parts
+            self.size += sum(map(len, parts))
+        return rest
+
+    def wake(self) -> None:
+        """Lets its reader look."""
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    def all(self) -> bytes:
+        """What has come and was not read."""
+        parts, self.parts, self.size = self.parts, [], 0
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class Connection(asyncio.Protocol):
+    """A connection, from the end of its handshake on."""
 
     __slots__ = (
-        "_arriving",
-        "_at_once",
-        "_begun",
-        "_behind",
-        "_by_head",
-        "_framed",
-        "_fresh",
-        "_gone",
-        "_head",
+        "_armed",
+        "_body",
+        "_closing",
+        "_counted",
+        "_due",
         "_held",
-        "_late",
-        "_left",
         "_limits",
+        "_loop",
+        "_reader",
+        "_registry",
+        "_service",
         "_stopped",
-        "_unanswered",
-        "_unreadable",
+        "_task",
+        "_timer",
+        "_wait",
+        "_writable",
         "caller",
         "client",
         "generation",
-        "heavy",
+        "head",
         "last",
         "met",
-        "reading",
-        "ready",
         "spoken",
-        "unread",
+        "transport",
+        "writing_paused",
     )
 
     def __init__(
         self,
-        server: Server,
-        loop: asyncio.AbstractEventLoop,
+        service: Service,
         limits: Limits,
         met: Callable[[Bound], None],
         generation: int,
-        gone: Callable[[], None],
-        at_once: Callable[[BaseRequest], Reply | None] | None = None,
-        by_head: Callable[[Connection, bytes], Reply | None] | None = None,
+        registry: Connections,
+        client: str,
     ) -> None:
-        """Bounds come from `limits`; `met` is called for those that are met, `gone` once at the end. Bodies aren't decompressed.
+        """`met` counts bounds. `client`: who shares CPU time fairly with others, see fair_queue.py.
 
-        `generation`: of the authorities that verify the client, see server.py, which also sets `caller`.
-        `at_once`, `by_head`: see `Connections`.
+        `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
         """
-        super().__init__(
-            server,
-            loop=loop,
-            keepalive_timeout=limits.idle_seconds,
-            access_log=cast("Any", None),
-            max_line_size=limits.line,
-            max_field_size=limits.line,
-            max_headers=limits.headers,
-            lingering_time=limits.body_seconds,
-            read_bufsize=READ_AHEAD,
-            auto_decompress=False,
-        )
-        # aiohttp's own would parse 32 requests ahead, each many times as large as its bytes
-        self._parser = HttpRequestParser(
-            self,
-            loop,
-            READ_AHEAD,
-            max_line_size=limits.line,
-            max_field_size=limits.line,
-            max_headers=limits.headers,
-            payload_exception=RequestPayloadError,
-            auto_decompress=False,
-            max_msg_queue_size=1,
-        )
-        self.spoken = False
-        self.generation = generation
-        self.client = ""  # who shares CPU time fairly with others, see fair_queue.py
+        self._service, self._limits, self.met, self.generation = service, limits, met, generation
+        self._registry, self.client = registry, client
+        self._counted = True  # as a connection of its client
+        self._loop = asyncio.get_running_loop()
+        self.transport: asyncio.Transport | None = None
         self.caller: tuple[str, float] | None = None
-        self.reading = False  # whether the body of a request is awaited
-        self.last = False  # to be closed with the answer to the request that is handled
-        self._limits = limits
-        self.met = met
-        self._at_once, self._by_head = at_once, by_head
-        self._fresh = True  # a request may begin with the next byte, and the parser holds none
-        self._begun: Head | None = None  # the head of the request that began so, if it is one that can be known
-        self._left = 0  # bytes of that request that have not come
-        self.heavy = b""  # the short body of the request that is about to be handled, if that is no work for the loop
-        self.ready: Reply | None = None  # to the request that is about to be handled, if it is known already
-        self._gone: Callable[[], None] | None = gone
-        self.unread: StreamReader | None = None  # a body that was answered before all of it had come
-        self._arriving: StreamReader = EMPTY_PAYLOAD  # the body of the request that began last
-        self._framed = -1  # bytes of a chunked body and its framing, without the piece that it begins in; negative for others
-        self._head = 0  # bytes of a head that is not complete
-        self._unanswered = False  # a request has come and has no answer: only its body is parsed
-        self._behind = False  # something may have come behind that request, here or in the parser
-        self._held = b""  # not parsed yet
-        self._stopped = False  # nothing more is read from the socket
-        self._late: asyncio.TimerHandle | None = None
-        self._unreadable = False  # the last data isn't HTTP: the next request's begin is unknown
+        self.spoken = False  # a request has come
+        self.last = False  # to be closed with the next answer
+        self.head: Head | None = None  # of the request that has come and has no answer yet
+        self.writing_paused = False
+        self._reader: HeadReader | None = None  # of a head that has come in part
+        self._body: _Body | None = None  # of the request that came last, if it was not whole at once
+        self._held = b""  # what came behind a request
+        self._stopped = False  # nothing is read from the socket
+        self._closing = False  # what comes is of no interest
+        self._task: asyncio.Task[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._wait = _NOTHING
+        self._due = math.inf  # until when, by the loop's clock
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed = math.inf  # when the timer ends: at `_due`, or before
 
     @property
-    def answered(self) -> bool:
-        """Whether nothing of a request is on its way, where none is being worked on."""
-        return self.spoken and self.unread is None
+    def reading(self) -> bool:
+        """Whether the body of a request is awaited."""
+        return self.head is not None and self._body is not None and not (self._body.complete or self._body.broken)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Starts the clock."""
-        super().connection_made(transport)
-        self.client = client_address(transport.get_extra_info("peername"))
+        """Waits for a first request."""
+        made = self.transport = cast("asyncio.Transport", transport)
         # what a client doesn't take must not lie here unseen: who writes waits, and is counted
-        cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
-        if transport.get_extra_info("sslcontext") is not None:
-            cast("Any", transport).set_read_buffer_limits(high=2 * READ_AHEAD)
-        self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
-
-    async def start(self) -> None:
-        """Answers requests; at its end the connection ends, also when `close` has ended it, for which aiohttp leaves the transport open."""
-        try:
-            await super().start()
-        finally:
-            self.force_close()
+        made.set_write_buffer_limits(high=MAX_UNSENT_BYTES)
+        if made.get_extra_info("sslcontext") is not None:
+            cast("Any", made).set_read_buffer_limits(high=2 * MAX_READ_AHEAD_BYTES)
+        self._registry.opened(self)
+        self._await(_HEAD, self._limits.head_seconds)
 
     def data_received(self, data: bytes) -> None:
-        """Parses one request; what comes behind it waits until it is answered, and is not parsed at all behind what isn't HTTP.
-
-        The error has a traceback, whose frames have the bytes, this connection and the error itself: nothing would free them until the
-        collector looks, which is rare. It quotes the bytes, too. Of each piece that comes there would be one.
-        """
-        if data:
-            if self._fresh and self._is_known(data):
+        """Takes what has come: parts of a head, of a body, or of what must wait."""
+        heads = 0
+        while data and not self._closing:
+            body = self._body
+            if body is not None and not (body.complete or body.broken):
+                data = self._take_body(body, data)
+            elif self.head is not None or self._held or self._wait == _CLIENT or heads == _MAX_HEADS:
+                self._held += data
+                self._stop_reading()
+                if heads == _MAX_HEADS:
+                    self._loop.call_soon(self._next)
                 return
-            self._follow(data)
-        size, at = _PIECE if data else 0, 0  # without data the parser continues with its buffered rest
-        if self._held:
-            data, self._held = self._held + data, b""
-        while not (self._unreadable or self._waits()):
-            piece = data[at : at + size]
-            self._parse(piece, whole=not at and len(piece) == len(data))
-            size, at = _PIECE, at + size
-            if at >= len(data):
-                return
-        if not self._unreadable and at < len(data):
-            self._hold(data[at:])
+            else:
+                data = self._take_head(data)
+                heads += 1
 
-    def _parse(self, piece: bytes, *, whole: bool) -> None:
-        """Parses a piece, and wakes the task for a request that isn't answered at once."""
-        waiter, self._waiter = self._waiter, None
-        try:
-            super().data_received(piece)
-            self._look(piece, whole=whole)
-        finally:
-            self._waiter = waiter
-        if self._messages and waiter is not None and not (waiter.done() or self._is_answered_at_once()):
-            waiter.set_result(None)
+    def eof_received(self) -> bool:
+        """Whether the connection stays open, half closed: to answer what has come whole. TLS knows no such thing."""
+        plain = self.transport is not None and self.transport.get_extra_info("sslcontext") is None
+        stays = plain and self.head is not None and not self.reading
+        self.last = True
+        return stays
 
-    @property
-    def known(self) -> Head | None:
-        """The head of the request that has come, if it began where one may, came alone, and the parser agrees about its end."""
-        head, body = self._begun, self._arriving
-        if head is None or self._left or self._framed >= 0 or not body.is_eof() or body.total_bytes != head.length:
-            return None
-        return head
+    def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - the signature is asyncio's
+        """Ends all that was done for it."""
+        self.transport, self._closing, self._held, self._reader = None, True, b"", None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None  # which has not begun, perhaps, and would not end this itself
+        if self._body is not None:
+            self._body.broken = True
+            self._body.wake()
+        self._registry.closed(self)
+        self.leave()
 
-    def _follow(self, data: bytes) -> None:
-        """Counts the bytes still to come of a request that began where one may; less than none: unknown, or some are of another one."""
-        if self._fresh:
-            self._fresh, self._begun = False, read_head(data)
-            self._left = self._begun.size + self._begun.length if self._begun is not None else 0
-        self._left -= len(data)
+    def pause_writing(self) -> None:
+        """The client takes less than it is sent."""
+        self.writing_paused = True
 
-    def _is_known(self, data: bytes) -> bool:
-        """Answers a request with a known head, which the parser never sees; false: nothing is done."""
-        waiter = self._waiter
-        if waiter is None or waiter.done() or self._by_head is None or not self.spoken or self.last or self._unreadable:
-            return False
-        if self._messages or self.writing_paused or self.transport is None:
-            return False
-        try:
-            reply = self._by_head(self, data)
-        except Exception as error:  # noqa: BLE001 - as aiohttp does around a handler
-            reply = self._failed(error)
-        return reply is not None and self._is_sent(reply)
+    def resume_writing(self) -> None:
+        """The client has taken nearly all."""
+        self.writing_paused = False
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        elif self._wait == _CLIENT and not self._closing:
+            self._await_request()
 
-    def _is_answered_at_once(self) -> bool:
-        """Answers a request that came whole and alone, without the task and three turns of the loop: a third of a small answer's cost."""
-        message, body = self._messages[0]
-        if self.ready is not None or self._at_once is None or self._parser is None or self._behind or self.writing_paused:
-            return False
-        if isinstance(message, _ErrInfo) or self._task_handler is None or not body.is_eof():
-            return False
-        request = BaseRequest(message, body, self, StreamWriter(self, self._loop), self._task_handler, self._loop)
-        try:
-            reply = self._at_once(request)
-        except Exception as error:  # noqa: BLE001 - as aiohttp does around a handler
-            reply = self._failed(error)
-        if reply is None or not self._is_sent(reply):
-            return False
-        self._messages.popleft()
-        self._parser.message_consumed()
-        if self._buffer_paused:
-            self._resume_reading_if_drained()
-        self.answer_sent()
-        return True
+    def leave(self) -> None:
+        """Counts no longer as a connection of its client: it is at its end, or about to be."""
+        if self._counted:
+            self._counted = False
+            self._registry.leave(self.client)
 
-    def _is_sent(self, reply: Reply) -> bool:
-        """Sends a reply if that ends neither the connection nor has to wait; else the task will send it."""
-        if not reply.send_at_once(self):
-            self.ready = reply
-            return False
-        self._keepalive = True
-        self._next_keepalive_close_time = self._loop.time() + self._limits.idle_seconds
-        if self._keepalive_handle is None:
-            self._keepalive_handle = self._loop.call_at(self._next_keepalive_close_time, self._process_keepalive)
-        return True
+    def close(self) -> None:
+        """Ends it as soon as the request that has begun to come is answered."""
+        self.last = True
+        if self.head is None and self._reader is None:
+            self.end()
+
+    def end(self) -> None:
+        """Ends it with what has been written, for which the client has its time."""
+        self._closing = True
+        if self.transport is not None:
+            if self.transport.get_write_buffer_size():
+                self._await(_CLIENT, self._limits.write_seconds)
+            self.transport.close()
+
+    def abort(self) -> None:
+        """Ends it at once."""
+        self._closing = True
+        if self.transport is not None:
+            self.transport.abort()
 
     def widen(self, *, wide: bool) -> None:
         """Lets more come at a time than short requests need, or no longer."""
         sock: socket.socket | None = self.transport.get_extra_info("socket") if self.transport is not None else None
         if sock is not None:
             with contextlib.suppress(OSError):
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WIDE_READ_BUFFER if wide else READ_BUFFER)
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WIDE_READ_BUFFER_BYTES if wide else READ_BUFFER_BYTES)
 
-    def _waits(self) -> bool:
-        """Whether all of a request has come that has no answer yet."""
-        return self._unanswered and self._arriving.is_eof()
+    # requests
 
-    def _hold(self, rest: bytes) -> None:
-        """Keeps what can't be parsed yet, and reads no more: the rest stays with the client."""
-        self._held, self._behind = rest, True
+    def _take_head(self, data: bytes) -> bytes:
+        """Reads a head, or a part of one, and begins its request; returns what came behind it."""
+        reader = self._reader if self._reader is not None else HeadReader(self._limits)
+        try:
+            head, rest = reader.feed(data)
+        except UnreadableError:
+            self._refuse_unreadable()
+            return b""
+        if head is None:
+            if self._reader is None:
+                self._reader = reader
+                if self.spoken:
+                    self._await(_HEAD, self._limits.head_seconds)
+            return b""
+        self._reader, self.spoken, self.head = None, True, head
+        self.last |= head.is_last
+        self._wait, self._due = _NOTHING, math.inf
+        length = head.content_length
+        try:
+            reply = self._service.begin(self, head)
+        except Exception as error:  # noqa: BLE001 - a connection answers whatever fails
+            reply = _failed(error)
+        if reply is not None and length == 0:
+            self._send(reply)
+            return rest
+        if reply is None and length is not None and len(rest) >= length <= self._service.small_body:
+            body, rest = (rest, b"") if len(rest) == length else (rest[:length], rest[length:])
+            self._answer(head, body)
+            return rest
+        return self._begin_body(head, reply, rest)
+
+    def _begin_body(self, head: Head, reply: Reply | None, rest: bytes) -> bytes:
+        """Awaits a body; where the reply needs none, only its end, and that of the connection."""
+        length = head.content_length
+        self.last |= reply is not None
+        body = self._body = _Body(length or 0, ChunkedBody(self._limits) if length is None else None)
+        body.discarded = reply is not None
+        if rest:
+            rest = self._take_body(body, rest)
+        if reply is not None:
+            self._send(reply)
+        elif length is None or length > self._service.small_body:
+            self._start(partial(self._service.answer_long, self, head))
+        else:
+            self.go_on()
+            self._await(_BODY, self._service.body_seconds(head))
+        return rest
+
+    def _take_body(self, body: _Body, data: bytes) -> bytes:
+        rest = body.take(data)
+        done = body.complete or body.broken
+        if body.discarded:
+            if done and self._wait == _REST:
+                self.end()
+        elif self._wait == _BODY:
+            if done and self.head is not None:
+                self._wait, self._due = _NOTHING, math.inf
+                self._answer(self.head, body.all())
+        else:
+            body.wake()
+            if body.size > MAX_READ_AHEAD_BYTES:
+                self._stop_reading()
+        return rest
+
+    def go_on(self) -> None:
+        """Asks a client that waits for this to send the body."""
+        if self.head is not None and self.head.expects and self.reading and self.transport is not None:
+            self.transport.write(CONTINUE)
+
+    async def read(self) -> bytes:
+        """The next part of the body; empty at its end. Raises: UnreadableError."""
+        body = self._body
+        if body is None:
+            return b""
+        while not (body.parts or body.complete or body.broken):
+            self._resume_reading()
+            body.waiter = self._loop.create_future()
+            await body.waiter
+        body.waiter = None
+        if body.broken:
+            raise UnreadableError
+        if body.complete and not self._held:  # an end that isn't read isn't noticed
+            self._resume_reading()
+        return body.all()
+
+    def _stop_reading(self) -> None:
         if not self._stopped and self.transport is not None:
             self._stopped = True
             self.transport.pause_reading()
 
-    def _resume_transport_reading(self) -> None:
-        """What aiohttp calls with every body that is read."""
-        if not self._stopped:
-            super()._resume_transport_reading()
-
-    def answer_sent(self) -> None:
-        """Goes on with the next request, if one may have come."""
-        self._unanswered, self._fresh = False, self.known is not None
-        if self._behind:
-            self._behind = False
-            self._loop.call_soon(self._go_on)
-
-    def _go_on(self) -> None:
-        self.data_received(b"")
-        if self._stopped and not self._held and self.transport is not None:
+    def _resume_reading(self) -> None:
+        if self._stopped and self.transport is not None:
             self._stopped = False
             self.transport.resume_reading()
 
-    def _look(self, piece: bytes, *, whole: bool) -> None:
-        """Looks at what a piece has brought: the parser takes a microsecond for a chunk, so that one of a byte costs too much.
+    # answers
 
-        `whole`: it is all that has come since the last request.
-        """
-        found, body = self._messages[-1] if self._messages else (None, self._arriving)
-        if isinstance(found, _ErrInfo):
-            found.exc.__traceback__ = None
-            self._messages.pop()
-            self._spoil()
-        elif found is not None and not self._unanswered:
-            self._unanswered = True
-            self._arriving, self._framed = body, 0 if found.chunked else -1
-            if self._head:
-                self._head = 0
-                self._stop_clock()
-            # most requests come alone and at once, and need no other look behind them
-            self._behind = not (whole and body.is_eof() and piece.find(b"\r\n\r\n") + 4 + body.total_bytes == len(piece))
-        elif self._framed >= 0 and not body.is_eof():
-            self._framed += len(piece)
-            if self._framed - body.total_bytes > _PIECE + body.total_bytes // _FRAMING:
-                self._spoil()
-        elif piece and not self._unanswered and body.is_eof():
-            self._look_at_head(len(piece))
+    def _answer(self, head: Head, body: bytes) -> None:
+        try:
+            found = self._service.answer(self, head, body)
+        except Exception as error:  # noqa: BLE001 - as above
+            found = _failed(error)
+        if isinstance(found, Reply):
+            self._send(found)
+        else:
+            self._start(found)
 
-    def _look_at_head(self, size: int) -> None:
-        """Bounds a head of which a part has come, in bytes and in seconds."""
-        if not self._head and self.spoken:
-            self._stop_clock()
-            self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
-        self._head += size
-        if self._head > self._limits.head:
-            self._spoil()
+    def _start(self, work: Work) -> None:
+        self._task = self._loop.create_task(self._do(work))
 
-    def _spoil(self) -> None:
+    async def _do(self, work: Work) -> None:
+        """Does work until the client leaves. No error leaves the task, since that would keep it, and it the frames and bodies in them."""
+        try:
+            await work()
+        except asyncio.CancelledError:
+            pass
+        except Exception as error:  # noqa: BLE001 - as above
+            if self.head is not None:
+                self._send(_failed(error))
+        finally:
+            self._task = None
+
+    def _refuse_unreadable(self) -> None:
         """Ends the connection with an answer: where another request would begin is unknown."""
-        self._unreadable = True
-        self._messages.append((_UNREADABLE, EMPTY_PAYLOAD))
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-        if not self._arriving.is_eof():  # a reader would wait forever for its end
-            self._arriving.set_exception(BadHttpMessage("not HTTP"))
-            self._arriving.feed_eof()  # aiohttp would read the rest of it, and be given the error once more, with its own frames
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """Stops the clock, so that nothing holds the connection.
-
-        A request that has come in the same turn of the loop is not begun: aiohttp would fail without a connection, with an error that
-        holds it.
-        """
-        self._stop_clock()
-        task = self._task_handler if self._waiter is not None and self._waiter.done() else None
-        super().connection_lost(exc)
-        if task is not None:
-            task.cancel()
-        self.leave()
-        self._arriving, self._held = EMPTY_PAYLOAD, b""
-        self._messages.clear()  # their bodies hold this connection
-        if self.unread is not None:  # aiohttp would wait for the rest of it, and count the connection meanwhile
-            self.unread.feed_eof()
-            self.unread = None  # it holds this connection
-
-    def _stop_clock(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
-
-    def close(self) -> None:
-        """Ends it when what has arrived is answered, at once when its task hasn't begun to wait: aiohttp would forget the end."""
-        super().close()
-        if self._waiter is None and not (self.spoken or self._messages):
-            self.force_close()
-
-    def leave(self) -> None:
-        """Counts no longer as a connection of its client: it is at its end, or about to be."""
-        if self._gone is not None:
-            self._gone()
-            self._gone = None
-
-    def _drop_silent(self) -> None:
-        self._late = None
-        if (self._head or not self.spoken) and self.transport is not None:
-            self.met(Bound.HEAD_SECONDS)
-            self.transport.abort()
-
-    def handle_error(
-        self,
-        request: BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,  # noqa: ARG002 - the signature is aiohttp's
-    ) -> StreamResponse:
-        """Answer what isn't HTTP without logging its content; log an internal error."""
-        if request.writer.output_size > 0:
-            raise ConnectionError
-        if status >= 500:
-            return cast("StreamResponse", self._failed(exc))
         self.met(Bound.HEAD)
-        return cast("StreamResponse", self._refused(400, UNREADABLE))
+        self._send(Reply(400, reject_http(400, _UNREADABLE).body, closes=True))
 
-    def _failed(self, error: BaseException | None) -> Reply:
-        _LOG.error("a request could not be answered", exc_info=error)
-        return self._refused(500, "the request could not be answered; this is an internal error")
+    def _written(self, reply: Reply) -> tuple[bytes, bool]:
+        """The bytes of a reply's head, and whether the connection ends with it."""
+        last = self.last or reply.closes or (self._body is not None and (self._body.broken or not self._body.complete))
+        return reply.head(last=last), last
 
-    def _refused(self, status: int, sentence: str) -> Reply:
-        answer = reject_http(status, sentence)
-        return Reply(answer.status, JSON, answer.body, self._limits, self.met, keep_alive=False)
+    def _send(self, reply: Reply) -> None:
+        """Writes a short answer, and looks at what follows."""
+        if self.transport is not None and not self.transport.is_closing():
+            head, last = self._written(reply)
+            self.transport.write(head if self._is_bare() else head + reply.body)
+            self._finish(last=last)
+
+    def _is_bare(self) -> bool:
+        return self.head is not None and self.head.method == b"HEAD"
+
+    async def send(self, reply: Reply, reservation: Reservation | None = None) -> None:
+        """Writes an answer; waits only when the client doesn't take it, and ends the connection when it is too slow.
+
+        `reservation` is the room that the body has meanwhile.
+        """
+        try:
+            await self._send_all(reply, reservation)
+        except ConnectionResetError:
+            self.abort()
+
+    async def _send_all(self, reply: Reply, reservation: Reservation | None) -> None:
+        """Raises: ConnectionResetError when the client is gone or too slow."""
+        if self.transport is None or self.transport.is_closing():
+            raise ConnectionResetError
+        head, last = self._written(reply)
+        body = b"" if self._is_bare() else reply.body
+        if reservation is not None:
+            reservation.begin()
+        if len(body) <= PIECE_BYTES:
+            self.transport.write(head + body)
+        else:
+            self.transport.write(head)
+            await self._send_pieces(memoryview(body), reservation)
+        if self.writing_paused:
+            await self._drain(reservation)
+        if last and len(body) > PIECE_BYTES:  # then as much of it is delivered as the system has
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.write_seconds) as transfer:
+                    with reservation.turn(transfer) if reservation is not None else contextlib.nullcontext():
+                        await self._handed_over()
+        self._finish(last=last)
+
+    async def _send_pieces(self, body: memoryview, reservation: Reservation | None) -> None:
+        """A TLS transport buffers everything at once, without backpressure."""
+        for start in range(0, len(body), PIECE_BYTES):
+            if self.writing_paused:
+                await self._drain(reservation)
+            if self.transport is None:
+                raise ConnectionResetError
+            piece = body[start : start + PIECE_BYTES]
+            self.transport.write(piece)
+            if reservation is not None:
+                reservation.moved += len(piece)
+            await asyncio.sleep(0)  # encrypting is work, too
+
+    async def _drain(self, reservation: Reservation | None) -> None:
+        """Waits until the client has taken nearly all."""
+        self._writable = self._loop.create_future()
+        try:
+            async with asyncio.timeout(self._limits.write_seconds) as transfer:
+                with reservation.turn(transfer) if reservation is not None else contextlib.nullcontext():
+                    await self._writable
+        except TimeoutError:
+            self.met(Bound.PACE if reservation is not None and reservation.evicted else Bound.WRITE_SECONDS)
+            raise ConnectionResetError from None
+        finally:
+            self._writable = None
+
+    async def _handed_over(self) -> None:
+        """Waits until the system has all that was written: of a TLS connection that is closed the rest has `goodbye_seconds`."""
+        empty = 0
+        while empty < _LOOKS and self.transport is not None:
+            empty = 0 if _unsent(self.transport) else empty + 1
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _finish(self, *, last: bool) -> None:
+        """Looks at what follows an answer."""
+        body, self.head = self._body, None
+        if last or self.last:
+            if body is None or body.complete or body.broken or self.transport is None or self._closing:
+                self.end()
+                return
+            # a client that sends on would not see the answer if the connection ended now
+            body.discarded, body.parts = True, []
+            self._await(_REST, self._limits.body_seconds)
+            self._resume_reading()
+        elif self.writing_paused:
+            self._body = None
+            self._await(_CLIENT, self._limits.write_seconds)
+        else:
+            self._body = None
+            self._await_request()
+
+    def _await_request(self) -> None:
+        self._await(_REQUEST, self._limits.idle_seconds)
+        if self._held or self._stopped:
+            self._loop.call_soon(self._next)
+
+    def _next(self) -> None:
+        """Takes up what came behind a request."""
+        if self._closing or self.head is not None or self._wait == _CLIENT:
+            return
+        data, self._held = self._held, b""
+        self.data_received(data)
+        if not self._held:
+            self._resume_reading()
+
+    # times
+
+    def _await(self, wait: str, seconds: float) -> None:
+        self._wait = wait
+        self._due = due = self._loop.time() + seconds
+        if due < self._armed:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._arm(due)
+
+    def _arm(self, due: float) -> None:
+        self._timer, self._armed = self._loop.call_at(due, self._look_at_clock), due
+
+    def _look_at_clock(self) -> None:
+        self._timer, self._armed = None, math.inf
+        if self._loop.time() < self._due:
+            if self._due < math.inf:
+                self._arm(self._due)
+            return
+        wait, self._wait, self._due = self._wait, _NOTHING, math.inf
+        if wait == _HEAD:
+            self.met(Bound.HEAD_SECONDS)
+            self.abort()
+        elif wait == _CLIENT:
+            self.met(Bound.WRITE_SECONDS)
+            self.abort()
+        elif wait == _BODY and self.head is not None:
+            self._send(self._service.too_slow(self.head))
+        else:
+            self.end()
 
 
-def is_framed(request: BaseRequest) -> bool:
-    """Whether all agree on where a request ends: the parser takes HTTP/2.0 for a version, and codings that it doesn't undo."""
-    coding = request.headers.get("Transfer-Encoding")
-    if coding is None:
-        return request.version in (HttpVersion11, HttpVersion10)
-    return request.version == HttpVersion11 and coding.lower() == "chunked"
+def _failed(error: Exception) -> Reply:
+    _LOG.error("a request could not be answered", exc_info=error)
+    sentence = "the request could not be answered; this is an internal error"
+    return Reply(500, reject_http(500, sentence).body, closes=True)
 
 
-def is_last(request: BaseRequest) -> bool:
-    """Whether nothing may follow a request: what comes behind one for another protocol, or for a tunnel, may not be HTTP."""
-    return "Upgrade" in request.headers or request.method == "CONNECT" or not is_framed(request)
+def _unsent(transport: asyncio.Transport) -> int:
+    """Bytes that the client's system has not received; 0 if unknown."""
+    try:
+        return int.from_bytes(fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):
+        return 0

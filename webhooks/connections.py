@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
-from typing import Any, Final, cast
+from collections.abc import Callable
+from typing import Final
 
-from aiohttp.web import BaseRequest, RequestHandler, Server, StreamResponse
-
-from .connection import Connection
+from .connection import Connection, Service
 from .limits import Bound, Limits
-from .reply import Reply
 
-_LOOK_SECONDS: Final = 0.02  # aiohttp does not report its last connection
 # Connections beyond the bound, for clients with few, while others are accepted and not open yet: these can't go
 _SPARE: Final = 32
 _FEW: Final = 4  # a kubelet asks for liveness and readiness at once, and its last connections may not have ended
@@ -25,32 +21,21 @@ class Connections:
 
     def __init__(
         self,
-        handle: Callable[[BaseRequest], Awaitable[StreamResponse]],
+        service: Service,
         limits: Limits,
         met: Callable[[Bound], None],
         count: Callable[[str], None],
         generation: Callable[[], int] = lambda: 0,
         left: Callable[[], None] = lambda: None,
-        at_once: Callable[[BaseRequest], Reply | None] | None = None,
-        by_head: Callable[[Connection, bytes], Reply | None] | None = None,
     ) -> None:
-        """`met` counts bounds, `count` connections; `generation` is that of `Callers`, `left` is called at an end.
-
-        `at_once` returns the reply to a request that has come whole, or None to have it handled as any other; `by_head` that to the bytes
-        of a request, or None to have them parsed.
-        """
-        self.http = Server(cast("Any", handle))
-        self.busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
-        self._left, self._at_once, self._by_head = left, at_once, by_head
+        """`met` counts bounds, `count` connections; `generation` is that of `Callers`, `left` is called at an end."""
+        self.open: dict[Connection, None] = {}  # those that may send requests, the oldest first
+        self._service, self._left = service, left
         self._limits, self._met, self._count, self._generation = limits, met, count, generation
-        self._loop = asyncio.get_running_loop()
         self._of: Counter[str] = Counter()  # by client
         self._all = 0
-
-    @property
-    def open(self) -> list[Connection]:
-        """Those that may send requests."""
-        return cast("list[Connection]", self.http.connections)
+        self._draining = False
+        self._closed = asyncio.Event()  # one more
 
     def admit(self, client: str) -> bool:
         """Counts one more connection of a client; false if there are too many, and none of them may go. Costs no handshake."""
@@ -74,28 +59,39 @@ class Connections:
 
     def make(self, client: str) -> Connection:
         """The protocol of a connection that has been admitted; it leaves by itself."""
-        gone = partial(self.leave, client)
-        return Connection(self.http, self._loop, self._limits, self._met, self._generation(), gone, self._at_once, self._by_head)
+        made = Connection(self._service, self._limits, self._met, self._generation(), self, client)
+        made.last = self._draining
+        return made
 
-    def close_idle(self, connections: Iterable[RequestHandler]) -> None:
-        """Closes those on which nothing is being worked on; a request that has arrived is answered."""
-        for connection in connections:
-            if connection not in self.busy:
-                connection.close()
-                if cast("Connection", connection).unread is not None:  # answered without the rest of its body
-                    connection.force_close()
+    def opened(self, connection: Connection) -> None:
+        """A connection may send requests."""
+        self.open[connection] = None
+
+    def closed(self, connection: Connection) -> None:
+        """A connection is at its end."""
+        self.open.pop(connection, None)
+        self._closed.set()
+
+    def begin_drain(self) -> None:
+        """Lets each connection end with its next answer."""
+        self._draining = True
+        for connection in self.open:
+            connection.last = True
 
     async def drain(self) -> None:
-        """Finishes what has arrived, and closes all connections."""
-        deadline = self._loop.time() + self._limits.drain_seconds
-        self.close_idle(self.open)
-        while self.open and self._loop.time() < deadline:
-            await asyncio.sleep(_LOOK_SECONDS)
-            # an earlier response doesn't announce the end of its connection
-            self.close_idle([each for each in self.open if each.answered])
-        for _ in self.open:
+        """Finishes what has begun to come, and closes all connections."""
+        self.begin_drain()
+        for connection in list(self.open):
+            connection.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.drain_seconds):
+                while self.open:
+                    self._closed.clear()
+                    await self._closed.wait()
+        for connection in list(self.open):
             self._met(Bound.DRAIN_SECONDS)
-        await self.http.shutdown(0.1)
+            connection.abort()
+        await asyncio.sleep(0)
 
     def _has_spare(self, client: str) -> bool:
         return self._of[client] < _FEW and len(self.open) < self._all < self._limits.connections + _SPARE
@@ -110,15 +106,15 @@ class Connections:
         if not own and count <= self._of[client] + 1:
             return False
         theirs = [each for each in self.open if each.client == most and not each.last]
-        if (idle := next((each for each in theirs if each not in self.busy), None)) is not None:
+        if (idle := next((each for each in theirs if each.head is None), None)) is not None:
             idle.last = True
             idle.leave()
-            self.close_idle([idle])
+            idle.end()
             return True
         slow = next((each for each in theirs if each.reading), None)
-        if own or slow is None or slow.transport is None:
+        if own or slow is None:
             return False
         slow.last = True
         slow.leave()
-        slow.transport.abort()
+        slow.abort()
         return True

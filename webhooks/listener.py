@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..certs.context import ReloadingContext
-from .connection import READ_BUFFER
+from .connection import READ_BUFFER_BYTES
 from .connections import Connections
 from .fair_queue import client_address
 from .handshakes import TlsQueue
@@ -84,7 +84,7 @@ class Listener:
                 continue
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER_BYTES)
             if self._handshakes is not None:
                 self._handshakes.add(accepted, client)
                 continue

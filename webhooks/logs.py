@@ -167,8 +167,6 @@ def install(lines: Lines, wanted: Logging | None = None) -> logging.Handler:
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
     root.setLevel(wanted.level.upper() if wanted is not None else logging.INFO)
     lines.console = wanted is not None and wanted.format == "console"
-    # equal to our line, but with parts of the request
-    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     return handler
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from .bodies import WITH_ANSWER
+from .body_memory import WITH_ANSWER
 from .executor.executor import CONVERSIONS
 from .limits import Limits
 

@@ -7,19 +7,19 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
+from functools import partial
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qsl
-
-from aiohttp.web import BaseRequest, StreamResponse
 
 from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
-from .connection import Connection, is_last
+from .connection import Connection, Work
 from .connections import Connections
+from .http1 import Head
 from .limits import SIDE
 from .listener import Listener
-from .reply import Reply, date_line
+from .reply import Reply
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
@@ -139,17 +139,8 @@ class Probes:
     ) -> None:
         """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh; `access` guards metrics."""
 
-        async def handle(request: BaseRequest) -> StreamResponse:
-            connection = cast("Connection", request.protocol)
-            connection.spoken = True
-            status, text, extra = await self._answer(request, paths, access)
-            keep_alive = request.keep_alive and not is_last(request) and request.content.is_eof() and request.version.minor == 1
-            head = (_METRICS_TYPE if isinstance(text, bytes) else _PLAIN_TYPE) + date_line()
-            body = text if isinstance(text, bytes) else text.encode()
-            bare = request.method == "HEAD"
-            return cast("StreamResponse", Reply(status, head, body, SIDE, connection.met, keep_alive=keep_alive, extra=extra, bare=bare))
-
-        connections = Connections(handle, SIDE, _uncounted, _uncounted)
+        service = _Side(lambda head: self._answer(head, paths, access))
+        connections = Connections(service, SIDE, _uncounted, _uncounted)
         self._connections.append(connections)
         if context is not None:
             context.refresh()
@@ -163,19 +154,19 @@ class Probes:
         for listener in self._listeners:
             listener.close()
         for connections in self._connections:
-            await connections.http.shutdown(0.1)
+            await connections.drain()
 
-    async def _answer(self, request: BaseRequest, paths: frozenset[str], access: MetricsAccess | None) -> _Answer:
-        path, _, query = request.raw_path.partition("?")
+    async def _answer(self, head: Head, paths: frozenset[str], access: MetricsAccess | None) -> _Answer:
+        path, _, query = head.target.partition("?")
         path = _ALSO.get(path, path)
         if path not in paths:
             return 404, f"not found; served here: {', '.join(sorted(paths))}\n", b""
-        if request.method not in ("GET", "HEAD"):
+        if head.method not in (b"GET", b"HEAD"):
             return 405, "must be read with GET\n", b"Allow: GET, HEAD\r\n"
         if path == "/healthz":
             return 200, "ok\n", b""
         if path in METRICS:
-            refusal = await access.refusal(request.headers.get("Authorization", "")) if access is not None else None
+            refusal = await access.refusal(head.header(b"authorization")) if access is not None else None
             if refusal is not None:
                 return refusal.status, refusal.text + "\n", b"WWW-Authenticate: Bearer\r\n" if refusal.status == 401 else b""
             return 200, await self._scrapes.text(), b""
@@ -198,6 +189,36 @@ class Probes:
             warned = [f"warn: no check is called {shorten(name, 60)}" for name in strange[:5]]
             lines = [*listed, *warned, *(await self._details() if self._details is not None else []), *lines]
         return 503 if wrong else 200, "".join(f"{line}\n" for line in lines), b""
+
+
+class _Side:
+    """Answers a side port by the head of a request; a body is not read."""
+
+    small_body = 0
+
+    def __init__(self, answer: Callable[[Head], Awaitable[_Answer]]) -> None:
+        self._answer = answer
+
+    def begin(self, _connection: Connection, _head: Head) -> None:
+        """Nothing is answered without waiting."""
+
+    def answer(self, connection: Connection, head: Head, _body: bytes) -> Work:
+        """The same as with a body."""
+        return partial(self.answer_long, connection, head)
+
+    def body_seconds(self, _head: Head) -> float:
+        """The time for a body of no bytes."""
+        return SIDE.body_seconds
+
+    def too_slow(self, _head: Head) -> Reply:
+        """The reply to who sends none."""
+        return Reply(408, b"")
+
+    async def answer_long(self, connection: Connection, head: Head) -> None:
+        """Sends the answer."""
+        status, text, lines = await self._answer(head)
+        kind, body = (_PLAIN_TYPE, text.encode()) if isinstance(text, str) else (_METRICS_TYPE, text)
+        await connection.send(Reply(status, body, kind + lines))
 
 
 def _uncounted(_name: str) -> None:

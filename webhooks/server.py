@@ -1,50 +1,42 @@
 """The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Signals and probes: process.py."""
 
 import asyncio
-import contextlib
 import logging
 import socket
-import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Final, TypeVar, cast
+from collections import Counter
+from functools import partial
+from typing import Final
 
 import orjson
-from aiohttp.web import BaseRequest, StreamResponse
 
 from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
-from ..certs.context import CLIENT_KEY, ClientTrust, ReloadingContext
+from ..certs.context import ReloadingContext
 from . import convert
 from .admission import answer, example
 from .bodies import Bodies
+from .callers import Callers
 from .certificate_source import ServedCertificate
-from .connection import UNREADABLE, Connection, is_framed, is_last
+from .connection import Connection, Work
 from .connections import Connections
-from .convert import NotDivisibleError
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
 from .executor.spool import Spool
-from .known_heads import KnownHeads
-from .limits import Limits, is_light
+from .http1 import Head
+from .jobs import Jobs
+from .limits import Limits
 from .listener import Listener
 from .logs import Lines, stamp
 from .meters import Meter, access_line
-from .reply import JSON, Reply, date_line
+from .reply import JSON, Reply
 from .routes import ROUTES, Route, find_route
-from .short_requests import ShortRequests
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unknown, or it is to be used no more
-B = TypeVar("B")
-VERIFIED: Final = "verified"
-UNVERIFIED: Final = "unverified"
-_NO_AUTHORITIES: Final = f"{CLIENT_KEY}: no authority of client certificates could be read"
-_NONE: Final = f"the caller must present a client certificate of an authority in {CLIENT_KEY}, and presented none"
-_EXPIRED: Final = "the caller's client certificate must be valid, and has expired since the connection began"
-_STRANGER: Final = "the caller's client certificate must bear one of the names in server.webhook.clientNames"
+LEFT: Final = "the client closed the connection"
 
 
 class Webhooks:
@@ -61,19 +53,9 @@ class Webhooks:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits, self.meter.met)
-        self.connections = Connections(
-            self._handle,
-            limits,
-            self.meter.met,
-            self.meter.count,
-            self._callers.generation,
-            self._bodies.trim.begin,
-            self._at_once,
-            self._by_head,
-        )
-        self._executor = executor
-        self._short_requests, self._heads = ShortRequests(), KnownHeads()
-        self._shortest_bound = min(limits.small_body, limits.body, limits.conversion_body)
+        self.small_body = limits.small_body
+        self.connections = Connections(self, limits, self.meter.met, self.meter.count, self._callers.generation, self._bodies.trim.begin)
+        self._executor, self._jobs = executor, Jobs(limits, executor)
         self._sockets: list[socket.socket] = []
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
@@ -111,11 +93,13 @@ class Webhooks:
     def snapshot(self) -> Meter:
         """The counters, brought up to date."""
         self.meter.counts["log_lines_dropped"] = self._lines.dropped
+        self.meter.reading = Counter(_route(each.head).path for each in self.connections.open if each.reading and each.head is not None)
         return self.meter
 
     async def drain(self, lag: float = 0) -> None:
         """Stops: not ready at once, stops accepting after `lag` seconds, finishes what has arrived, closes all connections."""
         self._draining = True
+        self.connections.begin_drain()
         await asyncio.sleep(lag)
         if self._watch is not None:
             self._watch.cancel()
@@ -139,242 +123,89 @@ class Webhooks:
                 self._listeners.append(listener)
             self.listening.set()
 
-    def _at_once(self, request: BaseRequest) -> Reply | None:
-        """The reply to a request with a short body that has come; None while others wait for their turn, and for all that takes longer."""
-        started, route = time.perf_counter(), find_route(request.raw_path)
-        if route is None or self._bodies.long(request) or not self._short_requests.free:
-            return None
-        found, size = self._refusal(route, request), 0
-        if found is None:
-            body = request.content.read_nowait()
-            client, settings = cast("Connection", request.protocol).client, self.settings
-            found = self._too_long(route, request, body)
-            if found is None and not is_light(body, self._limits.small_body):
-                cast("Connection", request.protocol).heavy = body
-                return None
-            if found is None:
-                found, size = self._short_requests.do(client, lambda: answer(route, body, settings)), len(body)
-        return self._respond(route, request, found, started, size)
-
-    def _by_head(self, connection: Connection, data: bytes) -> Reply | None:
-        """The reply to a request with a known head and a short body; None where `_at_once` returns none, too."""
-        started, known = time.perf_counter(), self._heads.find(data)
-        if known is None or self._draining or not self._short_requests.free or not is_light(known[1], self._shortest_bound):
-            return None
-        (route, body), settings = known, self.settings
-        refused = self._callers.refusal(route, connection)
-        found = refused or self._short_requests.do(connection.client, lambda: answer(route, body, settings))
-        self._told(route, found, started, 0 if refused else len(body), "")
-        keep_alive = not (refused or connection.last or found.status in _CLOSING)
-        return Reply(found.status, JSON + date_line(), found.body, self._limits, self.meter.met, keep_alive=keep_alive)
-
-    async def _handle(self, request: BaseRequest) -> StreamResponse:
-        connection = cast("Connection", request.protocol)
-        if connection.ready is not None:
-            reply, connection.ready = connection.ready, None
-            return cast("StreamResponse", reply)
-        started, route, size = time.perf_counter(), find_route(request.raw_path), 0
-        found = None if connection.heavy else self._refusal(route, request)  # which has been asked for then
+    def begin(self, connection: Connection, head: Head) -> Reply | None:
+        """The reply to a request whose body needn't be read, and to a caller who must not ask; else None."""
+        route = head.route = find_route(head.target)
+        found = _unfit(route, head)
         if found is None and route is not None:
-            if self._bodies.long(request):
-                return await self._long(route, request)
-            body, started = await self._short_body(route, request)
-            if isinstance(body, bytes) and not is_light(body, self._limits.small_body):
-                return await self._long(route, request, body)
-            found, size = (body, 0) if isinstance(body, Answer) else (await self._answer_short(route, request, body), len(body))
-        assert found is not None  # noqa: S101 - a path without a route is unfit
-        return cast("StreamResponse", self._respond(route, request, found, started, size))
+            found = self._callers.refusal(route, connection)
+            try:
+                self._bodies.check_length(route, head)
+            except RejectedError as error:
+                found = found or reject_http(error.status, error.sentence, error.bound)
+        return None if found is None else self._account(head, found, time.perf_counter())
 
-    def _refusal(self, route: Route | None, request: BaseRequest) -> Answer | None:
-        """The answer to a request whose body needn't be read, and to a caller who must not ask."""
-        connection = cast("Connection", request.protocol)
-        connection.spoken = True
-        connection.last |= is_last(request)
-        found = _unfit(route, request)
-        return self._callers.refusal(route, connection) if found is None and route is not None else found
+    def answer(self, connection: Connection, head: Head, body: bytes) -> Reply | Work:
+        """The reply to a short body, or the work that sends it."""
+        started, route = time.perf_counter(), _route(head)
+        if not self._jobs.is_short(body):
+            return partial(self.answer_long, connection, head, body)
+        found = self._jobs.answer_now(route, connection.client, body, self.settings)
+        if found is None:
+            return partial(self._answer_in_turn, connection, head, body, started)
+        return self._account(head, found, started, len(body))
 
-    async def _short_body(self, route: Route, request: BaseRequest) -> tuple[bytes | Answer, float]:
-        """A short body, or the answer to one that can't be had; and when it had arrived."""
-        content, connection = request.content, cast("Connection", request.protocol)
-        body: bytes | Answer
-        if connection.heavy:
-            body, connection.heavy = connection.heavy, b""
-        elif content.is_eof():
-            body = content.read_nowait()
-        else:
-            with self._held(request):
-                body = await self._read(route, request, self._bodies.read(request, conversion=route.purpose is Purpose.CONVERT))
-        started = time.perf_counter()
-        return body if isinstance(body, Answer) else self._too_long(route, request, body) or body, started
-
-    async def _answer_short(self, route: Route, request: BaseRequest, body: bytes) -> Answer:
-        settings = self.settings
-        with self._held(request):
-            return await self._short_requests.run(cast("Connection", request.protocol).client, lambda: answer(route, body, settings))
-
-    def _too_long(self, route: Route, request: BaseRequest, body: bytes) -> Answer | None:
-        """The answer to a body over a bound that is shorter than one read: all of the body has arrived already."""
-        converting = route.purpose is Purpose.CONVERT
-        if len(body) <= (self._bodies.most(request) if converting else self._limits.body):
-            return None
-        error = self._bodies.too_long(request, conversion=converting)
-        return reject_http(error.status, error.sentence, error.bound)
-
-    async def _long(self, route: Route, request: BaseRequest, text: bytes = b"") -> StreamResponse:
+    async def answer_long(self, connection: Connection, head: Head, text: bytes = b"") -> None:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory.
 
         `text` is a short body that has come and is no work for the loop.
         """
-        converting = route.purpose is Purpose.CONVERT
-        with self._held(request), self._bodies.reserve(conversion=converting) as reservation, Spool() as body:
+        route, started = _route(head), time.perf_counter()
+        with self._bodies.reserve(route) as reservation, Spool() as body:
             body.write(text)
-            found: Answer | LongAnswer | None = await self._read(
-                route, request, self._bodies.read_long(request, reservation, body, conversion=converting)
-            )
-            started, size = time.perf_counter(), body.size
-            if found is None and not size:
-                found = answer(route, b"", self.settings)
-            elif found is None:
-                client = cast("Connection", request.protocol).client
-                found = await self._in_steps(client, body) if converting else None
-            if found is None:
-                found = await self._executor.run(route, client, body, self.settings, lambda: request.transport is not None)
+            try:
+                await self._bodies.read(route, connection, head, reservation, body)
+                started = time.perf_counter()
+                found = await self._jobs.answer_long(route, connection.client, body, self.settings)
+            except RejectedError as error:
+                found = reject_http(error.status, error.sentence, error.bound)
+            except asyncio.CancelledError:  # the API server asks again
+                self._account(head, reject_http(408, LEFT), started, body.size)
+                raise
+            reply = self._account(head, found, started, body.size)
             body.close()
             reservation.change(len(found.body))
-            self._told(route, found, started, size, request.headers.get("traceparent", ""))
-            reply = self._reply(request, found)
             del found
-            with contextlib.suppress(ConnectionResetError):  # the client closed the connection or was too slow
-                await reply.send(request, reservation)
-            self._bodies.trim.begin()  # a client that has left has ended its connection, which begins one, too
-            return cast("StreamResponse", reply)
+            await connection.send(reply, reservation)
+        self._bodies.trim.begin()
 
-    async def _in_steps(self, client: str, body: Spool) -> Answer | None:
-        """Converts a list of short objects in the event loop, between short requests: a process would cost as much as all of it."""
-        if body.size > self._limits.stepped_body:
-            return None
-        with contextlib.suppress(NotDivisibleError):
-            steps = convert.steps(body.mapped(body.size), self._limits.small_body, self.settings.line)
-            return await self._short_requests.through(client, body.size, steps)
-        return None
+    def body_seconds(self, head: Head) -> float:
+        """The time in which a short body must come."""
+        return self._bodies.seconds(_route(head))
 
-    @contextlib.contextmanager
-    def _held(self, request: BaseRequest) -> Iterator[None]:
-        """Keeps a drain from closing a connection whose request is being worked on."""
-        connection = request.protocol
-        outer = connection in self.connections.busy
-        self.connections.busy.add(connection)
-        try:
-            yield
-        finally:
-            if not outer:
-                self.connections.busy.discard(connection)
+    def too_slow(self, head: Head) -> Reply:
+        """The reply to a client that was slower."""
+        error = self._bodies.too_slow(_route(head))
+        return self._account(head, reject_http(error.status, error.sentence, error.bound), time.perf_counter())
 
-    async def _read(self, route: Route, request: BaseRequest, reading: Awaitable[B]) -> B | Answer:
-        """Waits for a body; the answer to a client that sends too much or too slowly."""
-        connection = cast("Connection", request.protocol)
-        connection.reading = True
-        self.meter.reading[route.path] = self.meter.reading.get(route.path, 0) + 1
-        try:
-            return await reading
-        except RejectedError as error:
-            return reject_http(error.status, error.sentence, error.bound)
-        except Exception as error:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
-            # aiohttp's stream keeps the error, and this would keep all that had come of the body until the collector looks, which is rare
-            error.__traceback__ = None
-            return reject_http(400, "the body must arrive whole")
-        finally:
-            connection.reading = False
-            self.meter.reading[route.path] -= 1
+    async def _answer_in_turn(self, connection: Connection, head: Head, body: bytes, started: float) -> None:
+        found = await self._jobs.answer_in_turn(_route(head), connection.client, body, self.settings)
+        await connection.send(self._account(head, found, started, len(body)))
 
-    def _respond(self, route: Route | None, request: BaseRequest, found: Answer, started: float, size: int) -> Reply:
-        """The reply with an answer to a short request; `size`: of its body, if that was judged."""
-        trace, reply = request.headers.get("traceparent", ""), self._reply(request, found)
-        self._told(route, found, started, size, trace)
-        head = cast("Connection", request.protocol).known
-        if size and route is not None and head is not None and reply.keep_alive and not trace:
-            self._heads.learn(head, route)
-        return reply
-
-    def _told(self, route: Route | None, found: Answer | LongAnswer, started: float, size: int, trace: str) -> None:
-        """Counts an answer and logs it, with the trace that its request belongs to."""
-        seconds = time.perf_counter() - started
+    def _account(self, head: Head, found: Answer | LongAnswer, started: float, size: int = 0) -> Reply:
+        """Counts an answer and logs it, with the trace that its request belongs to; `size`: of the body, if that was judged."""
+        route, seconds = head.route, time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
         if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(access_line(stamp(time.time()), route, found.verdict, seconds, trace))
-
-    def _reply(self, request: BaseRequest, found: Answer | LongAnswer) -> Reply:
-        # a connection in an unknown state, or about to be closed anyway, is not used again
-        whole = request.content.exception() is None and request.content.at_eof() and found.status not in _CLOSING
-        if not whole and request.transport is not None:
-            cast("Connection", request.protocol).unread = request.content
-        keep_alive = (
-            whole
-            and not (self._draining or cast("Connection", request.protocol).last)
-            and request.keep_alive
-            and request.version.minor == 1
-        )
-        extra = _ALLOW if found.status == 405 else b""
-        bare = request.method == "HEAD"
-        head = JSON + date_line()
-        return Reply(found.status, head, found.body, self._limits, self.meter.met, keep_alive=keep_alive, extra=extra, bare=bare)
+            self._lines.add(access_line(stamp(time.time()), route, found.verdict, seconds, head.header(b"traceparent")))
+        lines = JSON + _ALLOW if found.status == 405 else JSON
+        return Reply(found.status, found.body, lines, closes=found.status in _CLOSING)
 
 
-class Callers:
-    """Checks callers: if configured, admission requires a verified and allowed client certificate. Conversion doesn't."""
-
-    __slots__ = ("_clock", "_meter", "_trust")
-
-    def __init__(self, trust: ClientTrust | None, meter: Meter, clock: Callable[[], float] = time.time) -> None:
-        """Without `trust` no certificate is required."""
-        self._trust, self._meter, self._clock = trust, meter, clock
-
-    def generation(self) -> int:
-        """The number of the current set of authorities; set it on a connection before its handshake."""
-        return self._trust.generation if self._trust is not None else 0
-
-    def refusal(self, route: Route, connection: Connection) -> Answer | None:
-        """Counts a request by its caller, and answers it when that must not call this path."""
-        wrong = self._wrong(connection)
-        self._meter.callers[route.path, UNVERIFIED if wrong else VERIFIED] += 1
-        # a caller verified by earlier authorities gets one more response: an authority may only have been added
-        connection.last |= connection.generation != self.generation()
-        return reject_http(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
-
-    def _wrong(self, connection: Connection) -> str:
-        if self._trust is None:
-            return UNVERIFIED
-        if not self._trust.authorities:
-            return _NO_AUTHORITIES
-        if connection.caller is None:
-            connection.caller = self._seen(connection)
-        wrong, until = connection.caller
-        return wrong or (_EXPIRED if self._clock() >= until else "")
-
-    def _seen(self, connection: Connection) -> tuple[str, float]:
-        """The reason to refuse a caller, and the end of its certificate."""
-        tls = connection.transport.get_extra_info("ssl_object") if connection.transport is not None else None
-        try:
-            certificate = tls.getpeercert() if tls is not None else None
-        except ValueError:  # before the end of a handshake, and for what OpenSSL can't show
-            certificate = None
-        if not certificate or self._trust is None:
-            return _NONE, 0.0
-        if not self._trust.bears(certificate):
-            return _STRANGER, 0.0
-        return "", ssl.cert_time_to_seconds(certificate["notAfter"])
+def _route(head: Head) -> Route:
+    """The route of a request that has been begun."""
+    assert head.route is not None  # noqa: S101 - without one it is unfit
+    return head.route
 
 
-def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
+def _unfit(route: Route | None, head: Head) -> Answer | None:
     """The answer to a request that has no review in it by its path, method or content type."""
-    if not is_framed(request):
-        return reject_http(400, UNREADABLE)
     if route is None:
         return reject_http(404, "no webhook is served at this path")
-    if request.method != "POST":
+    if head.method != b"POST":
         return reject_http(405, "a webhook must be called with POST")
-    kind = request.headers.get("Content-Type", "")
-    if kind != "application/json" and kind.partition(";")[0].strip().lower() != "application/json":
+    kind = head.headers.get(b"content-type", b"")
+    if kind != b"application/json" and kind.partition(b";")[0].strip().lower() != b"application/json":
         return reject_http(415, "the content type must be application/json")
     return None
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import orjson
 
-from dynamo_webhooks.webhooks.bodies import TRIM_SECONDS
 from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.trim import TRIM_SECONDS
 from tests.hostile.growth import resident
 from tests.hostile.judging import SHOWN, complaint
 from tests.hostile.large import VALIDATE, shapes

@@ -11,8 +11,9 @@ from typing import Any, Final
 import pytest
 import uvloop
 
-from dynamo_webhooks.webhooks.bodies import WITH_ANSWER, BodyMemory, DelayedTrim, Reservation
+from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER, BodyMemory, Reservation
 from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.trim import DelayedTrim
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 from tests.webhooks.test_convert import review as conversion
@@ -166,7 +167,7 @@ async def test_a_slow_sender_loses_its_room_when_others_wait(tmp_path: Path, pat
         slow = [await running.connect() for _ in range(2)]
         for client in slow:
             client.send(post(path, body)[:-9])
-        await until(lambda: running.server.meter.reading.get(path) == 2)
+        await until(lambda: running.server.snapshot().reading.get(path) == 2)
         assert (await (await running.connect()).post(path, body.ljust(2 * len(body)))).status == 200
         told = [await client.answer() for client in slow]
         for client in slow:
@@ -181,7 +182,7 @@ async def test_a_slow_sender_that_nobody_waits_for_has_its_time(tmp_path: Path) 
         client = await running.connect()
         whole = post(GRAPHS, BODY)
         client.send(whole[:-9])
-        await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+        await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 1)
         await asyncio.sleep(4 * SLOW.slow_seconds)
         client.send(whole[-9:])
         assert (await client.answer()).status == 200
@@ -226,7 +227,7 @@ async def test_a_long_list_does_not_keep_admission_waiting(tmp_path: Path) -> No
     async with served(tmp_path, limits) as running:
         client = await running.connect()
         client.send(post("/convert", conversion([graph()]))[:-9])
-        await until(lambda: running.server.meter.reading.get("/convert") == 1)
+        await until(lambda: running.server.snapshot().reading.get("/convert") == 1)
         assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
         assert running.server.meter.bounds == {}
 
@@ -267,7 +268,7 @@ async def test_all_room_is_given_back(tmp_path: Path) -> None:
 def test_nothing_of_a_body_or_an_answer_stays_when_the_client_leaves(tmp_path: Path) -> None:
     """An error that somebody keeps has a traceback, whose frames have the text: the collector would free it hours later."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as in production: errors are kept in other places than asyncio's
-        assert not {"_arrived", "read_long", "_long", "send", "_in_pieces", "_drain"} & runner.run(_frames_left(tmp_path))
+        assert not {"read", "answer_long", "send", "_send_all", "_send_pieces", "_drain", "_do"} & runner.run(_frames_left(tmp_path))
 
 
 async def _frames_left(tmp_path: Path) -> set[str]:
@@ -278,7 +279,7 @@ async def _frames_left(tmp_path: Path) -> set[str]:
         try:
             sender, reader = await running.connect(), await running.connect()
             sender.send(whole[:-9])
-            await until(lambda: running.server.meter.reading.get("/convert") == 1)
+            await until(lambda: running.server.snapshot().reading.get("/convert") == 1)
             sender.writer.transport.abort()
             slow_reader(reader)
             reader.send(whole)

@@ -48,9 +48,9 @@ async def turns(running: Served) -> None:
     holder, other = await running.connect(), await running.connect()
     whole = post(GRAPHS, BODY)
     holder.send(whole[:-1])
-    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 1)
     other.send(whole[:-1])
-    await until(lambda: running.server.meter.reading.get(GRAPHS) == 2)
+    await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 2)
     holder.send(whole[-1:])
     other.send(whole[-1:])
     assert ((await holder.answer()).status, (await other.answer()).status) == (200, 200)
@@ -60,7 +60,7 @@ async def pace(running: Served) -> None:
     """A client that sends nothing more, while another one waits for its room."""
     slow, other = await running.connect(), await running.connect()
     slow.send(post(GRAPHS, BODY)[:-1])
-    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 1)
     assert (await other.post(GRAPHS, BODY)).status == 200
     assert (await slow.answer()).status == 408
     slow.writer.transport.abort()  # the server would wait a while for what it may still send
@@ -127,7 +127,7 @@ async def greetings(running: Served) -> None:
 async def never_ending(running: Served) -> None:
     client = await running.connect()
     client.send(post(GRAPHS, BODY)[:-1])
-    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 1)
     async with asyncio.timeout(DEADLINE):
         await running.server.drain()
     assert await client.closed()

@@ -4,7 +4,7 @@ import gc
 import re
 from pathlib import Path
 
-from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
+from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.memory import DEFAULT, FORKER, LEAST, MIB, WATCHER, container_limit, divide_memory, parts
 from dynamo_webhooks.webhooks.process import GC_THRESHOLD, settle

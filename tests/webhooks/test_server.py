@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -131,7 +130,7 @@ async def test_who_has_most_connections_makes_room_for_others(tmp_path: Path, da
         hog = [await _says(running, "127.0.0.2", data) for _ in range(7)]
         await until(lambda: running.server.gauges()["open_connections"] == 8)
         if data.startswith(b"POST"):
-            await until(lambda: sum(running.server.meter.reading.values()) == 7)
+            await until(lambda: sum(running.server.snapshot().reading.values()) == 7)
         for _ in range(3):
             assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
         await until(lambda: running.server.gauges()["open_connections"] == 8)
@@ -195,7 +194,7 @@ async def test_drain_finishes_what_has_begun(running: Served) -> None:
     await idle.post(GRAPHS, BODY)
     whole = post(GRAPHS, BODY)
     busy.send(whole[:-1])
-    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 1)
     drain = asyncio.ensure_future(running.server.drain())
     assert await idle.closed()
     assert "draining" in running.server.reasons()
@@ -263,4 +262,3 @@ async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch
     [error] = [line for line in lines if line["logger"] == "webhooks.admission"]
     assert (error["level"], error["error"]) == ("error", "ValueError")
     assert any("_judge" in frame for frame in error["at"])
-    assert logging.getLogger("aiohttp").level == logging.CRITICAL

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import pytest
 import uvloop
-from aiohttp.web import RequestHandler
+from httptools import HttpRequestParser
 
-from dynamo_webhooks.webhooks import listener
+from dynamo_webhooks.webhooks import http1, listener
 from dynamo_webhooks.webhooks.connection import Connection
 from dynamo_webhooks.webhooks.handshakes import AT_ONCE, TlsQueue
 from dynamo_webhooks.webhooks.limits import Bound
@@ -54,14 +54,20 @@ async def test_chunks_that_are_next_to_nothing_but_framing_keep_nobody_waiting(
 ) -> None:
     """The parser takes a microsecond for each chunk; of such a body it sees a small part."""
     seen = 0
-    received = RequestHandler.data_received
 
-    def counted(connection: RequestHandler, data: bytes) -> None:
-        nonlocal seen
-        seen += len(data)
-        received(connection, data)
+    class Counted:
+        def __init__(self, events: object) -> None:
+            self._parser = HttpRequestParser(events)
 
-    monkeypatch.setattr(RequestHandler, "data_received", counted)
+        def feed_data(self, data: bytes) -> None:
+            nonlocal seen
+            seen += len(data)
+            self._parser.feed_data(data)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._parser, name)
+
+    monkeypatch.setattr(http1, "HttpRequestParser", Counted)
     client = await running.connect()
     client.send(before + CHUNKED + flood)
     found = await all_of(client)
@@ -194,7 +200,7 @@ async def leaves_in_the_middle(running: Served) -> None:
     """Of a body."""
     client = await running.connect()
     client.send(WHOLE[:-9])
-    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    await until(lambda: running.server.snapshot().reading.get(GRAPHS) == 1)
     client.writer.transport.abort()
 
 

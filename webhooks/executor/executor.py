@@ -21,8 +21,6 @@ from .spool import Spool
 _LOG: Final = logging.getLogger("webhooks.executor")
 _LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
 CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
-_LOOKS: Final = 1.0  # seconds between two looks whether a client is still there
-LEFT: Final = "the client closed the connection"
 ENDED: Final = "the request exceeded the memory or CPU time of one request, and its process was ended; make it smaller"
 
 
@@ -57,31 +55,29 @@ class Executor:
         _LOG.error("the process that answers long requests has ended")
         self.lost.set()
 
-    async def run(self, route: Route, client: str, body: Spool, settings: Settings, here: Callable[[], bool]) -> Answer | LongAnswer:
-        """Answer a request at the client's turn; `here` returns whether the client is still connected."""
+    async def run(self, route: Route, client: str, body: Spool, settings: Settings) -> Answer | LongAnswer:
+        """Answers a request at the client's turn; to cancel it ends its process."""
         converting = route.purpose is Purpose.CONVERT
         lane = self._lanes[converting]
         await lane.enter(client, body.size)
         outcome = None
         try:
-            if not here():  # the client is gone: an API server that gave up asks again, and work would pile up
-                return reject_http(408, LEFT)
             with Spool() as out:
                 limits, cpu = self._limits, self._limits.request_cpu
                 if converting:
                     cpu = max(cpu, min(cpu + limits.conversion_cpu * body.size / 2**20, limits.conversion_seconds))
                 order = Order(route.path, body.size, cpu, limits.request_memory, logging.getLogger().level)
-                outcome = await self._perform(order, body, out, settings, here)
+                outcome = await self._perform(order, body, out, settings)
                 if outcome is None:
-                    return reject_http(503, ENDED, Bound.REQUEST_MEMORY) if here() else reject_http(408, LEFT)
+                    return reject_http(503, ENDED, Bound.REQUEST_MEMORY)
                 for line in outcome.lines:
                     self._log(line)
                 return LongAnswer(outcome.status, memoryview(out.mapped(outcome.size)), outcome.verdict)
         finally:
             lane.leave(client, outcome.seconds if outcome is not None else self._limits.request_cpu)
 
-    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings, here: Callable[[], bool]) -> JobResult | None:
-        """What came of it; nothing when its process was ended, as it is when the client leaves."""
+    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> JobResult | None:
+        """What came of it; nothing when its process was ended."""
         reading, writing = os.pipe()
         try:
             forker.order(self._channel, order, (body.descriptor, out.descriptor, self._written(settings), writing))
@@ -90,7 +86,7 @@ class Executor:
             return None
         finally:
             os.close(writing)
-        line = await _line(reading, here)
+        line = await _line(reading)
         return decode_outcome(line) if line.endswith(b"\n") else None
 
     def _written(self, settings: Settings) -> int:
@@ -152,8 +148,8 @@ class _Lane:
                 return
 
 
-async def _line(descriptor: int, here: Callable[[], bool]) -> bytes:
-    """Reads a pipe to its end, or as long as the client is here, and closes it."""
+async def _line(descriptor: int) -> bytes:
+    """Reads a pipe to its end, and closes it, which also ends the process that would write."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
     parts: list[bytes] = []
@@ -170,9 +166,7 @@ async def _line(descriptor: int, here: Callable[[], bool]) -> bytes:
 
     loop.add_reader(descriptor, read)
     try:
-        while here() and not done.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(done.wait(), _LOOKS)
+        await done.wait()
     finally:
         loop.remove_reader(descriptor)
         os.close(descriptor)

@@ -75,9 +75,9 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
 async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
     settings = render_settings(work, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
+    settings = settings._replace(claims=await read_claims(work, (one.fields for one in graph.members), graph.namespace))
     if way.grove:
-        claims = await read_claims(work, (one.fields for one in graph.members if one.nodes > 1), graph.namespace)
-        settings = settings._replace(service_account="", claims=claims)
+        settings = settings._replace(service_account="")
         await read_cliques(work, graph)
     snapshots = observe_snapshots(work, graph, settings)
     if snapshots.wanted and is_unlisted(work, settings):

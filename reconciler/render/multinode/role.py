@@ -7,6 +7,7 @@ from ....api.paths import Path
 from ....api.quantity import is_quantity, whole
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
+from ....policies.engines import list_templates
 from ....policies.gpu import is_gpu
 from ..errors import RenderError
 from ..framework import main_of
@@ -104,21 +105,28 @@ def count_gpus(component: Fields, path: Path, known: Claims) -> int:
 
 def count_claimed(component: Fields, path: Path, known: Claims) -> int:
     """The GPUs that its claims alone give. Raises: RenderError if a claim can't be counted."""
-    found = 0
-    for claim, entry in _claims(component):
-        try:
-            found += _of_claim(entry, str(claim.get("request") or ""), known)
-        except _UncountableError as error:
-            text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_short(claim.get('name'))}: {error}"
-            raise RenderError((*path, "podTemplate", "spec", "resourceClaims"), text) from None
-    return found
+    entries = {one.get("name"): one for one in _pod_claims(component)}
+    named = object_items((main_of(component).get("resources") or {}).get("claims"))
+    return sum(_count(one, entries.get(one.get("name")) or {}, path, known) for one in named)
+
+
+def count_pod_claims(component: Fields, path: Path, known: Claims) -> int:
+    """The GPUs that all claims of a pod give, whichever container uses them. Raises: RenderError if a claim can't be counted."""
+    return sum(_count({"name": one.get("name")}, one, path, known) for one in _pod_claims(component))
+
+
+def _count(claim: Fields, entry: Fields, path: Path, known: Claims) -> int:
+    try:
+        return _of_claim(entry, str(claim.get("request") or ""), known)
+    except _UncountableError as error:
+        text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_short(claim.get('name'))}: {error}"
+        raise RenderError((*path, "podTemplate", "spec", "resourceClaims"), text) from None
 
 
 def find_needed_templates(component: Fields) -> set[str]:
-    """The claim templates that the launch arguments of a component on several nodes depend on."""
-    if count_gpus_per_node(main_of(component)):
-        return set()
-    return {name for _, entry in _claims(component) if (name := str(entry.get("resourceClaimTemplateName") or ""))}
+    """The claim templates by which the GPUs of a component's pods are counted."""
+    pods = [component, *({"podTemplate": template} for _, template in list_templates(component))]
+    return {name for pod in pods for one in _pod_claims(pod) if (name := str(one.get("resourceClaimTemplateName") or ""))}
 
 
 def find_needed_classes(template: Fields) -> set[str]:
@@ -127,11 +135,8 @@ def find_needed_classes(template: Fields) -> set[str]:
     return {name for name in every if name and not name.startswith((*_GPUS, *_OTHERS))}
 
 
-def _claims(component: Fields) -> list[tuple[Fields, Fields]]:
-    """The claims of the main container, each with the pod's entry of its name."""
-    entries = {one.get("name"): one for one in object_items(read_pod(component).get("resourceClaims"))}
-    named = object_items((main_of(component).get("resources") or {}).get("claims"))
-    return [(one, entries.get(one.get("name")) or {}) for one in named]
+def _pod_claims(component: Fields) -> list[Fields]:
+    return object_items(read_pod(component).get("resourceClaims"))
 
 
 def _of_claim(entry: Fields, request: str, known: Claims) -> int:

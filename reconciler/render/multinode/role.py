@@ -1,5 +1,7 @@
 """The role of one pod in a multinode replica, for each orchestrator; and its GPUs, also those by claims of devices (DRA)."""
 
+from __future__ import annotations
+
 import re
 from typing import Final, NamedTuple
 
@@ -33,9 +35,12 @@ def _counts(name: str) -> bool:
     return name in (USUAL, "gpu", "nvidia/gpu") or name.endswith("/gpu") or ".com/gpu" in name or name.startswith("mig-") or "/mig-" in name
 
 
+LEADER_ADDRESS: Final = "DYNAMO_LEADER_ADDRESS"
+RANK: Final = "DYNAMO_RANK"
 MOST_NODES: Final = 1024  # a LeaderWorkerSet or PodCliqueSet could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
 _LWS_RANK = "$(LWS_WORKER_INDEX)"
+_GROVE_INDEX = "$(GROVE_PCSG_POD_INDEX)"  # of a pod in its scaling group, the leader's first
 _GROVE_RANK = "$((GROVE_PCLQ_POD_INDEX + 1))"  # the workers of a clique count from 0, without the leader
 _GROVE_POD = "$(GROVE_PCLQ_POD_INDEX)"
 _GROVE_REPLICA = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)"
@@ -52,6 +57,16 @@ class Role(NamedTuple):
     rank: str  # of this node
     needs_shell: bool  # whether the rank has to be computed
     waits_for_names: bool  # whether a leader must wait until other nodes' names resolve
+    told_rank: str  # of this node, from the orchestrator's variables
+
+    @property
+    def env(self) -> list[Fields]:
+        """The facts that launch arguments may name, on every orchestrator alike."""
+        return [{"name": LEADER_ADDRESS, "value": self.host}, {"name": RANK, "value": self.told_rank}]
+
+    def by_names(self) -> Role:
+        """The role for arguments of a container that has these variables."""
+        return self._replace(host=f"$({LEADER_ADDRESS})", rank=f"$({RANK})", needs_shell=False)
 
     @property
     def reckoned(self) -> str:
@@ -68,21 +83,21 @@ def check_nodes(nodes: int, path: Path) -> None:
 def lws_roles(nodes: int) -> tuple[Role, Role]:
     """Leader and worker in a LeaderWorkerSet, whose workers have the leader's name with a number before the first dot."""
     others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
-    leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True)
+    leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True, _LWS_RANK)
     return leader, leader._replace(leader=False, rank=_LWS_RANK)
 
 
 def grove_roles(component: str, nodes: int) -> tuple[Role, Role]:
     """Leader and worker in a scaling group of Grove with one clique for the leader and one for all workers."""
     others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
-    leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False)
+    leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False, _GROVE_INDEX)
     return leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True)
 
 
 def grove_rank(component: str, nodes: int, rank: int) -> Role:
     """The role of a rank whose engines have their own clique; each engine joins those of the same number in other cliques."""
     others = tuple(_grove_host(component, f"wkr-{number}-{_GROVE_POD}") for number in range(1, nodes))
-    return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False)
+    return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False, str(rank))
 
 
 def _grove_host(component: str, pod: str) -> str:

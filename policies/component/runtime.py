@@ -1,13 +1,13 @@
 """The version of the runtime that an image holds, and the init container that since line 1.6 runs it beside the main container."""
 
 from ..at import At
-from ..domain import WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
+from ..domain import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
 from ..engines import list_engines, list_sidecars
 from ..image_tag import explain_missing_version
 from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
 
 
-@rule("DYN213", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.5")
+@rule("DYN213", where=GRAPH_COMPONENT, when=("podTemplate", "roles"), stage=Stage.COMPONENT, since="1.5")
 def runtime_version_required(at: At) -> Hits:
     """A component's image tag doesn't contain the version of the Dynamo runtime.
 
@@ -41,7 +41,7 @@ def runtime_version_required(at: At) -> Hits:
     ok        replicas: 2
     ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
     """
-    if at.review.old is None or at.old is not None:
+    if at.value.get("type") != LPX and (at.review.old is None or at.old is not None):
         yield from explain_missing_version(at, [engine.get("image") for engine in list_engines(at)])
 
 

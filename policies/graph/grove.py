@@ -5,12 +5,12 @@ from typing import Final
 from ...api.paths import Key
 from ..at import At
 from ..domain import (
-    GROVE_STRATEGIES,
     GROVE_UPDATE_STRATEGY,
     explain_off_grove,
     forces_scaling_group,
     interpod_gms,
     is_multinode,
+    list_grove_strategies,
     node_count,
 )
 from ..review import Fields
@@ -135,10 +135,10 @@ def grove_update_strategy_enum(at: At) -> Hits:
     """The annotation for Grove's update strategy has an unknown value.
 
     Why
-        Grove either replaces pods itself or waits until you delete them. It refuses any other value.
+        Grove replaces pods itself, waits until you delete them, or since operator 1.6 replaces groups together. It refuses any other value.
 
     Fix
-        Write `RollingRecreate` or `OnDelete`, or remove the annotation.
+        Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
 
     Example
     bad metadata:
@@ -147,5 +147,5 @@ def grove_update_strategy_enum(at: At) -> Hits:
     ok  metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
     """
     value = at.value[GROVE_UPDATE_STRATEGY]
-    if value not in GROVE_STRATEGIES:
-        yield at.not_supported((Key(GROVE_UPDATE_STRATEGY),), value, GROVE_STRATEGIES)
+    if value not in (known := list_grove_strategies(at.review.line)):
+        yield at.not_supported((Key(GROVE_UPDATE_STRATEGY),), value, known)

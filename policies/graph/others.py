@@ -121,7 +121,7 @@ def field_without_effect(at: At) -> Hits:
     bad     nvidia.com/deployment-strategy: Recreate  # expect
     """
     grove = may_run_on_grove(at.review)
-    for path, why in list_ignored(at.value, grove=grove):
+    for path, why in list_ignored(at.value, at.review.line, grove=grove):
         if path[-1] != GROVE_UPDATE_STRATEGY or grove is False or not is_line_1_4(at.review):  # another rule refuses an unknown one
             yield at.warning(path, f"is without effect{why.removeprefix('has no effect')}")
 

@@ -52,7 +52,7 @@ def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     ]
     notes += [Note(one.path, "is not run: only the Go operator 1.6 runs components of type lpx") for one in graph.idle]
     spec = {**graph.spec, "components": [one.fields for one in graph.members]}
-    notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, grove=grove)]
+    notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, graph.line, grove=grove)]
     if grove:
         pods = [of_role(one.fields, role) for one in graph.members for role in (LEADER, WORKER)]
         unused = list_unused_schedulers(graph.annotations, pods, settings)

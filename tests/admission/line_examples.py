@@ -158,6 +158,7 @@ E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, 
 E10: Final = graph(spread({"name": "leader", "providerOverride": {**TARGET, "target": "PodCliqueSet"}}, WORKER), annotations=ADOPTED)
 E17: Final = graph(frontend(multinode={"nodeCount": 2}))
 LABELLED: Final = graph(frontend(multinode={"nodeCount": 2}), labels={"a": "b"})
+OVERRIDDEN: Final = "Required spec.components[0].runtimeVersionOverride"
 ROLES: Final = "spec.components[0].roles"
 
 EXAMPLES: Final[tuple[Example, ...]] = (
@@ -267,6 +268,9 @@ EXAMPLES: Final[tuple[Example, ...]] = (
         later(f"Invalid metadata.annotations[{ORIGIN}]"),
         graph(worker(), annotations={ORIGIN: "1.5.0"}),
     ),
-    Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), later(before=(f"NotSupported metadata.annotations[{STRATEGY}]",))),
+    Example("TA7", graph(worker(), annotations={STRATEGY: "coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example("S13", graph(bare(spread({**LEADER, "podTemplate": pod("latest")}, BOTH[1]))), {"1.6": {OVERRIDDEN}}),
+    Example("S13 lpx", graph(lpx(roles=[{**role, "podTemplate": pod("latest")} for role in lpx()["roles"]])), {"1.6": set()}, facts=LPX_ON),
 )
 GUESSED: Final = {"E34", "E17", "E18", "E19", "E20", "E30", "E31", "E57"}

@@ -5,7 +5,7 @@ from typing import Final
 
 from ....api.paths import Path, format_path, lookup
 from ....conversion.lens.protocol import Fields
-from ....policies.domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY
+from ....policies.domain import GROVE_UPDATE_STRATEGY, list_grove_strategies
 from ....policies.engines import list_roles
 from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from .. import discovery
@@ -55,7 +55,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     annotations = string_map(graph.spec.get("annotations"))
     out = make_child(API_VERSION, "PodCliqueSet", names.set_name(graph), labels=labels, annotations=annotations, owner=graph.object)
     strategy = graph.annotations.get(GROVE_UPDATE_STRATEGY)
-    said = {"updateStrategy": {"type": strategy}} if strategy in GROVE_STRATEGIES else {}
+    said = {"updateStrategy": {"type": strategy}} if strategy in list_grove_strategies(graph.line) else {}
     out["spec"] = {
         **said,
         "replicas": 1,

@@ -182,7 +182,8 @@ def test_the_sidecar_has_the_defaults_and_main_is_its_authors() -> None:
     names = ("OF_GRAPH", "DYN_SYSTEM_ENABLED", "DYN_SYSTEM_PORT", "CONTAINER_NAME")
     assert [told[name] for name in names] == ["x", "true", "9090", "runtime"]
     assert "command" not in runtime
-    assert told["DYN_HEALTH_CHECK_ENABLED"] == "true"  # by the version of its own image, not of main's
+    assert runtime["ports"] == [{"name": "system", "containerPort": 9090, "protocol": "TCP"}]
+    assert not [name for name in told if "NIXL" in name or "HEALTH" in name or "FORWARDPASS" in name]  # which are of engines
     figures = {
         kind: [probe["httpGet"]["path"], probe["periodSeconds"], probe["failureThreshold"], probe["timeoutSeconds"]]
         for kind, probe in runtime.items()
@@ -199,7 +200,7 @@ def test_what_an_author_says_of_the_sidecar_wins() -> None:
     probe = {"exec": {"command": ["ok"]}}
     spec = _pod(_with_runtime(args=["exec run"], env=[{"name": "DYN_SYSTEM_PORT", "value": "1"}], startupProbe=probe), "1.6.0")
     (runtime,) = spec["initContainers"]
-    assert (runtime["command"], runtime["args"], runtime["startupProbe"]) == (["/bin/sh", "-c"], ["exec run"], probe)
+    assert (runtime.get("command"), runtime["args"], runtime["startupProbe"]) == (None, ["exec run"], probe)
     assert env_of(runtime)["DYN_SYSTEM_PORT"] == "1"
 
 

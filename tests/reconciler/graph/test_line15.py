@@ -88,6 +88,25 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
 
 
+@run_each(("grove", "provider"), [(True, "grove"), (False, "component")])
+async def test_a_graph_that_an_older_operator_runs_is_adopted_where_it_runs(grove: bool, provider: str) -> None:
+    site = Site(settings(version="1.4.0")).serve(GROVE_API)
+    made = graph(vllm(main={"image": "img:1.4.0"}), annotations={} if grove else {ENABLE_GROVE: "false"})
+    async with site.running(made):
+        assert WORKLOAD_PROVIDER not in (await site.graph())["metadata"].get("annotations", {})
+        before = {*await site.all(GROVE), *await site.all(DEPLOYMENTS)}
+    site.settings = settings(version="1.5.0")
+    site.cluster.denied.add(("patch", "dynamographdeployments"))
+    async with site.running(seconds=5):
+        assert WORKLOAD_PROVIDER not in (await site.graph())["metadata"].get("annotations", {})
+        assert "NotAdopted" in await site.reasons()
+        site.cluster.denied.clear()
+        await site.later(70)
+        assert (await site.graph())["metadata"]["annotations"][WORKLOAD_PROVIDER] == provider
+        assert (await site.reasons()).count("Adopted") == 1
+        assert {*await site.all(GROVE), *await site.all(DEPLOYMENTS)} == before  # nothing moved
+
+
 @run_each("more", [RESTORING, ROLLING])
 async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> None:
     async with scene(warm(**WAITING), more) as site:

@@ -203,8 +203,11 @@ def provider(at: At) -> str | None:
 
 
 def default_provider(at: At) -> str | None:
-    """The orchestrator that the defaults set: for a new graph the chosen one, whatever its annotation says."""
-    return choose_provider(at) if at.review.operation == CREATE else read_provider(at)
+    """The orchestrator that the defaults set: for a new graph the chosen one, whatever its annotation says, else the stored one."""
+    if at.review.operation == CREATE:
+        return choose_provider(at)
+    stored = ((at.review.old or {}).get("metadata") or {}).get("annotations") or {}
+    return read_provider(at) or (stored.get(WORKLOAD_PROVIDER) if is_line_1_5(at.review) else None)
 
 
 def explain_off_grove(at: At) -> str:

@@ -1,11 +1,13 @@
 """Fields of a request, and changes of one that has started."""
 
+from ...api.line import Line
+from ...api.schema import load_schema
 from ..at import At
 from ..domain import is_line_1_4
 from ..image_tag import explain_missing_version
 from ..review import UPDATE, Fields
 from ..rule import DGDR, REQUEST, Hits, Stage, differs, rule
-from ._sameness import same_meaning
+from ..sameness import same_meaning
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
@@ -284,8 +286,17 @@ def dgdr_spec_locked(at: At) -> Hits:
     before, now = at.old.get("spec") or {}, at.get("spec") or {}
     if is_line_1_4(at.review) and before.get("autoApply") is False:
         before, now = (_without(spec, phase) for spec in (before, now))
-    if not same_meaning(before, now, at.review.line):
+    if not asks_for_the_same(before, now, at.review.line):
         yield at.forbidden("spec", f'must not change while the request is worked on: its phase is "{phase}"')
+
+
+_JOB = ("overrides", "profilingJob")
+
+
+def asks_for_the_same(one: Fields, other: Fields, line: Line) -> bool:
+    """Whether two specs ask a line's operator for the same: an empty block is an absent one, but for those of the profiling Job."""
+    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
+    return same_meaning(one, other, node, lambda path: path[:2] != _JOB)
 
 
 def _without(spec: Fields, phase: str) -> Fields:

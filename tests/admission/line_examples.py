@@ -138,6 +138,17 @@ def partitions(mode: str, ids: list[int]) -> Node:
     return {"buildId": "b", "experimental": {"localPartitions": {"mode": mode, "ids": ids}}}
 
 
+def of_agents(**pod_fields: Any) -> list[Node]:
+    """The roles of a component of type lpx, with more fields of their pods."""
+    return [{"name": name, "podTemplate": pod(**pod_fields)} for name in ("agent", "conductor")]
+
+
+NOTHING: Final[Node] = {  # fields that mean nothing
+    "nodeSelector": {},
+    "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}},
+    "topologySpreadConstraints": [],
+    "hostname": "",
+}
 ENUM: Final = "NotSupported spec.components[0].type"
 LPX_OFF: Final = "Forbidden spec.components[0].type"
 NO_LPX: Final[dict[str, tuple[str, ...]]] = {"before": (ENUM,), "older": (ENUM,)}  # which lines before 1.6 don't know
@@ -270,6 +281,20 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     ),
     Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), later(before=(f"NotSupported metadata.annotations[{STRATEGY}]",))),
     Example("TA7", graph(worker(), annotations={STRATEGY: "coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example("L17 none", graph(worker(multinode={"nodeCount": 2}, roles=[])), same(f"Required {ROLES}")),
+    Example("L17 three", graph(spread(LEADER, WORKER, HELPER)), later(f"TooMany {ROLES}", before=(f"NotSupported {ROLES}[2].name",))),
+    Example("S4 draft", graph(lpx(), lpx(name="y")), {"1.6": set()}, graph(lpx("agent"), lpx(name="y")), facts=LPX_ON),
+    Example("S4 pair", graph(lpx("agent"), lpx(name="y")), {"1.6": set()}, graph(lpx(), lpx(name="y")), facts=LPX_ON),
+    Example("S9", graph(lpx(), worker()), {"1.6": {"Invalid spec.components"}}, graph(lpx()), facts={"lpx": False}),
+    Example("L8 meaning", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, graph(lpx(roles=of_agents())), facts={"lpx": False}),
+    Example(
+        "L8 difference",
+        graph(lpx(roles=of_agents(**NOTHING, hostNetwork=True))),
+        {"1.6": {LPX_OFF}},
+        graph(lpx(roles=of_agents())),
+        facts={"lpx": False},
+    ),
+    Example("NA34 nothing", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, facts=LPX_ON),
     Example("S13", graph(bare(spread({**LEADER, "podTemplate": pod("latest")}, BOTH[1]))), {"1.6": {OVERRIDDEN}}),
     Example("S13 lpx", graph(lpx(roles=[{**role, "podTemplate": pod("latest")} for role in lpx()["roles"]])), {"1.6": set()}, facts=LPX_ON),
 )

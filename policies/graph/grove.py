@@ -9,6 +9,7 @@ from ..domain import (
     explain_off_grove,
     forces_scaling_group,
     interpod_gms,
+    is_line_1_6,
     is_multinode,
     list_grove_strategies,
     node_count,
@@ -127,7 +128,8 @@ def grove_name_length(at: At) -> Hits:
         surplus = -(-(length - NAME_LIMIT) // (1 if wanted == byte_length(name) else 2))
         whole = format_words('{text} and {service} "{name}" ({own} bytes)', text=text, name=name, own=byte_length(name))
         fix = format_words("shorten the {service}'s name by {surplus} bytes", surplus=surplus)
-        yield at.invalid(("components", index), name, whole, fix=fix)
+        place = ("components", index, "name") if is_line_1_6(at.review) else ("components", index)
+        yield at.invalid(place, name, whole, fix=fix)
 
 
 @rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")

@@ -172,15 +172,20 @@ def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
         yield Problem((*path, "leaseRenewInterval"), f"must be less than namespace.scope.leaseDuration {less}, got {got}")
 
 
+def has_key(version: str, key: Path) -> bool:
+    """Whether the operator of a version has a key, as far as that is a release."""
+    line = of_release(version)
+    foreign = (path for path, since, until in _OF_LINES if line is not None and (line < since or (until is not None and line >= until)))
+    return all(key[: len(path)] != path for path in foreign)
+
+
 def _of_lines(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
     """Keys that the operator of the release that the file names doesn't have."""
-    line = of_release(found.operator.version) if lookup(data, ("operator", "version")) is not MISSING else None
-    if line is None:
-        return
+    version = found.operator.version if lookup(data, ("operator", "version")) is not MISSING else ""
     for path, since, until in _OF_LINES:
-        if lookup(data, path) is not MISSING and (line < since or (until is not None and line >= until)):
-            which = f"is a key since operator {since}" if line < since else f"is no key since operator {until}"
-            yield Problem(path, f"{which}, and operator.version is {found.operator.version}")
+        if lookup(data, path) is not MISSING and not has_key(version, path):
+            which = f"is no key since operator {until}" if until is not None else f"is a key since operator {since}"
+            yield Problem(path, f"{which}, and operator.version is {version}")
 
 
 def _mesh(found: OperatorConfiguration) -> Iterator[Problem]:

@@ -1,15 +1,15 @@
 """What planners of operator 1.5 and newer read of a component in the status of its graph."""
 
 import re
-import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
+from ...policies.command_line import find_model, find_value, split_words
 from ...policies.domain import read_pod, read_power_limit, whole_number
 from .errors import RenderError
-from .framework import main_of, words_of
+from .framework import main_of
 from .graph import nodes
 from .merge import object_items
 from .multinode.role import count_claimed, count_gpus_per_node, count_pod_claims
@@ -18,7 +18,6 @@ from .settings import Claims
 from .template import of_role, shared_template
 
 FACTS: Final = ("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts", "runtimeComponentName", "servedModelName")
-_MODEL_FLAGS: Final = ("--served-model-name", "--model-name", "--model", "--model-path")  # the first that is there counts
 _REFERENCE: Final = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|(\w+))")  # as Kubernetes and shells write a variable
 _ENDPOINT: Final = re.compile(r"(?:dyn://)?[^./]+[./]([^./]+)[./][^./]+")
 
@@ -31,9 +30,8 @@ def planner_facts(component: Fields, line: Line, claims: Claims, env: Iterable[F
     if line < Line.V1_6 or component.get("type") not in WORKERS:
         return out
     limit = whole_number(read_power_limit(component) or "") or 0
-    words, known = _read_words(component), _read_env(component, env)
-    model = next((value for flag in _MODEL_FLAGS if (value := _value(words, flag, known))), "")
-    called = _ENDPOINT.fullmatch(_value(words, "--endpoint", known))
+    words, known = split_words(main_of({"podTemplate": shared_template(component)})), _read_env(component, env)
+    model, called = _fill(find_model(words), known), _ENDPOINT.fullmatch(_fill(find_value(words, "--endpoint"), known))
     told = {"runtimeComponentName": called[1] if called else "", "servedModelName": model}
     return out | ({"gpuPowerLimitWatts": limit} if limit > 0 else {}) | {name: value for name, value in told.items() if value}
 
@@ -63,33 +61,12 @@ def _count_pod(containers: list[Fields], pod: Fields) -> int:
     return max(most, beside + sum(map(count_gpus_per_node, containers)))
 
 
-def _read_words(component: Fields) -> list[str]:
-    """The words of the main container's call, also of those that are a shell's script."""
-    return [word for text in words_of(main_of({"podTemplate": shared_template(component)})) for word in _split(text)]
-
-
-def _split(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:  # a quote without its partner
-        return text.split()
-
-
 def _read_env(component: Fields, env: Iterable[Fields]) -> dict[str, str]:
     own = object_items(main_of({"podTemplate": shared_template(component)}).get("env"))
     return {str(one.get("name")): str(one.get("value") or "") for one in (*env, *own)}
 
 
-def _value(words: list[str], flag: str, known: dict[str, str]) -> str:
-    """The value of a flag with its variables filled in; empty without the flag, or if only the pod knows a variable."""
-    found = next(_values(words, flag), "")
+def _fill(found: str, known: dict[str, str]) -> str:
+    """A value with its variables filled in; empty if only the pod knows one."""
     filled = _REFERENCE.sub(lambda name: known.get(name[1] or name[2] or name[3]) or "$", found)
     return "" if "$" in filled else filled
-
-
-def _values(words: list[str], flag: str) -> Iterator[str]:
-    for index, word in enumerate(words):
-        if word == flag:
-            yield from words[index + 1 : index + 2]
-        elif word.startswith(f"{flag}="):
-            yield word.removeprefix(f"{flag}=")

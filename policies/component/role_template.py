@@ -224,4 +224,4 @@ def role_template_annotations(at: At) -> Hits:
     for index, template in list_templates(at.value):
         place = place_of(index, "metadata", "annotations")
         for error in annotation_errors(place, (template.get("metadata") or {}).get("annotations")):
-            yield at.invalid(place, None, f"must be annotations that Kubernetes takes: {error.message.removeprefix('Invalid value: ')}")
+            yield at.invalid(place, None, f"must be annotations that Kubernetes takes: {error.message.partition(':')[2].strip()}")

@@ -79,7 +79,7 @@ def _of_object(node: Node, done: dict[int, Measure | None]) -> Measure | None:
 
 
 def _of_list(node: Node, done: dict[int, Measure | None]) -> Measure | None:
-    most: int | None = node.get("maxItems")
+    most: int | None = None if "x-below" in node else node.get("maxItems")  # one that not every line has is the schema's alone
     each = _compiled(node["items"], done) if "items" in node else None
     if most is None and each is None:
         return None

@@ -173,6 +173,15 @@ NAMESPACE: Final = _check(
     "The API server refuses to create the object there. Only `--cluster` finds it: files don't say which namespaces a cluster has.",
     "Create the namespace, or name another with `-n` or `metadata.namespace`.",
 )
+REFERENCE: Final = _check(
+    "DYN020",
+    "checkpoint-ref-other-kind",
+    "After the upgrade, a `checkpointRef` names an object of another kind.",
+    "Until operator 1.4 it names a DynamoCheckpoint, since 1.5 a PodSnapshot of the Snapshot operator. Existing artefacts aren't taken "
+    "over, so the pods would start cold. Only `check --upgrade-to` finds it.",
+    "Take a PodSnapshot with the Snapshot operator and name it, or remove the reference.",
+    Level.WARNING,
+)
 CHECKS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Rule))
 CHECKS_BY_NAME: Final = {rule.name: rule for rule in CHECKS}
 _OF_CONVERSION: Final = (UNCONVERTIBLE, DAMAGED_REMAINDER, CONVERSION_LOSS, LONG_REMAINDER, KEPT_VALUE)

@@ -24,7 +24,7 @@ VLLM_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
 ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"
 WORKLOAD_PROVIDER: Final = "nvidia.com/workload-provider"
 GROVE_UPDATE_STRATEGY: Final = "nvidia.com/grove-update-strategy"
-GROVE_STRATEGIES: Final = ("RollingRecreate", "OnDelete")
+_STRATEGIES: Final = ("RollingRecreate", "OnDelete", "Coherent")
 POWER_LIMIT: Final = "dynamo.nvidia.com/gpu-power-limit"
 POWER_LIMIT_PATH: Final = ("podTemplate", "metadata", "annotations", Key(POWER_LIMIT))  # of a component
 GROVE: Final = "grove"  # the providers of workloads
@@ -45,6 +45,11 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = range(-(2**63), 2**63)
 _LONGEST: Final = 253  # characters of a name
 _MOST_DIGITS: Final = 19  # of a number in that range
+
+
+def list_grove_strategies(line: Line) -> tuple[str, ...]:
+    """The update strategies that Grove knows, spelt as it does: since line 1.6 also one that replaces groups of pods together."""
+    return _STRATEGIES if line >= Line.V1_6 else _STRATEGIES[:-1]
 
 
 def is_domain(text: str) -> bool:
@@ -198,8 +203,11 @@ def provider(at: At) -> str | None:
 
 
 def default_provider(at: At) -> str | None:
-    """The orchestrator that the defaults set: for a new graph the chosen one, whatever its annotation says."""
-    return choose_provider(at) if at.review.operation == CREATE else read_provider(at)
+    """The orchestrator that the defaults set: for a new graph the chosen one, whatever its annotation says, else the stored one."""
+    if at.review.operation == CREATE:
+        return choose_provider(at)
+    stored = ((at.review.old or {}).get("metadata") or {}).get("annotations") or {}
+    return read_provider(at) or (stored.get(WORKLOAD_PROVIDER) if is_line_1_5(at.review) else None)
 
 
 def explain_off_grove(at: At) -> str:

@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
+from ..api.line import Line
 from ..api.paths import Key, Path
 from ..api.quantity import is_quantity, is_zero
 from .domain import (
     DISCOVERY_BACKEND,
     DISCOVERY_MODE,
     GROVE,
-    GROVE_STRATEGIES,
     GROVE_UPDATE_STRATEGY,
     MAIN,
     WORKLOAD_PROVIDER,
     is_line_1_5,
     is_multinode,
+    list_grove_strategies,
     opts_out_of_grove,
 )
 from .engines import list_templates
@@ -50,7 +51,7 @@ def may_run_on_grove(review: Review) -> bool | None:
     return grove if isinstance(grove, bool) else None
 
 
-def list_ignored(graph: Fields, *, grove: bool | None) -> Ignored:
+def list_ignored(graph: Fields, line: Line, *, grove: bool | None) -> Ignored:
     """The places of a v1beta1 graph that have no effect. Where nobody knows whether Grove runs it, those without any on either side."""
     annotations, spec = (graph.get("metadata") or {}).get("annotations"), graph.get("spec") or {}
     found: Ignored = []
@@ -59,8 +60,9 @@ def list_ignored(graph: Fields, *, grove: bool | None) -> Ignored:
         why = "has no effect here: write it below spec.annotations, or in a component's pod template"
         found += [((*above, Key(name)), why) for name in _written(annotations, _OF_PODS)]
         strategy = annotations.get(GROVE_UPDATE_STRATEGY)
-        if grove is not False and strategy is not None and strategy not in GROVE_STRATEGIES:
-            found.append(((*above, Key(GROVE_UPDATE_STRATEGY)), 'has no effect: it must be "RollingRecreate" or "OnDelete"'))
+        if grove is not False and strategy is not None and strategy not in (known := list_grove_strategies(line)):
+            wanted = " or ".join(f'"{one}"' for one in known)
+            found.append(((*above, Key(GROVE_UPDATE_STRATEGY)), f"has no effect: it must be {wanted}"))
         if grove is False:
             found += [((*above, Key(name)), "has no effect: the graph does not run on Grove") for name in _written(annotations, _OF_GROVE)]
     if grove and (of_pods := spec.get("annotations")):

@@ -186,9 +186,9 @@ class Replicas(Part):
     scheduled_replicas: Annotated[Int32, since("1.4")] | None = Field(None, description="Replicas whose pods are scheduled.")
     runtime_namespace: Annotated[str, since("1.4")] | None = Field(None, description="Dynamo namespace that the pods registered in.")
     available_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that have been ready for long enough.")
-    # the counts may be of line 1.5 already; the others are inferred for single components
-    gpus_per_engine: Annotated[Int64, Field(ge=0), since("1.6")] | None = Field(None, description="GPUs of an engine.")
-    gpus_per_replica: Annotated[Int64, Field(ge=0), since("1.6")] | None = Field(None, description="GPUs of a replica.")
+    # planners of 1.5 read the counts; the others are inferred for single components
+    gpus_per_engine: Annotated[Int64, Field(ge=0), since("1.5")] | None = Field(None, description="GPUs of an engine.")
+    gpus_per_replica: Annotated[Int64, Field(ge=0), since("1.5")] | None = Field(None, description="GPUs of a replica.")
     gpu_power_limit_watts: Annotated[Int64, Field(ge=1), since("1.6")] | None = Field(None, description="Power limit of a GPU.")
     runtime_component_name: Annotated[str, since("1.6")] | None = Field(None, description="Dynamo component that the pods registered.")
     served_model_name: Annotated[str, since("1.6")] | None = Field(None, description="Model name in requests.")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from .section import Automatic, Name, Switch, Text, TrimmedName, key, one_of, section, span_of
+from .section import Automatic, Name, Registry, Switch, Text, TrimmedName, key, one_of, section, span_of
 
 
 @section
@@ -136,7 +136,7 @@ class Lpx:
     """Components of type lpx, of Go operators since 1.6."""
 
     enabled: Switch = key(default=False, text="admit components of type lpx; nothing here runs them")
-    model_registry_url: Text = key(default="", text="no effect: nothing here runs LPX components", name="modelRegistryURL")
+    model_registry_url: Registry = key(default="", text="no effect: nothing here runs LPX components", name="modelRegistryURL")
 
 
 @section

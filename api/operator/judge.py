@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from ..line import OLDEST, Line, of_release
 from ..paths import MISSING, Path, lookup
 from ..wording import article, shorten
 from .configuration import API_VERSION, KIND, OperatorConfiguration, leaves
@@ -24,6 +25,13 @@ _ZERO_IS_DEFAULT: Final = (
 )
 # what an empty text means where the default is none: these addresses mean all; everything else, the default, as in the Go operator
 _EMPTY_IS_SAID: Final = (("server", "metrics", "bindAddress"), ("server", "healthProbe", "bindAddress"))
+
+# keys of some releases of the operator alone: since one, and before another
+_OF_LINES: Final[tuple[tuple[Path, Line, Line | None], ...]] = (
+    (("lpx",), Line.V1_6, None),
+    (("checkpoint", "storage"), OLDEST, Line.V1_5),
+    (("checkpoint", "cleanupImage"), OLDEST, Line.V1_5),
+)
 
 _REMOVED: Final = {("serving", "workers"): ONE_PROCESS}
 
@@ -128,6 +136,7 @@ def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: boo
         )
     yield from _lease(found)
     yield from _mesh(found)
+    yield from _of_lines(found, data)
     if (wrong := _not_a_url(found.infrastructure.model_express_url)) is not None:
         address = mask_credentials(found.infrastructure.model_express_url)
         yield Problem(("infrastructure", "modelExpressURL"), f"must be a URL, got {address}: {wrong}")
@@ -161,6 +170,22 @@ def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
     if scope.lease_renew_interval >= scope.lease_duration:
         less, got = span(scope.lease_duration), span(scope.lease_renew_interval)
         yield Problem((*path, "leaseRenewInterval"), f"must be less than namespace.scope.leaseDuration {less}, got {got}")
+
+
+def has_key(version: str, key: Path) -> bool:
+    """Whether the operator of a version has a key, as far as that is a release."""
+    line = of_release(version)
+    foreign = (path for path, since, until in _OF_LINES if line is not None and (line < since or (until is not None and line >= until)))
+    return all(key[: len(path)] != path for path in foreign)
+
+
+def _of_lines(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
+    """Keys that the operator of the release that the file names doesn't have."""
+    version = found.operator.version if lookup(data, ("operator", "version")) is not MISSING else ""
+    for path, since, until in _OF_LINES:
+        if lookup(data, path) is not MISSING and not has_key(version, path):
+            which = f"is no key since operator {until}" if until is not None else f"is a key since operator {since}"
+            yield Problem(path, f"{which}, and operator.version is {version}")
 
 
 def _mesh(found: OperatorConfiguration) -> Iterator[Problem]:

@@ -122,6 +122,10 @@ _NAME: Final = _typed("a DNS name of at most 253 lower-case letters, digits, hyp
 Url: TypeAlias = Annotated[
     str, _typed("a URL such as https://docs.example.org/", str, lambda value: not value or URL.fullmatch(value) is not None)
 ]
+_PLACE: Final = re.compile(r"(?:/.*|(?:file|gs)://.+)?")
+Registry: TypeAlias = Annotated[
+    str, _typed("an absolute path, or a URL of file:// or gs://", str, lambda value: _PLACE.fullmatch(value) is not None)
+]
 Text: TypeAlias = Annotated[str, _typed("a string", str)]
 Texts: TypeAlias = Annotated[tuple[str, ...], _listed("a list of non-empty strings", _texts)]
 Switch: TypeAlias = Annotated[bool, _typed("true or false", bool)]

@@ -148,7 +148,7 @@ def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator
     if isinstance(namespace, str) and namespace and (len(namespace) > 63 or _LABEL.fullmatch(namespace) is None):
         yield field_error((*path, "namespace"), Reason.INVALID, f"Invalid value: {_text('RFC 1123 label')}")
     yield from _label_errors((*path, "labels"), metadata.get("labels"))
-    yield from _annotation_errors((*path, "annotations"), metadata.get("annotations"))
+    yield from annotation_errors((*path, "annotations"), metadata.get("annotations"))
     yield from _owner_errors((*path, "ownerReferences"), metadata.get("ownerReferences"))
     yield from _finalizer_errors((*path, "finalizers"), metadata.get("finalizers"))
 
@@ -174,7 +174,8 @@ def _label_errors(path: Path, labels: Any) -> Iterator[FieldError]:
             )
 
 
-def _annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
+def annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
+    """What an API server refuses of annotations."""
     if not isinstance(annotations, dict):
         return
     for key in annotations:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from ...api.operator.configuration import leaves
-from ...api.operator.judge import without_password
+from ...api.operator.judge import has_key, without_password
 from ...api.operator.section import dump
 from ...api.paths import lookup
 from ..console import flags
@@ -38,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _values(found: Effective) -> list[tuple[Key, Any]]:
-    """Every value with its key, as the file would write it; passwords in URLs are left out."""
+    """Every value with its key, as a file for this operator would write it; passwords in URLs are left out."""
     dumped = dump(found.configuration)
-    values = ((key, lookup(dumped, key)) for key, _ in leaves())
+    values = ((key, lookup(dumped, key)) for key, _ in leaves() if has_key(found.configuration.operator.version, key))
     return [(key, without_password(value) if isinstance(value, str) else value) for key, value in values]
 
 

@@ -32,6 +32,7 @@ from .fields import find_node, first_line, known_fields
 from .finding import Findings, Outcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARN, WARNING
+from .references import list_checkpoint_references
 
 if TYPE_CHECKING:
     from ..userrules.load import Asked
@@ -53,6 +54,7 @@ class Settings(NamedTuple):
     phases: Mapping[str, str] | None = None  # of the namespaces of the cluster that is asked; None: not known
     cluster: str = ""  # of the project file, empty without one
     asked: Asked | None = None  # users' own rules, and what they read; None without any
+    before: Line | None = None  # the line that an upgrade begins with; None without one
 
     @property
     def line(self) -> Line:
@@ -119,7 +121,16 @@ class _Run:
         self._user_rules(wrong)
         if not wrong:
             self._conversion()
+            self._references()
         return self.findings.outcome
+
+    def _references(self) -> None:
+        """Report references whose meaning changes on the way to this line."""
+        if self.settings.before is None or not self.settings.before < Line.V1_5 <= self.settings.line:
+            return
+        for path, name in list_checkpoint_references(self.kind, self.version, self.found.data):
+            text = f'names a PodSnapshot, no longer the DynamoCheckpoint "{name}"'
+            self.findings.add(checks.REFERENCE, WARNING, POLICIES, path, text)
 
     def _unknown_kind(self) -> None:
         field, edit = "apiVersion" if self.kind in BY_NAME else "kind", None

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
+from ...api.schema import load_schema, resolve
 from ..at import At
 from ..domain import LPX, quote_once, read_pod
 from ..engines import list_roles, list_templates
 from ..review import UPDATE, Fields
 from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
+from ..sameness import same_meaning
 from .role_template import place_of
 
 AGENT = "agent"
+_AFFINITIES = ("affinity", "nodeAffinity", "podAffinity", "podAntiAffinity")  # which mean nothing without terms
 _USUAL = (None, "", "default-scheduler")
 # fields of pods that the scheduler of LPX decides: those of all, and those of agents
 _OF_ALL = ("hostname", "subdomain", "nodeName", "topologySpreadConstraints")
@@ -60,10 +63,14 @@ def lpx_pod_fixed(at: At) -> Hits:
 def _is_node_affinity(field: str, pod: Fields) -> bool:
     """Whether a field is an affinity that only requires nodes."""
     wanted = pod[field]
-    if field != "affinity" or not isinstance(wanted, dict) or any(value for name, value in wanted.items() if name != "nodeAffinity"):
+    if field != "affinity" or not isinstance(wanted, dict) or any(_has_terms(wanted.get(name)) for name in _AFFINITIES[2:]):
         return False
     nodes = wanted.get("nodeAffinity") or {}
     return not any(value for name, value in nodes.items() if name != "requiredDuringSchedulingIgnoredDuringExecution")
+
+
+def _has_terms(affinity: object) -> bool:
+    return isinstance(affinity, dict) and any(affinity.values())
 
 
 _ROLES = (AGENT, "conductor")
@@ -90,8 +97,16 @@ def lpx_gate(at: At) -> Hits:
               roles:
                 {agent and conductor}
     """
-    if at.value != at.old and not at.fact("lpx"):
+    if not (at.value == at.old or _is_unchanged(at)) and not at.fact("lpx"):
         yield at.forbidden("type", 'must not be "lpx" while LPX is switched off in the operator')
+
+
+def _is_unchanged(at: At) -> bool:
+    """Whether an update leaves a component as it is, however it is written now."""
+    if at.old is None:
+        return False
+    node = load_schema("DynamoGraphDeployment", "v1beta1", at.review.line)["properties"]["spec"]["properties"]["components"]["items"]
+    return same_meaning(at.value, at.old, resolve(node), lambda path: path[-1] in _AFFINITIES)
 
 
 @rule("DYN252", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")

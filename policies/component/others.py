@@ -18,7 +18,7 @@ from ..domain import (
     quote_once,
     read_now_and_before,
 )
-from ..engines import list_templates
+from ..engines import list_sidecars, list_templates
 from ..review import UPDATE, Fields
 from ..rule import COMPONENT, DCD, DGD, Hits, Stage, differs, rule
 from ..words import Words, format_words
@@ -63,7 +63,7 @@ def dgd_node_layout_immutable(at: At) -> Hits:
     Why
         On one node, a replica is a single pod; on several nodes, it is a group of pods with a leader. These are different child objects,
         which can't be converted. Before operator 1.6, the number of nodes of a multi-node component may change. Since operator 1.6, only
-        workers span several nodes, and an existing component of another type may drop `multinode`.
+        workers span several nodes, and an existing component of another type may drop `multinode`, unless its type changes, too.
 
     Fix
         Restore the old layout, or create another graph with the new one; a standalone component can be created under another name.
@@ -84,7 +84,8 @@ def dgd_node_layout_immutable(at: At) -> Hits:
     """
     if at.old is None or (spread := is_multinode(at.value)) == is_multinode(at.old):
         return
-    if spread or at.value.get("type") in WORKERS or not is_line_1_6(at.review):
+    kind = at.value.get("type")
+    if spread or kind in WORKERS or kind != at.was("type") or not is_line_1_6(at.review):
         was, now = ("one node", "several nodes") if spread else ("several nodes", "one node")
         yield at.immutable("multinode", f"must stay on {was}, got {now}")
 
@@ -115,11 +116,11 @@ def frontend_sidecar_unknown(at: At) -> Hits:
     """
     name, containers = at.value["frontendSidecar"], at.get("podTemplate.spec.containers") or ()
     templates = list_templates(at.value)
-    for index, template in templates:
+    for index, template in templates if name else ():
         if all((each or {}).get("name") != name for each in (template.get("spec") or {}).get("containers") or ()):
             text = f'must have the frontend sidecar "{quote_once(name)}" in the template of each role, got none'
             yield at.invalid(("roles", index, "podTemplate", "spec", "containers"), None, text)
-    if templates:
+    if templates and name:
         return
     if not any(container and container.get("name") == name for container in containers) or not name:
         known = ", ".join(f'"{quote_once(container["name"])}"' for container in containers[:_SHOWN] if container and container.get("name"))
@@ -157,6 +158,12 @@ def image_required(at: At) -> Hits:
     """
     if at.value.get("type") == LPX or list_templates(at.value):
         return  # each role has a template of its own
+    if not (is_line_1_6(at.review) and list_sidecars(at.value)):  # runtime-sidecar-image requires it of every update
+        yield from require_main_image(at)
+
+
+def require_main_image(at: At) -> Hits:
+    """Requires a main container with an image."""
     main, place = at.main
     if not main:
         text = 'must have a container "main" with an image, got none'
@@ -372,7 +379,7 @@ def multinode_type_unsupported(at: At) -> Hits:
     """A component that isn't a worker spans several nodes.
 
     Why
-        Only engines can divide their work between nodes. An existing component may keep or drop `multinode`.
+        Only engines can divide their work between nodes. An existing component may keep `multinode` as it is, or drop it.
 
     Fix
         Remove `multinode`.
@@ -389,7 +396,7 @@ def multinode_type_unsupported(at: At) -> Hits:
               multinode: {nodeCount: 2}  # expect
     """
     kind = at.value.get("type")
-    if kind in WORKERS or (kind != LPX and at.was("multinode") is not None and at.was("type") == kind):
+    if kind in WORKERS or (kind != LPX and at.was("type") == kind and at.was("multinode") == at.value["multinode"]):
         return
     yield at.forbidden("multinode", f"must be unset {explain_workers_only(at.value)}")
 
@@ -415,7 +422,7 @@ def multinode_count_immutable(at: At) -> Hits:
     bad       multinode: {nodeCount: 4}  # expect
     ok        multinode: {nodeCount: 2}
     """
-    if at.old is None or not is_multinode(at.value) or not is_multinode(at.old):
-        return
+    if at.old is None or at.value.get("type") not in WORKERS or not is_multinode(at.value) or not is_multinode(at.old):
+        return  # of other types, multinode-type-unsupported refuses it
     if (now := node_count(at.value)) != (was := node_count(at.old)):
         yield at.immutable("multinode.nodeCount", f"must stay {was} after creation, got {now}", value=now)

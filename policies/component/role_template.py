@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ...api.paths import Key, Path
+from ...api.walk.metadata import annotation_errors
 from ..at import At
 from ..domain import EXECUTORS, LPX, MAIN, POWER_LIMIT, VLLM_EXECUTOR, quote_once, read_failover, read_gms
 from ..engines import RUNTIME, list_sidecars, list_templates
@@ -92,7 +93,8 @@ def role_template_image(at: At) -> Hits:
             yield at.required(place_of(index, "spec", "containers"), 'must have a container "main", got none')
         for part in ("containers", "initContainers"):
             for step, each in _containers(template, part):
-                if not each.get("image"):
+                image = str(each.get("image") or "")
+                if not (image.strip() if at.value.get("type") == LPX else image):
                     yield at.required(place_of(index, "spec", part, step, "image"), "must be set, got nothing")
 
 
@@ -193,3 +195,33 @@ def role_template_runtime(at: At) -> Hits:
         for step, _ in list_sidecars({"podTemplate": template}):
             path = place_of(index, "spec", "initContainers", step, "name")
             yield at.forbidden(path, f'must not be "{RUNTIME}" in the pod template of a role')
+
+
+@rule("DYN228", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
+def role_template_annotations(at: At) -> Hits:
+    """The pod template of a role has annotations that Kubernetes refuses.
+
+    Why
+        The API server would refuse the pods later: a key is a name with an optional DNS prefix, and all annotations together may have
+        256 KiB.
+
+    Fix
+        Correct the key, or shorten the annotations.
+
+    Example
+        {worker}
+              multinode: {nodeCount: 2}
+              roles:
+                - name: leader
+                  podTemplate:
+    bad             metadata:
+    bad               annotations:  # expect
+    bad                 team name: search
+    ok              metadata: {annotations: {team-name: search}}
+                    spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
+                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+    """
+    for index, template in list_templates(at.value):
+        place = place_of(index, "metadata", "annotations")
+        for error in annotation_errors(place, (template.get("metadata") or {}).get("annotations")):
+            yield at.invalid(place, None, f"must be annotations that Kubernetes takes: {error.message.partition(':')[2].strip()}")

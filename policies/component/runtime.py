@@ -1,13 +1,14 @@
 """The version of the runtime that an image holds, and the init container that since line 1.6 runs it beside the main container."""
 
 from ..at import At
-from ..domain import WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
+from ..domain import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
 from ..engines import list_engines, list_sidecars
 from ..image_tag import explain_missing_version
 from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
+from .others import require_main_image
 
 
-@rule("DYN213", where=GRAPH_COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.5")
+@rule("DYN213", where=GRAPH_COMPONENT, when=("podTemplate", "roles"), stage=Stage.COMPONENT, since="1.5")
 def runtime_version_required(at: At) -> Hits:
     """A component's image tag doesn't contain the version of the Dynamo runtime.
 
@@ -41,7 +42,7 @@ def runtime_version_required(at: At) -> Hits:
     ok        replicas: 2
     ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
     """
-    if at.review.old is None or at.old is not None:
+    if at.value.get("type") != LPX and (at.review.old is None or at.old is not None):
         yield from explain_missing_version(at, [engine.get("image") for engine in list_engines(at)])
 
 
@@ -120,9 +121,35 @@ def runtime_sidecar_alone(at: At) -> Hits:
         return
     there = {
         "multinode": at.value.get("multinode") is not None,
-        "experimental.checkpoint": has_checkpoint(at.value),
+        "experimental.checkpoint.enabled": has_checkpoint(at.value),
         "experimental.gpuMemoryService": read_gms(at.value) is not None,
         "experimental.failover": read_failover(at.value) is not None,
     }
     for field in (name for name, given in there.items() if given):
         yield at.forbidden(field, 'must be unset beside the init container "runtime"')
+
+
+@rule("DYN220", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+def runtime_sidecar_image(at: At) -> Hits:
+    """The init container named runtime has no image, or there is no main container with one beside it.
+
+    Why
+        The operator has no default image for the runtime, and the main container runs the engine beside it.
+
+    Fix
+        Set `image` of the init container, and of a container `main`.
+
+    Example
+        {worker}
+              podTemplate:
+                spec:
+    bad           containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
+    ok            containers: [{name: main, image: "example/vllm:1.6.0"}]
+                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+    """
+    sidecars = list_sidecars(at.value)
+    for index, one in sidecars:
+        if not one.get("image"):
+            yield at.required((*_PLACE, index, "image"), 'must be set for the init container "runtime", got nothing')
+    if sidecars:
+        yield from require_main_image(at)

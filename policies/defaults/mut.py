@@ -67,12 +67,12 @@ def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
     new, said = at.review.operation == CREATE, at.get(_PATH)
     if said is not None and not (new and is_line_1_6(at.review)):
         return
-    if (kept := at.fact("operatorVersion") if new else _stored(at)) not in (None, said):
+    if (kept := at.fact("operatorVersion") if new else _stored(at, ORIGIN_VERSION)) not in (None, said):
         yield at.set(_PATH, kept)
 
 
-def _stored(at: At) -> str | None:
-    found = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(ORIGIN_VERSION)
+def _stored(at: At, name: str) -> str | None:
+    found = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(name)
     return None if found is None else str(found)
 
 
@@ -148,20 +148,32 @@ def mut_dgdr_image(at: At) -> Iterator[Edit]:
         yield at.set("spec.image", f"{_REPOSITORY}:{tag}")
 
 
-@default("DYND07", where=GRAPH_COMPONENT, needs=("grove",), since="1.4")
+@differs((), "the stored default is restored on every line, so that a file that omits it can replace the graph")
+@default("DYND07", where=GRAPH_COMPONENT, needs=("grove",), since="1.3")
 def mut_min_available(at: At) -> Iterator[Edit]:
     """A component on Grove without `minAvailable` gets 1.
 
     Why
-        Grove starts this number of replicas together; its own default is 1. The number can't be changed later.
+        Grove starts this number of replicas together; its own default is 1. The number can't be changed later. If an update omits the
+        default, as a replacement by the same file does, it is restored.
 
     Before
+        # facts: {operatorLine: "1.4"}
         spec: {components: [{name: worker, replicas: 2}]}
+
+        spec: {components: [{name: worker, replicas: 2, minAvailable: 1}]}
+        --- # becomes
+        spec: {components: [{name: worker, replicas: 3}]}
 
     After
         spec: {components: [{name: worker, replicas: 2, minAvailable: 1}]}
+
+        spec: {components: [{name: worker, replicas: 3, minAvailable: 1}]}
     """
-    if at.value.get("minAvailable") is None and default_provider(at) == GROVE:
+    if at.value.get("minAvailable") is not None:
+        return
+    new, kept = at.review.operation == CREATE, (at.old or {}).get("minAvailable") == 1
+    if (kept and not new) or (is_line_1_4(at.review) and default_provider(at) == GROVE):
         yield at.set("minAvailable", 1)
 
 
@@ -215,19 +227,30 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
             yield at.set((*found.path, "target"), found.target)
 
 
-@default("DYND06", where=GRAPH_OBJECT, on=(CREATE,), needs=("grove",), since="1.5")
+@differs((), "the stored annotation is restored, so that a file that omits it can replace the graph; since 1.5 the Go operator refuses it")
+@default("DYND06", where=GRAPH_OBJECT, on=(CREATE, UPDATE), needs=("grove",), since="1.5")
 def mut_workload_provider(at: At) -> Iterator[Edit]:
     """A new graph gets an annotation that records whether it runs on Grove.
 
     Why
         A graph stays on Grove, or off it, for its whole life, whatever is installed or disabled later. A create replaces an existing
-        annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`.
+        annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`. If an update omits the annotation, as a replacement
+        by the same file does, it is restored.
 
     Before
         metadata: {annotations: {nvidia.com/enable-grove: "false", nvidia.com/workload-provider: grove}}
 
+        metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        --- # becomes
+        metadata: {annotations: {team: search}}
+
     After
         metadata: {annotations: {nvidia.com/enable-grove: "false", nvidia.com/workload-provider: component}}
+
+        metadata: {annotations: {team: search, nvidia.com/workload-provider: grove}}
     """
-    if (decided := choose_provider(at)) != at.review.annotations.get(WORKLOAD_PROVIDER):
+    if at.review.operation == UPDATE:
+        if (kept := _stored(at, WORKLOAD_PROVIDER)) is not None and WORKLOAD_PROVIDER not in at.review.annotations:
+            yield at.set(("metadata", "annotations", Key(WORKLOAD_PROVIDER)), kept)
+    elif (decided := choose_provider(at)) != at.review.annotations.get(WORKLOAD_PROVIDER):
         yield at.set(("metadata", "annotations", Key(WORKLOAD_PROVIDER)), decided)

@@ -65,27 +65,37 @@ def dgd_service_set_immutable(at: At) -> Hits:
     if at.old is None:
         return
     now, before = ({name for _, name, _ in list_components(obj.get("spec") or {})} for obj in (at.value, at.old))
-    if not now or now == before:  # no components at all: the rule dgd-services-required speaks
+    if not now or not before or now == before:  # no components at all: dgd-services-required speaks, and the graph may get them back
         return
     changes = [f"{word} {quote_all(names)}" for word, names in (("added", now - before), ("removed", before - now)) if names]
     text = format_words("must keep the {services} that the graph was created with: {changes}", changes="; ".join(changes))
     yield at.immutable("spec.components", text)
 
 
-@rule("DYN101", where=GRAPH, stage=Stage.SHAPE)
+@differs((), "an update of a stored graph without components is refused, too: a write in v1alpha1 without conversion empties graphs")
+@rule("DYN101", where=GRAPH, stage=Stage.SHAPE, ratchets=False)
 def dgd_services_required(at: At) -> Hits:
     """A graph has no components.
 
     Why
-        A graph consists of components. Without any, there is nothing to deploy; usually the indentation is wrong.
+        A graph consists of components. Without any, there is nothing to deploy; usually the indentation is wrong. If no update has the
+        components, and the file does, the definition's conversion strategy is `None`: then a write in the other version empties graphs.
 
     Fix
-        Add at least one {service} under `spec.{services}`.
+        Add at least one {service} under `spec.{services}`. If they vanished, repair the definition first (`dynamo-webhooks doctor`).
 
     Example
     bad spec:
     bad   components: []  # expect
     ok  spec: {components: [{name: frontend, type: frontend}]}
+
+    bad spec: {components: []}
+    ok  spec: {components: []}
+        --- # becomes
+        metadata: {labels: {team: search}}
+        spec:
+    bad   components: []  # expect
+    ok    components: [{name: frontend, type: frontend}]
     """
     if not at.components:
         yield at.required("components", format_words("must hold at least one {service}, got none"))

@@ -5,12 +5,13 @@ from typing import Final
 from ...api.paths import Key
 from ..at import At
 from ..domain import (
-    GROVE_STRATEGIES,
     GROVE_UPDATE_STRATEGY,
     explain_off_grove,
     forces_scaling_group,
     interpod_gms,
+    is_line_1_6,
     is_multinode,
+    list_grove_strategies,
     node_count,
 )
 from ..review import Fields
@@ -127,7 +128,8 @@ def grove_name_length(at: At) -> Hits:
         surplus = -(-(length - NAME_LIMIT) // (1 if wanted == byte_length(name) else 2))
         whole = format_words('{text} and {service} "{name}" ({own} bytes)', text=text, name=name, own=byte_length(name))
         fix = format_words("shorten the {service}'s name by {surplus} bytes", surplus=surplus)
-        yield at.invalid(("components", index), name, whole, fix=fix)
+        place = ("components", index, "name") if is_line_1_6(at.review) else ("components", index)
+        yield at.invalid(place, name, whole, fix=fix)
 
 
 @rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")
@@ -135,10 +137,10 @@ def grove_update_strategy_enum(at: At) -> Hits:
     """The annotation for Grove's update strategy has an unknown value.
 
     Why
-        Grove either replaces pods itself or waits until you delete them. It refuses any other value.
+        Grove replaces pods itself, waits until you delete them, or since operator 1.6 replaces groups together. It refuses any other value.
 
     Fix
-        Write `RollingRecreate` or `OnDelete`, or remove the annotation.
+        Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
 
     Example
     bad metadata:
@@ -147,5 +149,5 @@ def grove_update_strategy_enum(at: At) -> Hits:
     ok  metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
     """
     value = at.value[GROVE_UPDATE_STRATEGY]
-    if value not in GROVE_STRATEGIES:
-        yield at.not_supported((Key(GROVE_UPDATE_STRATEGY),), value, GROVE_STRATEGIES)
+    if value not in (known := list_grove_strategies(at.review.line)):
+        yield at.not_supported((Key(GROVE_UPDATE_STRATEGY),), value, known)

@@ -1,9 +1,9 @@
 """The policy of KV transfers, and its weight."""
 
-import re
 import struct
 from typing import Any, Final
 
+from ...api.walk.metadata import qualified_name_error
 from ..at import At
 from ..domain import check_domain, explain_off_grove, is_line_1_4, quote_all, quote_once
 from ..facts import Unknown
@@ -213,8 +213,6 @@ def kvt_topology_unknown(at: At) -> Hits:
 
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_PREFIX: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-_NAME: Final = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
 
 @rule("DYN162", where=KV_TRANSFER, when="labelKey", stage=Stage.KV_TRANSFER)
@@ -237,16 +235,8 @@ def kvt_label_key_format(at: At) -> Hits:
     ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     key = at.value["labelKey"]
-    if key and not _is_qualified_name(key):
+    if key and qualified_name_error(key) is not None:
         yield at.invalid("labelKey", key, f'must be a label key such as topology.kubernetes.io/zone, got "{key}"')
-
-
-def _is_qualified_name(key: str) -> bool:
-    """Whether a text is a qualified name."""
-    prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > 253 or not _PREFIX.fullmatch(prefix)):
-        return False
-    return len(name) <= 63 and _NAME.fullmatch(name) is not None
 
 
 @rule("DYN161", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)

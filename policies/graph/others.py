@@ -5,6 +5,7 @@ from typing import Final
 
 from ...api.paths import Key
 from ..at import At
+from ..command_line import find_model, split_words
 from ..component.failover import EMPTY_MODE, is_intrapod
 from ..domain import (
     DISCOVERY_MODE,
@@ -121,7 +122,7 @@ def field_without_effect(at: At) -> Hits:
     bad     nvidia.com/deployment-strategy: Recreate  # expect
     """
     grove = may_run_on_grove(at.review)
-    for path, why in list_ignored(at.value, grove=grove):
+    for path, why in list_ignored(at.value, at.review.line, grove=grove):
         if path[-1] != GROVE_UPDATE_STRATEGY or grove is False or not is_line_1_4(at.review):  # another rule refuses an unknown one
             yield at.warning(path, f"is without effect{why.removeprefix('has no effect')}")
 
@@ -231,9 +232,6 @@ def role_template_planner(at: At) -> Hits:
             yield at.forbidden(path, "must have no pod templates unless each planner of the graph is of version 1.6.0 or later")
 
 
-_MODEL = ("--served-model-name", "--model", "--model-path")  # the first that is there names the model
-
-
 @differs((), "otherwise requests for a model that no component serves fail without a warning", lacking=True)
 @rule("DYN912", where=GRAPH, when="components.*.replicas=0", stage=Stage.ADVICE)
 def scale_to_zero_unroutable(at: At) -> Hits:
@@ -273,14 +271,7 @@ def scale_to_zero_unroutable(at: At) -> Hits:
 
 def _model(component: Fields) -> str:
     """The model that a worker serves, as far as its command line says."""
-    main, _ = find_main(component)
-    words = [str(word) for part in ("command", "args") for word in main.get(part) or ()]
-    for flag in _MODEL:
-        for place, word in enumerate(words):
-            name, _, value = word.partition("=")
-            if name == flag:
-                return value or (words[place + 1] if place + 1 < len(words) else "")
-    return ""
+    return find_model(split_words(find_main(component)[0]))
 
 
 @differs(("Q-26",), "values that look like an opt-out, but aren't, get a warning", lacking=True)

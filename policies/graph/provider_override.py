@@ -6,7 +6,7 @@ from typing import Any
 from ...api.paths import Path
 from ...api.wording import article
 from ..at import At
-from ..domain import GROVE, explain_off_grove, provider, quote_once
+from ..domain import GROVE, WORKLOAD_PROVIDER, explain_off_grove, provider, quote_once
 from ..finding import Finding
 from ..provider_override import (
     API_VERSION,
@@ -102,10 +102,11 @@ def provider_override_requires_grove(at: At) -> Hits:
     """A graph has overrides for Grove, but Grove does not run it.
 
     Why
-        Overrides are parts of Grove's objects. A graph of an older operator runs on Grove only after the operator has adopted it.
+        Overrides are parts of Grove's objects. For a graph of an operator before 1.5 it is recorded where it runs only when it is adopted.
 
     Fix
-        Remove `providerOverride`, or run the graph on Grove. If an older operator created the graph, wait until it is adopted.
+        Remove `providerOverride`, or run the graph on Grove. The reconciler adopts running graphs of older operators within a pass; without
+        one, the operator's account adds the annotation `nvidia.com/workload-provider`, with the value `grove` if a PodCliqueSet runs it.
 
     Example
     bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
@@ -119,9 +120,14 @@ def provider_override_requires_grove(at: At) -> Hits:
     found = list(list_overrides(at.value))
     if not found or (chosen := provider(at)) == GROVE:
         return
-    seen = "the graph was not adopted yet" if chosen is None else explain_off_grove(at)
+    seen, fix = explain_off_grove(at), ""
+    if chosen is None:
+        who = at.review.facts.operatorPrincipal
+        account = f'"{who}"' if isinstance(who, str) and who else "the operator"
+        seen = f"the annotation {WORKLOAD_PROVIDER} is missing, which the reconciler adds to graphs that run"
+        fix = f'run the reconciler, or add {WORKLOAD_PROVIDER}: "grove" as {account}'
     for override in found:
-        yield at.forbidden(override.path, f"must be unset unless Grove runs the graph: {seen}")
+        yield at.forbidden(override.path, f"must be unset unless Grove runs the graph: {seen}", fix=fix)
 
 
 @rule("DYN173", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")

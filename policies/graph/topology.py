@@ -43,7 +43,7 @@ def topology_cluster_not_found(at: At) -> Hits:
         Grove reads the domains from the ClusterTopology. Without it, the graph's pods are never scheduled.
 
     Fix
-        Name one that exists (`kubectl get clustertopologies`), or create it first.
+        Name one that exists (`kubectl get clustertopologies`, since operator 1.4 `clustertopologybindings`), or create it first.
 
     Example
     bad spec:

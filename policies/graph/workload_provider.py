@@ -8,7 +8,7 @@ from ..review import CREATE, DELETING, UPDATE
 from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, rule
 
 
-@rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, stage=Stage.METADATA, since="1.5")
+@rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, on=(CREATE, UPDATE, DELETING), stage=Stage.METADATA, since="1.5")
 def workload_provider_enum(at: At) -> Hits:
     """The annotation for the workload provider has an unknown value.
 

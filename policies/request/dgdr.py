@@ -1,11 +1,16 @@
 """Fields of a request, and changes of one that has started."""
 
+import re
+
+from ...api.line import Line
+from ...api.paths import Key, Path
+from ...api.schema import load_schema
 from ..at import At
 from ..domain import is_line_1_4
 from ..image_tag import explain_missing_version
 from ..review import UPDATE, Fields
 from ..rule import DGDR, REQUEST, Hits, Stage, differs, rule
-from ._sameness import same_meaning
+from ..sameness import same_meaning
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
@@ -284,11 +289,58 @@ def dgdr_spec_locked(at: At) -> Hits:
     before, now = at.old.get("spec") or {}, at.get("spec") or {}
     if is_line_1_4(at.review) and before.get("autoApply") is False:
         before, now = (_without(spec, phase) for spec in (before, now))
-    if not same_meaning(before, now, at.review.line):
+    if not asks_for_the_same(before, now, at.review.line):
         yield at.forbidden("spec", f'must not change while the request is in progress: its phase is "{phase}"')
+
+
+_JOB = ("overrides", "profilingJob")
+
+
+def asks_for_the_same(one: Fields, other: Fields, line: Line) -> bool:
+    """Whether two specs ask a line's operator for the same: an empty block is an absent one, but for those of the profiling Job."""
+    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
+    return same_meaning(one, other, node, lambda path: path[:2] != _JOB)
 
 
 def _without(spec: Fields, phase: str) -> Fields:
     """The spec without what may change while nothing is applied automatically: the override, and when Ready the switch itself."""
     free = {"Profiling": (_OVERRIDE,), _READY: (_OVERRIDE, "autoApply")}.get(phase, ())
     return {name: value for name, value in spec.items() if name not in free}
+
+
+_LEGACY = re.compile(r"(?:Vllm|TRTLLM|SGLang)(?:Prefill|Decode)?Worker")
+
+
+@rule("DYN916", where=REQUEST, when="overrides.dgd", stage=Stage.ADVICE, ratchets=False, since="1.5")
+def dgdr_legacy_names(at: At) -> Hits:
+    """An override of the graph uses component names of earlier profilers.
+
+    Why
+        The profiler names the components of its graph otherwise now, so an override of a component with an old name changes nothing.
+
+    Fix
+        Use the names of the generated graph, such as `prefill` and `decode`.
+
+    Example
+    bad spec:
+    bad   model: m
+    bad   image: example/planner:1.5.0
+    bad   overrides:
+    bad     dgd:
+    bad       apiVersion: nvidia.com/v1beta1
+    bad       kind: DynamoGraphDeployment
+    bad       spec:
+    bad         components:
+    bad           - {name: VllmDecodeWorker, replicas: 2}  # expect
+    ok  spec: {model: m, image: "example/planner:1.5.0"}
+    """
+    spec = at.get("overrides.dgd.spec")
+    services, components = ((spec or {}).get(part) for part in ("services", "components")) if isinstance(spec, dict) else (None, None)
+    names: list[tuple[Path, object]] = [(("services", Key(name)), name) for name in services] if isinstance(services, dict) else []
+    listed = enumerate(components) if isinstance(components, list) else ()
+    names += [(("components", index, "name"), one.get("name")) for index, one in listed if isinstance(one, dict)]
+    for path, name in names:
+        if isinstance(name, str) and _LEGACY.fullmatch(name):
+            yield at.warning(
+                ("overrides", "dgd", "spec", *path), f'is a name of earlier profilers, "{name}", which no component has any more'
+            )

@@ -270,7 +270,8 @@ def warn_component_type_unknown(at: At) -> Hits:
         these.
 
     Fix
-        Write frontend, worker, prefill, decode, planner or epp, or leave the type out if you want a plain component.
+        Write frontend, worker, prefill, decode, planner or epp, or leave the type out if you want a plain component. Since operator 1.5, a
+        type can't change: delete a graph that exists and create it again.
 
     Example
         spec:

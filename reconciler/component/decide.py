@@ -12,6 +12,7 @@ from ..common.problems import Problem
 from ..common.workers import runtime_figures
 from ..render.children import direct_children
 from ..render.objects import annotate
+from ..render.planner_facts import planner_facts
 from ..render.service import is_model_service
 from ..render.template import pod_templates
 from ..render.without_effect import Note
@@ -67,6 +68,7 @@ def report(seen: Seen, plan: Plan, workload: Node, workers: Iterable[Node | None
     if waits and standing is not None:
         now[0] = Condition(AVAILABLE, "False", "WaitingForCheckpoint", standing.message)
     runtime = runtime_figures(seen.settings.line, pod_templates(workload).values(), workload.get("status") or {})
+    runtime |= planner_facts(seen.component.get("spec") or {}, seen.settings.line, seen.settings.claims)
     status = {
         **before,
         "conditions": merge_conditions(before.get("conditions") or (), now, moment),

@@ -13,7 +13,7 @@ from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.work import Work
 from ..render.children import direct_children
 from ..render.errors import RenderError
-from ..render.graph import nodes, replicas_in
+from ..render.graph import replicas_in
 from ..render.merge import object_items
 from ..render.names import COMPONENT_TYPE, SELECTOR, SUB_TYPE, WORKER
 from ..render.observed import NOTHING, Observed
@@ -52,8 +52,7 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
     settings = render_settings(work, obj["metadata"]["namespace"])
     if read_checkpoint_block(obj) is not None and is_unlisted(work, settings):
         return Refusal("", "", RETRY_UNLISTED)
-    spec = obj.get("spec") or {}
-    claims = await read_claims(work, [spec] if nodes(spec) > 1 else [], obj["metadata"]["namespace"])
+    claims = await read_claims(work, [obj.get("spec") or {}], obj["metadata"]["namespace"])
     settings = settings._replace(lws=settings.lws or wide, claims=claims)
     graph, owned = work.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj))), work.cache.owned(obj)
     observed = observe_component(obj, owned, beside_graph=graph is not None)

@@ -1,5 +1,6 @@
 """Reads the state of a graph that a pass depends on."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 from ...kube.capability import TOPOLOGY_LABELS, Presence
 from ...kube.errors import ForbiddenError, NotServedError
 from ...kube.protocol import Node
-from ...kube.resources import TOPOLOGY_BINDINGS
+from ...kube.resources import CRDS, TOPOLOGY_BINDINGS
 from ..checkpoint.restoring import is_unlisted
 from ..common.conditions import Condition
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut, explain_missing_permission
@@ -17,6 +18,7 @@ from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.work import Work
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
+from ..render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name, does_set_pack_by_name, is_constrained
 from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
 from ..render.observed import NOTHING, Observed
 from ..render.settings import Settings
@@ -75,9 +77,9 @@ async def observe(work: Work, obj: Node) -> Seen | Refusal:
 async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
     settings = render_settings(work, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
+    settings = settings._replace(claims=await read_claims(work, (one.fields for one in graph.members), graph.namespace))
     if way.grove:
-        claims = await read_claims(work, (one.fields for one in graph.members if one.nodes > 1), graph.namespace)
-        settings = settings._replace(service_account="", claims=claims)
+        settings = settings._replace(service_account="")
         await read_cliques(work, graph)
     snapshots = observe_snapshots(work, graph, settings)
     if snapshots.wanted and is_unlisted(work, settings):
@@ -86,6 +88,7 @@ async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool)
     on_grove = NOTHING
     if way.grove:
         sets = [child for child in work.cache.owned(obj) if child["kind"] == CLIQUES]
+        settings = settings._replace(told_packing=await _packs_by_name(work, graph, sets))
         on_grove = observe_on_grove(graph, sets, [child for one in sets for child in list_below(work.cache, one)])
         if snapshots.wanted:
             on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
@@ -94,6 +97,15 @@ async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool)
     where, owned = orchestrator_condition(way, obj, waits), work.cache.owned(obj)
     seen = Seen(graph, way, settings, owned, snapshots, on_grove, observe_pull_secrets(work, obj), waits, where)
     return seen._replace(registered=_registered(work, obj), notes=note_unlabelled(work, graph))
+
+
+async def _packs_by_name(work: Work, graph: Graph, sets: Sequence[Node]) -> bool | None:
+    """How Grove takes constraints: as in the graph's set, else by the definition, which is read until there is a set. Raises: ApiError."""
+    told = next((by_name for one in sets if (by_name := does_set_pack_by_name(one)) is not None), None)
+    if told is None and is_constrained(graph):
+        with contextlib.suppress(ForbiddenError, NotServedError):
+            told = does_definition_pack_by_name(await work.cluster.get(CRDS, CLIQUE_SETS_DEFINITION))
+    return told
 
 
 def _registered(work: Work, graph: Node) -> Mapping[str, int]:

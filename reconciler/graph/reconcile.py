@@ -17,9 +17,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError
+from ...api.line import Line
+from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError, InvalidError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import SECRETS
+from ...policies.domain import COMPONENTS as COMPONENTS_PROVIDER
+from ...policies.domain import GROVE
 from ..checkpoint.restoring import publish_offers, say_standing, write_choices
 from ..common.keys import is_controlled, key_of, uid_of
 from ..common.problems import (
@@ -38,7 +41,7 @@ from ..engine.work import Work
 from ..render.framework import TRTLLM
 from ..render.graph import Graph, start_waiting
 from ..render.multinode.trtllm import PRIVATE, PUBLIC
-from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, component_name
+from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, WORKLOAD_PROVIDER, component_name
 from ..workload.orchestrator import finish_switch, is_switching
 from ..workload.pods import add_pod_reasons, find_used_permissions
 from ..workload.prerequisites import check_claims, check_scheduler
@@ -82,6 +85,7 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
 async def _act(work: Work, seen: Seen, plan: Plan) -> PassResult:
     """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
     obj = seen.graph.object
+    again = await _adopt(work, seen)
     result = await _write_children(work, seen, plan)
     await work.report_repairs(obj)
     problems = tuple(result.problems)
@@ -94,10 +98,25 @@ async def _act(work: Work, seen: Seen, plan: Plan) -> PassResult:
     if problems:
         return PassResult(problems, RETRY_SOON if _lost_grove(work, seen, result) else RETRY_SLOW)
     if not seen.waits:
-        return PassResult((), first_of(result.after, look))
+        return PassResult((), first_of(result.after, look, again))
     if is_switching(work.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
         await finish_switch(work, seen.orchestrator)
     return PassResult((), RETRY_SOON)
+
+
+async def _adopt(work: Work, seen: Seen) -> float:
+    """Record where a graph of an older operator runs; the seconds until the next attempt, or 0. Raises: ApiError, StandDownError."""
+    graph, way = seen.graph, seen.orchestrator
+    if seen.settings.line < Line.V1_5 or WORKLOAD_PROVIDER in graph.annotations or not way.runs or way.moving:
+        return 0.0
+    provider = GROVE if way.grove else COMPONENTS_PROVIDER
+    try:
+        await work.patch_metadata(graph.object, {"uid": uid_of(graph.object), "annotations": {WORKLOAD_PROVIDER: provider}})
+    except (ForbiddenError, InvalidError) as error:
+        await work.say(graph.object, "Warning", "NotAdopted", f"{WORKLOAD_PROVIDER} can't be set: {error.message}", lasting=True)
+        return RETRY_SLOW
+    await work.say(graph.object, "Normal", "Adopted", f'{WORKLOAD_PROVIDER} is "{provider}", where the graph runs')
+    return 0.0
 
 
 def _lost_grove(work: Work, seen: Seen, result: Result) -> bool:

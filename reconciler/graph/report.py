@@ -8,13 +8,15 @@ from ...kube.times import format_time
 from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored, set_condition
 from ..common.problems import LONGEST, join_messages
 from ..render.generation import is_parallel, order
+from ..render.merge import object_items
+from ..render.planner_facts import FACTS, planner_facts
 from ..workload.orchestrator import ORCHESTRATOR
 from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
 from .snapshots import add_checkpoint_status, note_forbidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from ...kube.protocol import Node
@@ -52,9 +54,9 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
         "restart": _report_restart(before.get("restart") or {}, seen.graph, plan),
     }
     if result.grove is not None:
-        parts |= {"components": {**result.grove.figures}, "placement": result.grove.placement}
+        parts |= {"components": _with_facts(seen, result.grove.figures), "placement": result.grove.placement}
     elif result.components:
-        now["components"] = _sum_components(plan, result)
+        now["components"] = _with_facts(seen, _sum_components(plan, result))
     if not seen.orchestrator.grove:
         parts["placement"] = read_placement(seen.settings.line, None)
     now |= {name: value for name, value in parts.items() if value}
@@ -162,6 +164,14 @@ def _sum_components(plan: Plan, result: Result) -> Node:
                 total[key] = int(total.get(key) or 0) + int(figures.get(key) or 0)
         total["componentNames"] = sorted({*(total.get("componentNames") or ()), *(figures.get("componentNames") or ())})
     return out
+
+
+def _with_facts(seen: Seen, figures: Mapping[str, Node]) -> Node:
+    """The figures with what a planner reads, of the spec that the status is about: those in components' objects may be older."""
+    settings, env = seen.settings, object_items(seen.graph.spec.get("env"))
+    facts = {one.name: planner_facts(one.fields, settings.line, settings.claims, env) for one in seen.graph.members}
+    old = {name: {key: value for key, value in one.items() if key not in FACTS} for name, one in figures.items()}
+    return {name: one | facts.get(name, {}) for name, one in old.items()}
 
 
 def _report_roll(before: Node, roll: Roll, workers: list[str], moment: datetime) -> Node:

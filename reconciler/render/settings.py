@@ -60,11 +60,17 @@ class Settings(NamedTuple):
     pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # address of a registry -> names of pull secrets in the object's namespace
     service_account: str = "default"  # of pods with discovery by etcd that name none
     claims: Claims = Claims()
+    told_packing: bool | None = None  # whether Grove packs by topologies that are named; None: that of the line
 
     @property
     def line(self) -> Line:
         """The line by which objects are converted and rendered."""
         return self.told_line or decide_line(self.operator_version)
+
+    @property
+    def packs_by_name(self) -> bool:
+        """Whether Grove packs by a named topology, as from 0.1.0-alpha.10 on, which operators bundle since 1.3."""
+        return self.line >= Line.V1_3 if self.told_packing is None else self.told_packing
 
     @property
     def pod_snapshots(self) -> bool:

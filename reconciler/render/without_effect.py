@@ -47,12 +47,12 @@ class Note(NamedTuple):
 def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     """The fields of a graph without effect; `grove` is whether it runs there."""
     notes = [
-        *_of_whole(graph, grove=grove),
+        *_of_whole(graph, settings, grove=grove),
         *(note for one in graph.members for note in _of(one.fields, one.path, _OFF_GROVE, settings, grove=grove)),
     ]
     notes += [Note(one.path, "is not run: only the Go operator 1.6 runs components of type lpx") for one in graph.idle]
     spec = {**graph.spec, "components": [one.fields for one in graph.members]}
-    notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, grove=grove)]
+    notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, graph.line, grove=grove)]
     if grove:
         pods = [of_role(one.fields, role) for one in graph.members for role in (LEADER, WORKER)]
         unused = list_unused_schedulers(graph.annotations, pods, settings)
@@ -88,12 +88,12 @@ def _of_alpha(member: Member, *, grove: bool) -> Iterator[Note]:
     yield from (Note(*one) for one in list_ignored_of_service(member.alpha, path, grove=grove))
 
 
-def _of_whole(graph: Graph, *, grove: bool) -> Iterator[Note]:
+def _of_whole(graph: Graph, settings: Settings, *, grove: bool) -> Iterator[Note]:
     said = graph.annotations.get(ENABLE_GROVE, "").lower()
     remembered = is_provided_by_grove(graph.annotations)
     if remembered is not None and said in ("true", "false") and remembered is not (said == "true"):
         yield Note(("metadata", "annotations", Key(ENABLE_GROVE)), f"has no effect: {WORKLOAD_PROVIDER} decides")
-    if grove and (graph.spec.get("topologyConstraint") or {}).get("clusterTopologyName"):
+    if grove and not settings.packs_by_name and (graph.spec.get("topologyConstraint") or {}).get("clusterTopologyName"):
         why = "has no effect on placement: Grove packs by the topology that it is configured with; the name is checked at creation only"
         yield Note(("spec", "topologyConstraint", "clusterTopologyName"), why)
     for name in () if grove else ("providerOverride", "topologyConstraint"):

@@ -138,6 +138,39 @@ def partitions(mode: str, ids: list[int]) -> Node:
     return {"buildId": "b", "experimental": {"localPartitions": {"mode": mode, "ids": ids}}}
 
 
+def noted(key: str) -> Node:
+    """A pod template with an annotation."""
+    return {**pod(), "metadata": {"annotations": {key: "x"}}}
+
+
+def of_agents(**pod_fields: Any) -> list[Node]:
+    """The roles of a component of type lpx, with more fields of their pods."""
+    return [{"name": name, "podTemplate": pod(**pod_fields)} for name in ("agent", "conductor")]
+
+
+NOTES: Final = "podTemplate.metadata.annotations"
+S5_LPX: Final = (f"Invalid spec.components[0].roles[0].{NOTES}", "Forbidden spec.components")
+BLANK: Final = {"name": "main", "image": " "}
+WITHOUT_MAIN: Final = worker(
+    podTemplate={"spec": {"containers": [{"name": "other", "image": IMAGE + "1.6.0"}], "initContainers": [RUNTIME]}}
+)
+ALPHA_SIDECAR: Final = graph(
+    {
+        "name": "w",
+        "componentType": "worker",
+        "extraPodSpec": {
+            "mainContainer": {"image": IMAGE + "1.6.0"},
+            "initContainers": [{key: value for key, value in RUNTIME.items() if key != "image"}],
+        },
+    },
+    version="v1alpha1",
+)
+NOTHING: Final[Node] = {  # fields that mean nothing
+    "nodeSelector": {},
+    "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}},
+    "topologySpreadConstraints": [],
+    "hostname": "",
+}
 ENUM: Final = "NotSupported spec.components[0].type"
 LPX_OFF: Final = "Forbidden spec.components[0].type"
 NO_LPX: Final[dict[str, tuple[str, ...]]] = {"before": (ENUM,), "older": (ENUM,)}  # which lines before 1.6 don't know
@@ -158,6 +191,7 @@ E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, 
 E10: Final = graph(spread({"name": "leader", "providerOverride": {**TARGET, "target": "PodCliqueSet"}}, WORKER), annotations=ADOPTED)
 E17: Final = graph(frontend(multinode={"nodeCount": 2}))
 LABELLED: Final = graph(frontend(multinode={"nodeCount": 2}), labels={"a": "b"})
+OVERRIDDEN: Final = "Required spec.components[0].runtimeVersionOverride"
 ROLES: Final = "spec.components[0].roles"
 
 EXAMPLES: Final[tuple[Example, ...]] = (
@@ -180,7 +214,8 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E17", E17, later("Forbidden spec.components[0].multinode")),
     Example("E18", LABELLED, same(), E17),
     Example("E19", graph(frontend()), later(before=(NODES,), older=(NODES,)), E17),
-    Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Invalid spec.components[0].multinode.nodeCount"), E17),
+    Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Forbidden spec.components[0].multinode"), E17),
+    Example("S7", graph(frontend()), {"1.6": {NODES}}, graph({**frontend(multinode={"nodeCount": 2}), "type": None})),
     Example("E21", graph(picker("1.4.0")), same(NO_CONFIG, older=(NO_CONFIG,))),
     Example("E22", graph(picker("1.5.0", eppConfig=PICKER)), same("Forbidden spec.components[0].eppConfig")),
     Example("E23", graph(picker("1.5.0", replicas=1)), same(older=(NO_CONFIG,))),
@@ -267,6 +302,41 @@ EXAMPLES: Final[tuple[Example, ...]] = (
         later(f"Invalid metadata.annotations[{ORIGIN}]"),
         graph(worker(), annotations={ORIGIN: "1.5.0"}),
     ),
-    Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), later(before=(f"NotSupported metadata.annotations[{STRATEGY}]",))),
+    Example("TA7", graph(worker(), annotations={STRATEGY: "coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example("S5", graph(bare(spread({**LEADER, "podTemplate": noted("a b")}, BOTH[1]))), {"1.6": {f"Invalid {ROLES}[0].{NOTES}"}}),
+    Example(
+        "S5 lpx", graph(lpx(roles=[{**role, "podTemplate": noted("/x")} for role in lpx()["roles"][:1]])), {"1.6": {*S5_LPX}}, facts=LPX_ON
+    ),
+    Example(
+        "S6",
+        graph(lpx(roles=[{**role, "podTemplate": {"spec": {"containers": [BLANK]}}} for role in lpx()["roles"]])),
+        {"1.6": {f"Required {ROLES}[{index}].podTemplate.spec.containers[0].image" for index in (0, 1)}},
+        facts=LPX_ON,
+    ),
+    Example("S6 sidecar", graph(bare(spread(*BOTH, frontendSidecar=""))), {"1.6": {"Invalid spec.components[0].frontendSidecar"}}),
+    Example("S16", graph(WITHOUT_MAIN, labels={"a": "b"}), {"1.6": {f"Required {TEMPLATE}.containers"}}, graph(WITHOUT_MAIN)),
+    Example(
+        "S17",
+        graph(worker(podTemplate=beside(RUNTIME), **snapshot())),
+        {"1.6": {"Forbidden spec.components[0].experimental.checkpoint.enabled"}},
+    ),
+    Example("NA20", ALPHA_SIDECAR, {"1.6": {"Required spec.services[w].extraPodSpec.initContainers[0].image"}}),
+    Example("L17 none", graph(worker(multinode={"nodeCount": 2}, roles=[])), same(f"Required {ROLES}")),
+    Example("L17 three", graph(spread(LEADER, WORKER, HELPER)), later(f"TooMany {ROLES}", before=(f"NotSupported {ROLES}[2].name",))),
+    Example("S4 draft", graph(lpx(), lpx(name="y")), {"1.6": set()}, graph(lpx("agent"), lpx(name="y")), facts=LPX_ON),
+    Example("S4 pair", graph(lpx("agent"), lpx(name="y")), {"1.6": set()}, graph(lpx(), lpx(name="y")), facts=LPX_ON),
+    Example("S9", graph(lpx(), worker()), {"1.6": {"Invalid spec.components"}}, graph(lpx()), facts={"lpx": False}),
+    Example("L8 meaning", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, graph(lpx(roles=of_agents())), facts={"lpx": False}),
+    Example(
+        "L8 difference",
+        graph(lpx(roles=of_agents(**NOTHING, hostNetwork=True))),
+        {"1.6": {LPX_OFF}},
+        graph(lpx(roles=of_agents())),
+        facts={"lpx": False},
+    ),
+    Example("NA34 nothing", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, facts=LPX_ON),
+    Example("S13", graph(bare(spread({**LEADER, "podTemplate": pod("latest")}, BOTH[1]))), {"1.6": {OVERRIDDEN}}),
+    Example("S13 lpx", graph(lpx(roles=[{**role, "podTemplate": pod("latest")} for role in lpx()["roles"]])), {"1.6": set()}, facts=LPX_ON),
 )
 GUESSED: Final = {"E34", "E17", "E18", "E19", "E20", "E30", "E31", "E57"}

@@ -12,10 +12,10 @@ from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.policies.answer import REFUSING
-from dynamo_webhooks.policies.domain import ORIGIN_VERSION
+from dynamo_webhooks.policies.domain import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE
-from tests.admission.line_examples import BOTH, EXAMPLES, GUESSED, Example, bare, graph, lpx, spread
+from tests.admission.line_examples import BOTH, EXAMPLES, GUESSED, Example, bare, graph, lpx, spread, worker
 
 FACTS: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
@@ -63,6 +63,18 @@ def test_a_line_answers_as_it_should(subtests: pytest.Subtests) -> None:
             with subtests.test(f"{example.number} on {line}" + " (a guess)" * (example.number in GUESSED)):
                 found = answer(example, line)
                 assert bool(found) == bool(wanted) if line == "1.2" else found == wanted, found
+
+
+def test_a_graph_that_is_being_deleted_gets_no_provider_that_there_is_none_of() -> None:
+    old = graph(worker())
+    ending = {**old["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
+    for provider, wanted in (("lws", ["workload-provider-enum"]), ("grove", [])):
+        new = {**old, "metadata": {**ending, "annotations": {WORKLOAD_PROVIDER: provider}}}
+        facts = facts_from({**FACTS, "operatorVersion": "1.6.0", "operatorPrincipal": ""})
+        found = Admission(
+            "DynamoGraphDeployment", "v1beta1", UPDATE, new, {**old, "metadata": ending}, user="u", settings=Settings(facts)
+        ).judge()
+        assert [finding.rule.name for finding in found] == wanted
 
 
 def test_line_1_6_writes_its_version_over_what_a_new_graph_says() -> None:

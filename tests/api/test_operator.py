@@ -29,6 +29,7 @@ SPAN: Final = re.compile(r"a duration such as 30s, 15m or 4h, (at least|more tha
 FORMS: Final[dict[str, tuple[list[Any], list[Any]]]] = {
     "a string": (["a", ""], [5, True, {}]),
     "a URL such as https://docs.example.org/": (["https://a.example/b", ""], ["a.example", "https://a b", 5]),
+    "an absolute path, or a URL of file:// or gs://": (["/models", "gs://models", "file:///m", ""], ["http://x", "models", 5]),
     "true or false": ([True, False], ["true", 1, []]),
     "true, false, or absent for automatic detection": ([True, False], ["auto", 0]),
     "a DNS name of at most 253 lower-case letters, digits, hyphens and dots": (["a.b"], ["Not A Name", "a" * 254, 5]),
@@ -461,3 +462,18 @@ def test_no_key_of_the_reference_is_missing_and_ours_stand_apart() -> None:
     known = {".".join(key) for key, _ in leaves()}
     assert known >= REFERENCE.keys()
     assert {key for key in known - REFERENCE.keys() if key.split(".")[0] not in OWN} == ADDED | LATER
+
+
+def test_keys_are_those_of_the_operator_s_release() -> None:
+    """E63, E64 and NO2 of the worked examples."""
+    rows: list[tuple[str, dict[str, Any], list[str]]] = [
+        ("1.2.0", {"lpx": {"enabled": False}}, ["lpx"]),
+        ("1.5.0", {"lpx": {"enabled": False}}, ["lpx"]),
+        ("1.6.0", {"lpx": {"enabled": False, "modelRegistryURL": "gs://models"}}, []),
+        ("1.6.0", {"lpx": {"modelRegistryURL": "http://x"}}, ["lpx.modelRegistryURL"]),
+        ("1.4.0", {"checkpoint": {"storage": {"type": "pvc"}}}, []),
+        ("1.5.0", {"checkpoint": {"storage": {"type": "pvc"}, "cleanupImage": "i"}}, ["checkpoint.storage", "checkpoint.cleanupImage"]),
+    ]
+    for version, more, wanted in rows:
+        found = problems({**SMALLEST, "operator": {"version": version}, **more}, complete=False)
+        assert [format_path(problem.path) for problem in found] == wanted, version

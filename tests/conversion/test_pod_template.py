@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.pod_template.mounts import FLAG, flat_list, restore_flat_list
 from tests.conversion.objects import GRAPH, Object, away, made, template
 
 Fields = dict[str, Any]
@@ -71,3 +72,10 @@ def test_both_versions_carry_one_once_each_has_said_what_the_other_cannot() -> N
 def test_null_has_a_place_in_the_other_version() -> None:
     assert away(_right({"multinode": None}))["spec"]["services"]["w"] == {"multinode": None}
     assert away(_left({"multinode": None}))["spec"]["components"] == [{"name": "w", "multinode": None}]
+
+
+def test_saved_flags_speak_only_for_the_cache_that_they_were_saved_with() -> None:
+    saved = [{"name": "a", "mountPoint": "/1", FLAG: True}, {"name": "b", "mountPoint": "/2", FLAG: True}]
+    live = [{"name": "b", "mountPath": "/2"}]
+    for cache, wanted in (({"pvcName": "c", "mountPath": "/3"}, None), ({"pvcName": "a", "mountPath": "/1"}, saved), (None, None)):
+        assert restore_flat_list(flat_list(cache, live), saved, [], cache, live) == wanted

@@ -137,6 +137,26 @@ def test_the_service_selects_server_pods_alone_and_those_take_the_reconcilers_wr
     assert environment["POD_SERVICE_ACCOUNT"] == _container("reconciler")[0]["serviceAccountName"]
 
 
+# the calls of the planners in the packages `ai-dynamo` 1.2.1 to 1.7.0.dev, of which 1.7 ends without the first of scalingadapters
+PLANNERS_CALL: Final = {
+    "dynamographdeployments": {"get", "list", "patch"},
+    "dynamographdeploymentscalingadapters": {"get", "patch"},
+    "dynamographdeploymentscalingadapters/scale": {"get", "patch"},
+    "pods": {"list"},
+}
+DISCOVERY: Final = {"endpointslices", "dynamoworkermetadatas"}  # by the runtime in their pods
+
+
+@pytest.mark.parametrize("file", ["base/planner-rbac.yaml", "chart/templates/reconciler-rbac.yaml"])
+def test_planners_may_make_their_calls_and_no_others(file: str) -> None:
+    text = (ROOT / "manifests" / file).read_text()
+    [role] = [one for one in re.split(r"^---$", text, flags=re.MULTILINE) if re.search(r"name: \S*.*-planner$", one, re.MULTILINE)]
+    rules = yaml.safe_load(role[role.index("rules:") :])["rules"]
+    granted = {resource: {*rule["verbs"]} for rule in rules for resource in rule["resources"]}
+    assert {resource: verbs for resource, verbs in granted.items() if resource not in DISCOVERY} == PLANNERS_CALL
+    assert granted.keys() > DISCOVERY
+
+
 def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
     [deployment] = _documents("server")
     assert deployment["spec"]["replicas"] >= 2

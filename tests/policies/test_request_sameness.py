@@ -10,7 +10,7 @@ import pytest
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.request._sameness import same_meaning
+from dynamo_webhooks.policies.request.dgdr import asks_for_the_same
 from dynamo_webhooks.policies.review import CREATE, Review
 
 
@@ -71,13 +71,13 @@ def test_specs_are_the_same_by_what_they_mean() -> None:
     assert [
         (what, found)
         for what, (one, other) in (SAME | DIFFERENT).items()
-        if (found := [same_meaning(one, other, line) for line in Line]) != [what in SAME] * len(Line)
+        if (found := [asks_for_the_same(one, other, line) for line in Line]) != [what in SAME] * len(Line)
     ] == []
 
 
 def test_what_line_1_5_adds_is_different_there_alone() -> None:
     one, other = {"model": "m"}, {"model": "m", "runtimeVersionOverride": "1.5.0"}
-    assert [same_meaning(one, other, line) for line in (Line.V1_2, Line.V1_5)] == [True, False]
+    assert [asks_for_the_same(one, other, line) for line in (Line.V1_2, Line.V1_5)] == [True, False]
 
 
 def test_an_override_names_a_version_of_our_group(subtests: pytest.Subtests) -> None:

@@ -84,7 +84,7 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.upgrade_to is not None:
 
         def of_line(line: Line) -> Result:
-            return checked(by=lambda file: (known := settings(file))._replace(facts=facts_of_line(known.facts, max(line, known.line))))
+            return checked(by=lambda file: _upgraded(settings(file), line))
 
         result = add_later_lines(result, list_steps(usual.line, arguments.upgrade_to), of_line)
     if inputs.sight is not None and inputs.sight.unreachable:
@@ -101,6 +101,11 @@ def check(arguments: argparse.Namespace) -> int:
         pictures, undrawn = draw_graphs(arguments, result, targets, inputs.add_facts)
         result = result._replace(pictures=pictures, undrawn=undrawn)
     return write_reports(arguments, asked, result, worst_code((fixed, code)))
+
+
+def _upgraded(known: Settings, line: Line) -> Settings:
+    """The settings after an upgrade to a line."""
+    return known._replace(facts=facts_of_line(known.facts, max(line, known.line)), before=known.line)
 
 
 def _change(arguments: argparse.Namespace, result: Result) -> tuple[list[Mended], int]:

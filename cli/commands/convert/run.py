@@ -185,6 +185,11 @@ class _Document:
             home = convert_object(done.object, back, whole=True).object if self.file.verify else data
         except ConversionError as error:
             return self._refused(whole, path, error)
+        if self.file.verify and lacking:
+            lost = "does not round-trip: {} has no type {}, and would lose it"
+            said = (f"{format_path(place)}: {lost.format(wanted.version, json.dumps(kind))}" for place, kind in lacking)
+            self.file.failures += [f"{where}: {one}" for one in said]
+            return whole
         if self.file.verify and not _same(leave_out_marks(home), leave_out_marks(data), wanted.line):
             self.file.failures.append(f"{where}: does not round-trip through {wanted.version}; this is an internal error")
             return whole

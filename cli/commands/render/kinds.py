@@ -12,6 +12,7 @@ from ....reconciler.common.resources import PULL_SECRET
 from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
 from ....reconciler.render.errors import RenderError
 from ....reconciler.render.gms import refusal_of
+from ....reconciler.render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name
 from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_key
 from ....reconciler.render.merge import string_map
 from ....reconciler.render.observed import Held
@@ -44,13 +45,17 @@ def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
 def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
     """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints.
 
-    A topology of Grove that a graph names is one of the input, and so are the templates by which GPUs of claims are counted.
+    A topology of Grove that a graph names is one of the input, and so are the templates by which GPUs of claims are counted, and the
+    definition of PodCliqueSets, by which these are constrained; without one it is that of the line.
     """
     obj = _placed(obj, held, operator.settings)
     namespace = str(obj["metadata"]["namespace"])
     listed = (held.all("ResourceClaimTemplate", namespace), held.all("DeviceClass"))
     templates, classes = ({one["metadata"]["name"]: one for one in objects} for objects in listed)
-    settings = operator.settings._replace(pull_secrets=_pull_secrets(obj, held, operator), claims=Claims(templates, classes))
+    definitions = (one for one in held.all("CustomResourceDefinition") if one["metadata"]["name"] == CLIQUE_SETS_DEFINITION)
+    packing = does_definition_pack_by_name(next(definitions, None))
+    pull_secrets, claims = _pull_secrets(obj, held, operator), Claims(templates, classes)
+    settings = operator.settings._replace(pull_secrets=pull_secrets, claims=claims, told_packing=packing)
     try:
         observed = observe_offline(obj, held, settings)
     except RenderError as error:

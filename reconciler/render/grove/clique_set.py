@@ -5,7 +5,7 @@ from typing import Final
 
 from ....api.paths import Path, format_path, lookup
 from ....conversion.lens.protocol import Fields
-from ....policies.domain import GROVE_STRATEGIES, GROVE_UPDATE_STRATEGY
+from ....policies.domain import GROVE_UPDATE_STRATEGY, list_grove_strategies
 from ....policies.engines import list_roles
 from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from .. import discovery
@@ -28,6 +28,9 @@ from .member import GroveMember, choose_scheduler, grove_member
 
 MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
 _TOPOLOGY: Final = "topologyConstraint"
+_SCHEMA: Final = ("schema", "openAPIV3Schema")
+_CONSTRAINT: Final = (*_SCHEMA, *(step for name in ("spec", "template", _TOPOLOGY) for step in ("properties", name)), "properties")
+CLIQUE_SETS_DEFINITION: Final = "podcliquesets.grove.io"
 LEAST: Final = 2000  # bytes of a clique that shares GPUs, beside what its author says
 
 
@@ -52,8 +55,12 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     annotations = string_map(graph.spec.get("annotations"))
     out = make_child(API_VERSION, "PodCliqueSet", names.set_name(graph), labels=labels, annotations=annotations, owner=graph.object)
     strategy = graph.annotations.get(GROVE_UPDATE_STRATEGY)
-    said = {"updateStrategy": {"type": strategy}} if strategy in GROVE_STRATEGIES else {}
-    out["spec"] = {**said, "replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
+    said = {"updateStrategy": {"type": strategy}} if strategy in list_grove_strategies(graph.line) else {}
+    out["spec"] = {
+        **said,
+        "replicas": 1,
+        "template": {**_template(graph, made, by_name=settings.packs_by_name), "terminationDelay": settings.termination_delay},
+    }
     return [out]
 
 
@@ -79,7 +86,7 @@ def _check_size(graph: Graph) -> None:
             raise RenderError((*one.path, "podTemplate"), f"{text}; it would have {least} at least: use fewer nodes, or shorter templates")
 
 
-def _template(graph: Graph, made: list[Fields]) -> Fields:
+def _template(graph: Graph, made: list[Fields], *, by_name: bool) -> Fields:
     waits = any(one["spec"].get("startsAfter") for one in made)
     out: Fields = {
         "headlessServiceConfig": {"publishNotReadyAddresses": True},
@@ -90,12 +97,46 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
     templates = [one for member in graph.members if is_inter_pod(member.fields) for one in claim_templates(member)]
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
-    return {
-        **out,
+    out |= {
         **({"podCliqueScalingGroups": groups} if groups else {}),
         **({"resourceClaimTemplates": templates} if templates else {}),
         **_constraint(graph.spec, ("spec",), SET, ("spec", "template")),
     }
+    if by_name:
+        name = str((graph.spec.get(_TOPOLOGY) or {}).get("clusterTopologyName") or "")
+        for holder in _list_holders(out):
+            holder[_TOPOLOGY] = _pack_by_name(holder[_TOPOLOGY], name)
+    return out
+
+
+def _list_holders(template: Fields) -> list[Fields]:
+    """The template of a set, its groups and its cliques, as far as they are constrained."""
+    every = (template, *object_items(template.get("podCliqueScalingGroups")), *object_items(template.get("cliques")))
+    return [one for one in every if one.get(_TOPOLOGY)]
+
+
+def _pack_by_name(constraint: Fields, name: str) -> Fields:
+    """A constraint as Grove has it from 0.1.0-alpha.10 on, which refuses `packDomain` in new sets."""
+    domain = constraint.get("packDomain")
+    if not domain or "pack" in constraint:
+        return constraint
+    rest = {key: value for key, value in constraint.items() if key != "packDomain"}
+    return {**({"topologyName": name} if name else {}), "pack": {"required": domain}, **rest}
+
+
+def does_set_pack_by_name(made: Fields) -> bool | None:
+    """How a set is constrained, whose constraints can't change; None for one without."""
+    constraints = [one[_TOPOLOGY] for one in _list_holders((made.get("spec") or {}).get("template") or {})]
+    return all("packDomain" not in one for one in constraints) if constraints else None
+
+
+def does_definition_pack_by_name(definition: Fields | None) -> bool | None:
+    """What the definition of sets knows; None if it can't be read."""
+    for version in object_items(lookup(definition, ("spec", "versions")) if definition else None):
+        fields = lookup(version, _CONSTRAINT)
+        if version.get("served") and isinstance(fields, dict):
+            return "pack" in fields
+    return None
 
 
 def _group(member: Member) -> Fields:

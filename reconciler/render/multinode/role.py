@@ -1,5 +1,7 @@
 """The role of one pod in a multinode replica, for each orchestrator; and its GPUs, also those by claims of devices (DRA)."""
 
+from __future__ import annotations
+
 import re
 from typing import Final, NamedTuple
 
@@ -7,6 +9,7 @@ from ....api.paths import Path
 from ....api.quantity import is_quantity, whole
 from ....conversion.lens.protocol import Fields
 from ....policies.domain import read_pod
+from ....policies.engines import list_templates
 from ....policies.gpu import is_gpu
 from ..errors import RenderError
 from ..framework import main_of
@@ -32,9 +35,12 @@ def _counts(name: str) -> bool:
     return name in (USUAL, "gpu", "nvidia/gpu") or name.endswith("/gpu") or ".com/gpu" in name or name.startswith("mig-") or "/mig-" in name
 
 
+LEADER_ADDRESS: Final = "DYNAMO_LEADER_ADDRESS"
+RANK: Final = "DYNAMO_RANK"
 MOST_NODES: Final = 1024  # a LeaderWorkerSet or PodCliqueSet could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
 _LWS_RANK = "$(LWS_WORKER_INDEX)"
+_GROVE_INDEX = "$(GROVE_PCSG_POD_INDEX)"  # of a pod in its scaling group, the leader's first
 _GROVE_RANK = "$((GROVE_PCLQ_POD_INDEX + 1))"  # the workers of a clique count from 0, without the leader
 _GROVE_POD = "$(GROVE_PCLQ_POD_INDEX)"
 _GROVE_REPLICA = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)"
@@ -51,6 +57,16 @@ class Role(NamedTuple):
     rank: str  # of this node
     needs_shell: bool  # whether the rank has to be computed
     waits_for_names: bool  # whether a leader must wait until other nodes' names resolve
+    told_rank: str  # of this node, from the orchestrator's variables
+
+    @property
+    def env(self) -> list[Fields]:
+        """The facts that launch arguments may name, on every orchestrator alike."""
+        return [{"name": LEADER_ADDRESS, "value": self.host}, {"name": RANK, "value": self.told_rank}]
+
+    def by_names(self) -> Role:
+        """The role for arguments of a container that has these variables."""
+        return self._replace(host=f"$({LEADER_ADDRESS})", rank=f"$({RANK})", needs_shell=False)
 
     @property
     def reckoned(self) -> str:
@@ -67,21 +83,21 @@ def check_nodes(nodes: int, path: Path) -> None:
 def lws_roles(nodes: int) -> tuple[Role, Role]:
     """Leader and worker in a LeaderWorkerSet, whose workers have the leader's name with a number before the first dot."""
     others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
-    leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True)
+    leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True, _LWS_RANK)
     return leader, leader._replace(leader=False, rank=_LWS_RANK)
 
 
 def grove_roles(component: str, nodes: int) -> tuple[Role, Role]:
     """Leader and worker in a scaling group of Grove with one clique for the leader and one for all workers."""
     others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
-    leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False)
+    leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False, _GROVE_INDEX)
     return leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True)
 
 
 def grove_rank(component: str, nodes: int, rank: int) -> Role:
     """The role of a rank whose engines have their own clique; each engine joins those of the same number in other cliques."""
     others = tuple(_grove_host(component, f"wkr-{number}-{_GROVE_POD}") for number in range(1, nodes))
-    return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False)
+    return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False, str(rank))
 
 
 def _grove_host(component: str, pod: str) -> str:
@@ -104,21 +120,28 @@ def count_gpus(component: Fields, path: Path, known: Claims) -> int:
 
 def count_claimed(component: Fields, path: Path, known: Claims) -> int:
     """The GPUs that its claims alone give. Raises: RenderError if a claim can't be counted."""
-    found = 0
-    for claim, entry in _claims(component):
-        try:
-            found += _of_claim(entry, str(claim.get("request") or ""), known)
-        except _UncountableError as error:
-            text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_short(claim.get('name'))}: {error}"
-            raise RenderError((*path, "podTemplate", "spec", "resourceClaims"), text) from None
-    return found
+    entries = {one.get("name"): one for one in _pod_claims(component)}
+    named = object_items((main_of(component).get("resources") or {}).get("claims"))
+    return sum(_count(one, entries.get(one.get("name")) or {}, path, known) for one in named)
+
+
+def count_pod_claims(component: Fields, path: Path, known: Claims) -> int:
+    """The GPUs that all claims of a pod give, whichever container uses them. Raises: RenderError if a claim can't be counted."""
+    return sum(_count({"name": one.get("name")}, one, path, known) for one in _pod_claims(component))
+
+
+def _count(claim: Fields, entry: Fields, path: Path, known: Claims) -> int:
+    try:
+        return _of_claim(entry, str(claim.get("request") or ""), known)
+    except _UncountableError as error:
+        text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_short(claim.get('name'))}: {error}"
+        raise RenderError((*path, "podTemplate", "spec", "resourceClaims"), text) from None
 
 
 def find_needed_templates(component: Fields) -> set[str]:
-    """The claim templates that the launch arguments of a component on several nodes depend on."""
-    if count_gpus_per_node(main_of(component)):
-        return set()
-    return {name for _, entry in _claims(component) if (name := str(entry.get("resourceClaimTemplateName") or ""))}
+    """The claim templates by which the GPUs of a component's pods are counted."""
+    pods = [component, *({"podTemplate": template} for _, template in list_templates(component))]
+    return {name for pod in pods for one in _pod_claims(pod) if (name := str(one.get("resourceClaimTemplateName") or ""))}
 
 
 def find_needed_classes(template: Fields) -> set[str]:
@@ -127,11 +150,8 @@ def find_needed_classes(template: Fields) -> set[str]:
     return {name for name in every if name and not name.startswith((*_GPUS, *_OTHERS))}
 
 
-def _claims(component: Fields) -> list[tuple[Fields, Fields]]:
-    """The claims of the main container, each with the pod's entry of its name."""
-    entries = {one.get("name"): one for one in object_items(read_pod(component).get("resourceClaims"))}
-    named = object_items((main_of(component).get("resources") or {}).get("claims"))
-    return [(one, entries.get(one.get("name")) or {}) for one in named]
+def _pod_claims(component: Fields) -> list[Fields]:
+    return object_items(read_pod(component).get("resourceClaims"))
 
 
 def _of_claim(entry: Fields, request: str, known: Claims) -> int:

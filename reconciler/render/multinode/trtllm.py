@@ -53,15 +53,25 @@ _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
 
 def change_main(main: Fields, role: Role, volume: str, gpus: int) -> None:
     """Change the main container of one node with its GPUs, in place."""
-    main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": _KEYS, "readOnly": True}]
+    mount_keys(main, volume)
     put_named(main, "env", {"name": "OMPI_MCA_orte_keep_fqdn_hostnames", "value": "1"})
     steps = _leader(main, role, gpus) if role.leader else _worker()
     main["command"], main["args"] = ["/bin/sh", "-c"], [" && ".join((*_TAKE_KEYS, *steps))]
     if not role.leader:
-        main.pop("livenessProbe", None)
-        main.pop("startupProbe", None)
-        figures = {"initialDelaySeconds": 20, "periodSeconds": 20, "timeoutSeconds": 5, "failureThreshold": 10}
-        main["readinessProbe"] = {"tcpSocket": {"port": _PORT}, **figures}
+        ask_sshd(main)
+
+
+def mount_keys(main: Fields, volume: str) -> None:
+    """Mount the volume with the keys in a container, in place."""
+    main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": _KEYS, "readOnly": True}]
+
+
+def ask_sshd(main: Fields) -> None:
+    """Give a worker's container, in place, the only probe that its sshd answers."""
+    main.pop("livenessProbe", None)
+    main.pop("startupProbe", None)
+    figures = {"initialDelaySeconds": 20, "periodSeconds": 20, "timeoutSeconds": 5, "failureThreshold": 10}
+    main["readinessProbe"] = {"tcpSocket": {"port": _PORT}, **figures}
 
 
 def change_pod(spec: Fields, volume: str, secret: str) -> None:

@@ -22,6 +22,9 @@ _DATA_SIZE: Final = "--data-parallel-size"
 _SCRIPT: Final = "wait-for-leader.py"
 _SCRIPTS: Final = "wait-leader-script"  # the volume with it
 _FOLDER: Final = "/scripts"
+_PORT: Final = re.compile(r"--master-port[ =]([0-9]{1,5})(?![0-9])", re.ASCII)
+_SPANS: Final = ("--nnodes", "--node-rank", "--master-addr")  # flags of a call that spans nodes
+_OTHER_BACKEND: Final = re.compile(r"--distributed-executor-backend[ =](?!mp\b)")
 _REFERENCE: Final = re.compile(r"\$\((\w+)\)", re.ASCII)
 
 
@@ -30,7 +33,10 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -
     across = flag_value(main, "--tensor-parallel-size") * flag_value(main, "--pipeline-parallel-size")
     by_processes = uses_processes(hints)
     if gpus and across > gpus:
-        (_by_processes if by_processes else _by_ray)(main, role)
+        if by_processes:
+            _by_processes(main, role.by_names() if names_roles(hints) else role)
+        else:
+            _by_ray(main, role)
     elif has_flag(main, "--enable-elastic-ep"):
         _elastic(main, role)
     elif gpus and across * flag_value(main, _DATA_SIZE) > gpus:
@@ -49,11 +55,20 @@ def uses_processes(hints: Mapping[str, str]) -> bool:
     said = hints.get(VLLM_EXECUTOR, "").lower()
     if said in ("mp", "ray"):
         return said == "mp"
+    return _is_since(hints, (1, 0, 0))
+
+
+def names_roles(hints: Mapping[str, str]) -> bool:
+    """Whether nodes know rank and leader by variables of the same names on every orchestrator: for graphs created by 1.6 or later."""
+    return _is_since(hints, (1, 6, 0))
+
+
+def _is_since(hints: Mapping[str, str], least: tuple[int, ...]) -> bool:
     version = _VERSION.fullmatch(hints.get(ORIGIN_VERSION, ""))
     if version is None:
         return False
     numbers = tuple(int(version[part]) for part in (1, 2, 3))
-    return numbers > (1, 0, 0) or (numbers == (1, 0, 0) and version[4] is None)
+    return numbers > least or (numbers == least and version[4] is None)
 
 
 def _by_processes(main: Fields, role: Role) -> None:
@@ -124,12 +139,31 @@ def config_maps(graph: Graph) -> list[Fields]:
     return [make_child("v1", "ConfigMap", name, labels=marks, owner=graph.object, data=data)]
 
 
-def change_pod(spec: Fields, main: Fields, role: Role, parent: str) -> None:
+def give_port(main: Fields) -> None:
+    """Tell an engine with multiprocessing that its author starts, in place, by which port nodes find their leader; one of his own stays."""
+    if not _spans_nodes(main) or _PORT.search(" ".join(words_of(main))):
+        return
+    flag = f"--master-port={_MASTER_PORT}"
+    if main.get("command"):
+        add_flags(main, flag, VLLM)
+    else:  # the image's own command
+        main["args"] = [*(main.get("args") or ()), flag]
+
+
+def _spans_nodes(main: Fields) -> bool:
+    """Whether a call that its author wrote is one of an engine on several nodes, with multiprocessing."""
+    text = " ".join(words_of(main))
+    return any(flag in text for flag in _SPANS) and _OTHER_BACKEND.search(text) is None
+
+
+def change_pod(spec: Fields, main: Fields, role: Role, parent: str, *, by_author: bool) -> None:
     """Let a worker node with multiprocessing wait, in place, until its leader listens."""
-    if role.leader or "--distributed-executor-backend mp" not in " ".join(words_of(main)):
+    text = " ".join(words_of(main))
+    ports = _PORT.findall(text) if not by_author or _spans_nodes(main) else []
+    if role.leader or not ports or (not by_author and "--distributed-executor-backend mp" not in text):
         return
     host = _REFERENCE.sub(r"${\1}", role.host)
-    line = f'export LEADER_HOST="{host}" LEADER_PORT="{_MASTER_PORT}" && exec python3 {_FOLDER}/{_SCRIPT}'
+    line = f'export LEADER_HOST="{host}" LEADER_PORT="{ports[-1]}" && exec python3 {_FOLDER}/{_SCRIPT}'
     container = {
         "name": "wait-for-leader-mp",
         **({"image": main["image"]} if main.get("image") else {}),

@@ -178,27 +178,45 @@ def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
 
 
 def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:
+    named = vllm.names_roles(plan.hints)
     if plan.is_launched_by_author:
-        if plan.framework == VLLM and vllm.uses_processes(plan.hints):
-            vllm.give_address(main)
+        _help_author(main, plan, role, settings)
     elif plan.framework in (VLLM, SGLANG):
         if plan.framework == VLLM:
             vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
         else:  # every node gets the first one's address, and its own rank
-            flags = f"--dist-init-addr {role.host}:29500 --nnodes {role.nodes} --node-rank {role.rank}"
-            add_flags(main, flags, SGLANG, shell=role.needs_shell)
+            told = role.by_names() if named else role
+            flags = f"--dist-init-addr {told.host}:29500 --nnodes {role.nodes} --node-rank {told.rank}"
+            add_flags(main, flags, SGLANG, shell=told.needs_shell)
         if not role.leader:
             drop_probes(main)
     elif plan.framework == TRTLLM:
         trtllm.change_main(main, role, settings.ssh_secret, count_gpus(plan.component, plan.path, settings.claims))
+    if named or plan.is_launched_by_author:
+        put_named(main, "env", *role.env)
+
+
+def _help_author(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:
+    """Complete a node that its author starts, by what no template can say; a probe that he wrote stays."""
+    written = {kind: main[kind] for kind in KINDS if main_of(plan.component).get(kind) is not None}
+    if plan.framework == TRTLLM:
+        trtllm.mount_keys(main, settings.ssh_secret)
+        if not role.leader:
+            trtllm.ask_sshd(main)
+    elif not role.leader and any(has_flag(main, flag) for flag in ("--headless", *(("--node-rank",) if plan.framework == SGLANG else ()))):
+        drop_probes(main)  # of an engine that only its leader serves
+    main |= written
+    if plan.framework == VLLM and vllm.uses_processes(plan.hints):
+        vllm.give_address(main)
+        vllm.give_port(main)
 
 
 def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:
     """Change a pod spec for the framework, in place, if its replica has several pods."""
-    if plan.role is None or plan.is_launched_by_author:
+    if plan.role is None:
         return
     if plan.framework == VLLM:
-        vllm.change_pod(spec, main, plan.role, plan.parent)
+        vllm.change_pod(spec, main, plan.role, plan.parent, by_author=plan.is_launched_by_author)
     elif plan.framework == TRTLLM:
         trtllm.change_pod(spec, settings.ssh_secret, trtllm.own_name(plan.parent) if settings.key_per_graph else settings.ssh_secret)
 

@@ -19,6 +19,17 @@ KINDS: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _TELEMETRY_PORT: Final = 19090  # of NIXL
 _PLANNER_PORT: Final = 9085
 _SHELL: Final = ("/bin/sh", "-c")
+# variables of the container that holds the engine
+_OF_ENGINES: Final = frozenset(
+    {
+        "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS",
+        "DYN_HEALTH_CHECK_ENABLED",
+        "NIXL_TELEMETRY_ENABLE",
+        "NIXL_TELEMETRY_EXPORTER",
+        "NIXL_TELEMETRY_PROMETHEUS_PORT",
+        "DYN_FORWARDPASS_METRIC_PORT",
+    }
+)
 PARENT: Final = "DYN_PARENT_DGD_K8S_NAME"  # the graph of a pod, or its component where that belongs to none
 
 
@@ -181,9 +192,9 @@ def complete_runtime(spec: Fields, plan: PodPlan, settings: Settings) -> None:
     found = find_sidecar(settings.line, {**plan.component, "podTemplate": {"spec": spec}})
     if found is None:
         return
-    default = {**_default_container(plan, plan.type, settings, RUNTIME), **_RUNTIME_PROBES}
-    if not found.get("command") and not found.get("args"):
-        del default["command"]  # a shell without a script would hide what the image starts
+    default = {**_default_container(plan, plan.type, settings, RUNTIME), **_RUNTIME_PROBES, "ports": [port("system", names.SYSTEM_PORT)]}
+    del default["command"]
+    default["env"] = [one for one in default["env"] if one["name"] not in _OF_ENGINES]
     found.update(overlay_container(default, found))
     give_infrastructure(found, settings)
 

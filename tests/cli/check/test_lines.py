@@ -1,6 +1,7 @@
 """The lines of the operator by which a run of `check` judges, what told them, and what `--upgrade-to` finds on the way."""
 
 import argparse
+import json
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,31 @@ spec:
   job: {podTemplateSpec: {spec: {containers: [{name: main, image: "x/y:1.5.0"}]}}}
 """
 FACTS = ("--set-fact", "grove=true", "--set-fact", "inferencePool=true", "--set-fact", "checkpoint=true")
+
+
+@run_each(
+    ("to", "place"),
+    [
+        ("v1beta1", "spec.components[0].experimental.checkpoint.checkpointRef"),
+        ("v1alpha1", "spec.services[w].checkpoint.checkpointRef"),
+    ],
+)
+def test_references_to_checkpoints_are_told_on_the_way_to_1_5_alone(files: Files, command: Command, to: str, place: str) -> None:
+    image = {"image": "img:1.5.0"}
+    block = {"enabled": True, "checkpointRef": "warm"}
+    beta = {"name": "w", "type": "worker", "podTemplate": {"spec": {"containers": [{"name": "main", **image}]}}}
+    alpha = {"w": {"componentType": "worker", "extraPodSpec": {"mainContainer": image}, "checkpoint": block}}
+    spec = {"components": [{**beta, "experimental": {"checkpoint": block}}]} if to == "v1beta1" else {"services": alpha}
+    obj = {"apiVersion": f"nvidia.com/{to}", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": spec}
+    files(a=json.dumps(obj))
+    facts = ("--set-fact", "checkpoint=true")
+    for line, upgrade, wanted in (("1.4", "1.6", [place]), ("1.2", "1.4", []), ("1.5", "1.6", [])):
+        done = command("check", "a.yaml", "--line", line, "--upgrade-to", upgrade, *facts, "-o", "json")
+        found = [one for one in done.json["findings"] if one["rule"] == "checkpoint-ref-other-kind"]
+        assert [one["path"] for one in found] == wanted, (line, done.out)
+        assert all(
+            one["message"].startswith('since operator 1.5: names a PodSnapshot, no longer the DynamoCheckpoint "warm"') for one in found
+        )
 
 
 def test_each_line_on_the_way_says_what_it_finds_first(files: Files, command: Command) -> None:

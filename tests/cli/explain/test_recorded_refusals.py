@@ -35,6 +35,7 @@ class Said(NamedTuple):
 
 # what the Go operator refuses and our engine doesn't, by the page that is shown, and why
 APART = {
+    "workload-provider-immutable": "an update that omits the annotation gets it back",
     "wrong-type": "its own defaults write null",
     "unconverted": "what the API server says around a wrong type",
     "rules-not-checked": "we check them all the same",

@@ -114,6 +114,9 @@ OPTIONAL: Final = {
         ),
         *_everywhere("workers of LeaderWorkerSets", ("apps", "statefulsets", ("list", "watch"))),
         *_everywhere("topologies that graphs name", ("grove.io", "clustertopologybindings", ("get",))),
+        Grant(
+            "reconciler", EVERYWHERE, "apiextensions.k8s.io", _CRDS, "podcliquesets.grove.io", ("get",), "how Grove's sets are constrained"
+        ),
         *_everywhere("how well pods on Grove are placed", ("scheduler.grove.io", "podgangs", ("list", "watch"))),
         *_everywhere("the queue of pods that the KAI scheduler places", ("scheduling.run.ai", "queues", ("get",))),
         *_everywhere("which claims of pods are claims of GPUs", ("resource.k8s.io", "deviceclasses", ("get",))),

@@ -15,14 +15,13 @@ from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.engine import convert_for_reading
-from dynamo_webhooks.policies import catalogue, evaluate
+from dynamo_webhooks.policies import catalogue, evaluate, sameness
 from dynamo_webhooks.policies.component import failover
 from dynamo_webhooks.policies.domain import INTRA_POD, read_failover
 from dynamo_webhooks.policies.evaluate import is_deletion, place
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.graph import others as graph_others
-from dynamo_webhooks.policies.request import _sameness
 from dynamo_webhooks.policies.review import DELETE, Fields, Review
 from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Rule
 from dynamo_webhooks.webhooks import admission
@@ -38,7 +37,7 @@ _AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only 
 _READ_V1ALPHA1: Final = {DGD: DGD_V1ALPHA1, DCD: DCD_V1ALPHA1}
 
 _judge, _compute_defaults, _answer = judging.judge, judging.compute_defaults, admission._judge
-_list_declared, _says_nothing = catalogue.list_declared, _sameness._says_nothing
+_list_declared, _says_nothing = catalogue.list_declared, sameness._says_nothing
 
 
 def list_rules_of_1_2() -> tuple[Rule, ...]:
@@ -102,8 +101,8 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (admission, "long_remainder", lambda *_: []),
     (failover, "is_intrapod", _is_intrapod),
     (graph_others, "is_intrapod", _is_intrapod),
-    (_sameness, "_says_nothing", _as_written),
-    (_sameness, "_free", json.dumps),
+    (sameness, "_says_nothing", _as_written),
+    (sameness, "_free", json.dumps),
 )
 
 

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import GROVE_API, NAMESPACE, clique_of, draft, running
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
 from tests.rows import run_each
 
 GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
@@ -31,18 +32,43 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
         assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
 
 
-@run_each("grove", [False, True])
-async def test_topology_constraints_without_effect_are_named_on_each_line(grove: bool) -> None:
+@run_each(("grove", "version"), [(False, ""), (True, "1.2.0"), (True, "")])
+async def test_topology_constraints_without_effect_are_named_on_each_line(grove: bool, version: str) -> None:
     constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
     obj = graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint)
-    async with running(obj, served=GROVE_API if grove else {}) as site:
+    async with running(obj, version=version, served=GROVE_API if grove else {}) as site:
         told = (await site.condition(kind="FieldsIgnored")).get("message", "")
         assert (await site.condition())["reason"] != "refused_by_validation"
         why = "has no effect: only Grove acts on it, and the graph does not run on Grove"
         named = [f"{path}.topologyConstraint: {why}" for path in ("spec", "spec.components[0]")]
         name = "spec.topologyConstraint.clusterTopologyName: has no effect on placement: "
-        assert told.startswith(name) if grove else told == "; ".join(named)
-        assert told.count("has no effect") == (1 if grove else 2)
+        assert told.startswith(name) if version else told == ("" if grove else "; ".join(named))
+        assert told.count("has no effect") == (int(bool(version)) if grove else 2)
+
+
+async def test_a_set_is_constrained_as_its_definition_has_it_and_keeps_its_words() -> None:
+    packed = graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint={"clusterTopologyName": "t", "packDomain": "zone"})
+
+    def definition(*fields: str) -> Node:
+        schema: Node = {key: {"type": "object"} for key in fields}
+        for name in ("topologyConstraint", "template", "spec"):
+            schema = {name: {"properties": schema}}
+        versions = [{"name": "v1alpha1", "served": True, "schema": {"openAPIV3Schema": {"properties": schema}}}]
+        return draft(CRDS, "podcliquesets.grove.io", spec={"versions": versions})
+
+    site = Site(settings(version="1.3.0")).serve(GROVE_API)
+    await site.user.create(CRDS, definition("packDomain"))
+    async with site.running(packed):
+        site.cluster.denied.add(("get", "customresourcedefinitions"))  # as before Grove's upgrade, by which pods stay
+        await site.edit("g", 0, replicas=2, seconds=40)
+        [made] = (await site.all(GROVE)).values()
+        assert made["spec"]["template"]["topologyConstraint"] == {"packDomain": "zone"}
+        assert made["spec"]["template"]["cliques"][0]["topologyConstraint"] == {"packDomain": "rack"}
+        site.cluster.denied.clear()
+        await site.user.merge_patch(CRDS, "podcliquesets.grove.io", {"spec": definition("packDomain", "pack")["spec"]})
+        await site.make({**packed, "metadata": {**packed["metadata"], "name": "h"}})
+        made = await site.get(GROVE, "h")
+        assert made["spec"]["template"]["topologyConstraint"] == {"topologyName": "t", "pack": {"required": "zone"}}
 
 
 async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> None:
@@ -60,6 +86,25 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         told = await site.condition(kind="Orchestrator")
         assert told["reason"] == "GroveNotServed"
         assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
+
+
+@run_each(("grove", "provider"), [(True, "grove"), (False, "component")])
+async def test_a_graph_that_an_older_operator_runs_is_adopted_where_it_runs(grove: bool, provider: str) -> None:
+    site = Site(settings(version="1.4.0")).serve(GROVE_API)
+    made = graph(vllm(main={"image": "img:1.4.0"}), annotations={} if grove else {ENABLE_GROVE: "false"})
+    async with site.running(made):
+        assert WORKLOAD_PROVIDER not in (await site.graph())["metadata"].get("annotations", {})
+        before = {*await site.all(GROVE), *await site.all(DEPLOYMENTS)}
+    site.settings = settings(version="1.5.0")
+    site.cluster.denied.add(("patch", "dynamographdeployments"))
+    async with site.running(seconds=5):
+        assert WORKLOAD_PROVIDER not in (await site.graph())["metadata"].get("annotations", {})
+        assert "NotAdopted" in await site.reasons()
+        site.cluster.denied.clear()
+        await site.later(70)
+        assert (await site.graph())["metadata"]["annotations"][WORKLOAD_PROVIDER] == provider
+        assert (await site.reasons()).count("Adopted") == 1
+        assert {*await site.all(GROVE), *await site.all(DEPLOYMENTS)} == before  # nothing moved
 
 
 @run_each("more", [RESTORING, ROLLING])

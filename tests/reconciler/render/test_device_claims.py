@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dynamo_webhooks.reconciler.render.multinode.role import find_needed_classes, find_needed_templates
+from dynamo_webhooks.reconciler.render.multinode.role import find_needed_classes
 from dynamo_webhooks.reconciler.render.settings import Claims
 from tests.reconciler.rendering import graph, rendered, vllm
 from tests.rows import run_each
@@ -91,7 +91,6 @@ def test_a_claim_of_one_request_counts_that_alone() -> None:
 
 def test_limits_say_the_number_whatever_is_claimed_beside_them() -> None:
     component = _claiming(limits={"nvidia.com/gpu": "8"}, args=("--data-parallel-size", "64"))
-    assert find_needed_templates(component) == set()
     assert "--data-parallel-size-local 8 " in _args(component, Claims())
 
 

@@ -226,9 +226,9 @@ def _override(domain: str, **more: Any) -> Fields:
     return {"apiVersion": API, "value": {"topologyConstraint": {"packDomain": domain}}, **more}
 
 
-def _rendered(*components: Fields, **spec: Any) -> Rendered:
-    obj = graph(*components, **spec)
-    return render(stored(obj, "1.5.0", grove=True), Settings(grove=True))
+def _rendered(*components: Fields, version: str = "1.5.0", told: bool | None = None, **spec: Any) -> Rendered:
+    obj = stored(graph(*components, **spec), version, grove=True)
+    return render(obj, Settings(operator_version=version, grove=True, told_packing=told))
 
 
 def _template(*components: Fields, **spec: Any) -> Fields:
@@ -243,7 +243,21 @@ def _places(template: Fields) -> Fields:
     """Every constraint of a set, by what it is of."""
     named = [("set", template), *((f"group {one['name']}", one) for one in template.get("podCliqueScalingGroups", ()))]
     named += [(one["name"], one) for one in template["cliques"]]
-    return {name: one["topologyConstraint"]["packDomain"] for name, one in named if "topologyConstraint" in one}
+    return {name: one["topologyConstraint"] for name, one in named if "topologyConstraint" in one}
+
+
+@run_each(("version", "told", "named"), [("1.2.0", None, False), ("1.3.0", None, True), ("1.2.0", True, True), ("1.6.0", False, False)])
+def test_grove_packs_by_the_topology_that_a_graph_names_as_its_definition_has_it(version: str, told: bool | None, *, named: bool) -> None:
+    wide = vllm("wide", multinode={"nodeCount": 2}, topologyConstraint={"packDomain": "rack"})
+    alone = vllm("alone", topologyConstraint={"packDomain": "host"})
+    whole = {"clusterTopologyName": "t", "packDomain": "zone"}
+    done = _rendered(wide, alone, version=version, told=told, topologyConstraint=whole)
+    [made] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
+    places = {"set": "zone", "group wide": "rack", "alone": "host"}
+    assert _places(made["spec"]["template"]) == {
+        place: {"topologyName": "t", "pack": {"required": domain}} if named else {"packDomain": domain} for place, domain in places.items()
+    }
+    assert any("clusterTopologyName" in str(one) for one in done.notes) == (not named)
 
 
 def test_each_override_stands_in_the_place_that_it_means() -> None:
@@ -252,14 +266,8 @@ def test_each_override_stands_in_the_place_that_it_means() -> None:
     wide = vllm("wide", providerOverride=_override("block"), multinode={"nodeCount": 3}, roles=roles)
     forced = vllm("forced", providerOverride=_override("aisle"), experimental={"grove": {"forceScalingGroup": True}})
     template = _template(wide, forced, vllm("alone", providerOverride=_override("row")), providerOverride=root)
-    assert _places(template) == {
-        "set": "zone",
-        "group wide": "block",
-        "group forced": "aisle",
-        "wide-ldr": "host",
-        "wide-wkr": "rack",
-        "alone": "row",
-    }
+    places = {"set": "zone", "group wide": "block", "group forced": "aisle", "wide-ldr": "host", "wide-wkr": "rack", "alone": "row"}
+    assert _places(template) == {place: {"pack": {"required": domain}} for place, domain in places.items()}
 
 
 def test_a_value_of_grove_is_taken_as_it_is() -> None:

@@ -55,6 +55,95 @@ def test_pods_of_a_role_come_from_its_template(*, grove: bool) -> None:
         assert env_of(main)["VLLM_NIXL_SIDE_CHANNEL_HOST"] == {"fieldRef": {"fieldPath": "status.podIP"}}
 
 
+# as upstream's documentation starts the nodes of roles with pod templates
+DOCUMENTED = ["-m", "dynamo.vllm", "--nnodes", "2", "--node-rank", "$(DYNAMO_RANK)", "--master-addr", "$(DYNAMO_LEADER_ADDRESS)"]
+ADDRESSES = {True: "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-w-ldr-0.$(GROVE_HEADLESS_SERVICE)", False: "$(LWS_LEADER_ADDRESS)"}
+RANKS = {True: "$(GROVE_PCSG_POD_INDEX)", False: "$(LWS_WORKER_INDEX)"}
+
+
+def _nodes(component: Fields, *, grove: bool, created: str = "1.6.0", **spec: Any) -> dict[str, Fields]:
+    """The pod specs of leader and worker of the only component of a graph that 1.6 runs."""
+    obj = stored(graph(component, **spec), created, grove=grove)
+    done = render(obj, Settings(grove=grove, lws=True, operator_version="1.6.0"))
+    assert done.problems == []
+    if grove:
+        cliques = next(one for one in done.children if one["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
+        return {one["name"].rpartition("-")[2]: one["spec"]["podSpec"] for one in cliques}
+    inner = next(one for one in done.children if one["kind"] == "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
+    return {"ldr": inner["leaderTemplate"]["spec"], "wkr": inner["workerTemplate"]["spec"]}
+
+
+def _by_author(*worker: str, backend: str = "vllm", **main: Any) -> Fields:
+    def template(*args: str) -> Fields:
+        container = {"name": "main", "image": "i:1.6.0", "command": ["python3"], "args": [*args], **main}
+        return {"spec": {"containers": [container]}}
+
+    call = [word.replace("vllm", backend) for word in DOCUMENTED]
+    roles = [{"name": "leader", "podTemplate": template(*call)}, {"name": "worker", "podTemplate": template(*call, *worker)}]
+    return {"name": "w", "type": "worker", "multinode": {"nodeCount": 2}, "roles": roles}
+
+
+@run_each("grove", [False, True])
+def test_nodes_that_an_author_starts_find_each_other_by_the_documented_names(*, grove: bool) -> None:
+    env = [{"name": "DYNAMO_RANK", "value": "mine"}]
+    for name, spec in _nodes(_by_author("--headless", env=env), grove=grove).items():
+        (main,) = spec["containers"]
+        told = env_of(main)
+        assert (told["DYNAMO_RANK"], told["DYNAMO_LEADER_ADDRESS"]) == (RANKS[grove], ADDRESSES[grove])
+        assert main["command"] == ["python3"]
+        assert main["args"] == [*DOCUMENTED, *(["--headless"] if name == "wkr" else []), "--master-port=29500"]
+        waits = [one["command"][-1] for one in spec.get("initContainers", ())]
+        assert [f'LEADER_HOST="{ADDRESSES[grove].replace("$(", "${").replace(")", "}")}" LEADER_PORT="29500"' in one for one in waits] == [
+            True
+        ] * (name == "wkr")
+        assert ("startupProbe" in main) == (name == "ldr")  # a headless engine answers none
+
+
+@run_each(
+    ("worker", "port", "waits"),
+    [(("--master-port", "31000"), "31000", True), (("--distributed-executor-backend", "ray"), "29500", False)],
+)
+def test_what_an_author_says_of_nodes_stays(worker: tuple[str, ...], port: str, *, waits: bool) -> None:
+    probe = {"exec": {"command": ["ok"]}}
+    spec = _nodes(_by_author("--headless", *worker, livenessProbe=probe), grove=False)["wkr"]
+    assert spec["containers"][0]["args"] == [*DOCUMENTED, "--headless", *worker]
+    assert spec["containers"][0]["livenessProbe"] == probe
+    assert [f'LEADER_PORT="{port}"' in one["command"][-1] for one in spec.get("initContainers", ())] == [True] * waits
+
+
+@run_each("grove", [False, True])
+def test_mpi_of_nodes_that_an_author_starts_has_its_key_and_is_asked_by_sshd(*, grove: bool) -> None:
+    for name, spec in _nodes(_by_author(backend="trtllm"), grove=grove).items():
+        (main,) = spec["containers"]
+        assert main["args"] == [word.replace("vllm", "trtllm") for word in DOCUMENTED]
+        [mount] = [one for one in main["volumeMounts"] if one["mountPath"] == "/ssh-pk"]
+        assert [one["secret"]["secretName"] for one in spec["volumes"] if one["name"] == mount["name"]] == ["mpi-run-ssh-secret"]
+        assert ("tcpSocket" in main["readinessProbe"], "startupProbe" in main) == (name == "wkr", name == "ldr")
+
+
+@run_each("grove", [False, True])
+@run_each(("backend", "created", "named"), [("vllm", "1.6.0", True), ("sglang", "1.6.0", True), ("vllm", "1.5.0", False)])
+def test_graphs_that_1_6_creates_use_the_same_names(*, grove: bool, backend: str, created: str, named: bool) -> None:
+    made = vllm(
+        "w", args=("--tensor-parallel-size", "2"), multinode={"nodeCount": 2}, main={"command": ["python3", "-m", f"dynamo.{backend}"]}
+    )
+    for spec in _nodes(made, grove=grove, created=created).values():
+        (main,) = spec["containers"]
+        text = " ".join(main["args"])
+        assert ({"DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"} <= env_of(main).keys()) is named
+        assert ("--node-rank $(DYNAMO_RANK)" in text and "$(DYNAMO_LEADER_ADDRESS)" in text) is named
+
+
+def test_the_rank_of_engines_that_share_gpus_between_pods_is_that_of_their_clique() -> None:
+    made = vllm(
+        "w", args=("--tensor-parallel-size", "2"), multinode={"nodeCount": 2}, experimental={"gpuMemoryService": {"mode": "InterPod"}}
+    )
+    done = render(stored(graph(made), "1.6.0", grove=True), Settings(grove=True, operator_version="1.6.0"))
+    cliques = next(one for one in done.children if one["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
+    ranks = {one["name"]: env_of(one["spec"]["podSpec"]["containers"][0]).get("DYNAMO_RANK") for one in cliques}
+    assert ranks == {"w-gms-0": None, "w-ldr": "0", "w-gms-1": None, "w-wkr-1": "1"}
+
+
 def test_a_template_of_a_role_needs_neither_command_nor_gpus() -> None:
     obj = stored(graph({**_roles(args=None)}), "1.6.0")
     assert [str(one) for one in render(obj, Settings(lws=True, operator_version="1.6.0")).problems] == []
@@ -93,7 +182,8 @@ def test_the_sidecar_has_the_defaults_and_main_is_its_authors() -> None:
     names = ("OF_GRAPH", "DYN_SYSTEM_ENABLED", "DYN_SYSTEM_PORT", "CONTAINER_NAME")
     assert [told[name] for name in names] == ["x", "true", "9090", "runtime"]
     assert "command" not in runtime
-    assert told["DYN_HEALTH_CHECK_ENABLED"] == "true"  # by the version of its own image, not of main's
+    assert runtime["ports"] == [{"name": "system", "containerPort": 9090, "protocol": "TCP"}]
+    assert not [name for name in told if "NIXL" in name or "HEALTH" in name or "FORWARDPASS" in name]  # which are of engines
     figures = {
         kind: [probe["httpGet"]["path"], probe["periodSeconds"], probe["failureThreshold"], probe["timeoutSeconds"]]
         for kind, probe in runtime.items()
@@ -110,7 +200,7 @@ def test_what_an_author_says_of_the_sidecar_wins() -> None:
     probe = {"exec": {"command": ["ok"]}}
     spec = _pod(_with_runtime(args=["exec run"], env=[{"name": "DYN_SYSTEM_PORT", "value": "1"}], startupProbe=probe), "1.6.0")
     (runtime,) = spec["initContainers"]
-    assert (runtime["command"], runtime["args"], runtime["startupProbe"]) == (["/bin/sh", "-c"], ["exec run"], probe)
+    assert (runtime.get("command"), runtime["args"], runtime["startupProbe"]) == (None, ["exec run"], probe)
     assert env_of(runtime)["DYN_SYSTEM_PORT"] == "1"
 
 

@@ -1,15 +1,15 @@
-"""Whether two specs of a request mean the same, however they are written."""
+"""Whether two parts of objects mean the same, however they are written."""
 
 import json
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
-from ...api.line import Line
-from ...api.quantity import canonical, is_quantity
-from ...api.scalars import scalar_form
-from ...api.schema import Node, load_schema, resolve
-from ..review import Fields
+from ..api.quantity import canonical, is_quantity
+from ..api.scalars import scalar_form
+from ..api.schema import Node, resolve
+from .review import Fields
 
-_JOB: Final = ("overrides", "profilingJob")
+Blocks: TypeAlias = Callable[[tuple[str, ...]], bool]  # whether an empty object at a path is as good as absent
 
 # Fields that a typed client can't distinguish from absent ones when they are false, 0 or empty (in the
 # Go types these are neither pointers nor always written). All have that form wherever they occur below a request's spec, or nearly so:
@@ -22,13 +22,12 @@ _PLAIN: Final = frozenset(
 )
 
 
-def same_meaning(one: Fields, other: Fields, line: Line) -> bool:
-    """Whether two specs ask a line's operator for the same: an empty block is an absent one, and the order of keys means nothing."""
-    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
-    return bool(_block(one, node, ()) == _block(other, node, ()))
+def same_meaning(one: Fields, other: Fields, node: Node, empty: Blocks) -> bool:
+    """Whether two values of a schema say the same; the order of keys means nothing."""
+    return bool(_block(one, node, (), empty) == _block(other, node, (), empty))
 
 
-def _block(block: Fields, node: Node, path: tuple[str, ...]) -> Fields:
+def _block(block: Fields, node: Node, path: tuple[str, ...], empty: Blocks) -> Fields:
     """An object's known fields without those that say nothing; a whole float equals the int (50.0 == 50), as it is written alike."""
     fields: dict[str, Node] = node.get("properties") or {}
     if not fields:  # embedded metadata: its schema lists no fields, but typed clients know them
@@ -38,8 +37,8 @@ def _block(block: Fields, node: Node, path: tuple[str, ...]) -> Fields:
         if name not in fields or item is None:
             continue
         child = resolve(fields[name])
-        part = _part(item, child, (*path, name))
-        if not _says_nothing(name, part, child, empty_block=(*path, name)[:2] != _JOB):
+        part = _part(item, child, (*path, name), empty)
+        if not _says_nothing(name, part, child, empty_block=empty((*path, name))):
             out[name] = part
     return out
 
@@ -51,17 +50,17 @@ def _says_nothing(name: str, part: Any, node: Node, *, empty_block: bool) -> boo
     return part in ("", []) or (name in _PLAIN and part in (False, 0, "0"))
 
 
-def _part(value: Any, node: Node, path: tuple[str, ...]) -> Any:
+def _part(value: Any, node: Node, path: tuple[str, ...], empty: Blocks) -> Any:
     if node.get("x-kubernetes-preserve-unknown-fields"):
         return _free(value)
     if isinstance(value, list):
         items = resolve(node["items"])
-        return [_part(item, items, path) for item in value]
+        return [_part(item, items, path, empty) for item in value]
     if not isinstance(value, dict):
         return canonical(value) if scalar_form(node) == "quantity" and is_quantity(value) else value
     if isinstance(extra := node.get("additionalProperties"), dict):
-        return {key: "" if item is None else _part(item, resolve(extra), path) for key, item in value.items()}
-    return _block(value, node, path)
+        return {key: "" if item is None else _part(item, resolve(extra), path, empty) for key, item in value.items()}
+    return _block(value, node, path, empty)
 
 
 def _free(value: Any) -> str:

@@ -1,0 +1,72 @@
+"""What planners of operator 1.5 and newer read of a component in the status of its graph."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from ...api.line import Line
+from ...conversion.lens.protocol import Fields
+from ...policies.command_line import find_model, find_value, split_words
+from ...policies.domain import read_pod, read_power_limit, whole_number
+from .errors import RenderError
+from .framework import main_of
+from .graph import nodes
+from .merge import object_items
+from .multinode.role import count_claimed, count_gpus_per_node, count_pod_claims
+from .names import LEADER, WORKER, WORKERS
+from .settings import Claims
+from .template import of_role, shared_template
+
+FACTS: Final = ("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts", "runtimeComponentName", "servedModelName")
+_REFERENCE: Final = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|(\w+))")  # as Kubernetes and shells write a variable
+_ENDPOINT: Final = re.compile(r"(?:dyn://)?[^./]+[./]([^./]+)[./][^./]+")
+
+
+def planner_facts(component: Fields, line: Line, claims: Claims, env: Iterable[Fields] = ()) -> Fields:
+    """The facts, without those that can't be told; `env` has the graph's variables. Empty where definitions would drop them."""
+    if line < Line.V1_5:
+        return {}
+    out = _count_gpus(component, claims)
+    if line < Line.V1_6 or component.get("type") not in WORKERS:
+        return out
+    limit = whole_number(read_power_limit(component) or "") or 0
+    words, known = split_words(main_of({"podTemplate": shared_template(component)})), _read_env(component, env)
+    model, called = _fill(find_model(words), known), _ENDPOINT.fullmatch(_fill(find_value(words, "--endpoint"), known))
+    told = {"runtimeComponentName": called[1] if called else "", "servedModelName": model}
+    return out | ({"gpuPowerLimitWatts": limit} if limit > 0 else {}) | {name: value for name, value in told.items() if value}
+
+
+def _count_gpus(component: Fields, claims: Claims) -> Fields:
+    """The GPUs of an engine, which are those of its main containers, and of all pods of a replica; nothing if claims can't be counted."""
+    alone = [(component, nodes(component))]
+    pods = [(of_role(component, LEADER), 1), (of_role(component, WORKER), nodes(component) - 1)] if component.get("roles") else alone
+    engine = replica = 0
+    try:
+        for one, times in pods:
+            pod = read_pod(one)
+            engine += times * (_count_pod([main_of(one)], pod) + count_claimed(one, (), claims))
+            replica += times * (_count_pod(object_items(pod.get("containers")), pod) + count_pod_claims(one, (), claims))
+    except RenderError:
+        return {}
+    return {"gpusPerEngine": engine, "gpusPerReplica": replica}
+
+
+def _count_pod(containers: list[Fields], pod: Fields) -> int:
+    """The GPUs that a scheduler reserves: those of containers and sidecars, or of an init container and the sidecars before it."""
+    beside = most = 0
+    for one in object_items(pod.get("initContainers")):
+        count = count_gpus_per_node(one)
+        most = max(most, beside + count)
+        beside += count if one.get("restartPolicy") == "Always" else 0
+    return max(most, beside + sum(map(count_gpus_per_node, containers)))
+
+
+def _read_env(component: Fields, env: Iterable[Fields]) -> dict[str, str]:
+    own = object_items(main_of({"podTemplate": shared_template(component)}).get("env"))
+    return {str(one.get("name")): str(one.get("value") or "") for one in (*env, *own)}
+
+
+def _fill(found: str, known: dict[str, str]) -> str:
+    """A value with its variables filled in; empty if only the pod knows one."""
+    filled = _REFERENCE.sub(lambda name: known.get(name[1] or name[2] or name[3]) or "$", found)
+    return "" if "$" in filled else filled

@@ -81,6 +81,13 @@ def test_spelling_case_and_types_are_mended_and_the_rest_stays(command: Command,
     assert command("check", ".", "--fix").code == 0
 
 
+def test_a_host_is_written_without_scheme_port_and_path(command: Command, files: Files) -> None:
+    ingress = 'ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://Chat.example.com:8443/x"}'
+    folder = files(a=GOOD.replace("componentType: worker", f"componentType: worker\n      {ingress}"))
+    assert command("check", ".", "--fix").code == 0
+    assert 'host: "chat.example.com"}' in (folder / "a.yaml").read_text()
+
+
 def test_what_needs_a_person_stays_and_is_told(command: Command, files: Files) -> None:
     text = MANIFEST.replace("components:", "component:\n  components:").replace("chat  ", "Chat_1  ")
     folder = files(chat=text)

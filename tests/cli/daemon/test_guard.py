@@ -236,9 +236,9 @@ def test_the_page_says_what_is_not_there_and_no_metric_has_a_namespace_for_a_lab
 
 
 def literals(*patterns: str) -> set[str]:
-    """Words in quotes that begin with a capital and have another in them, in sources that tell people things."""
+    """Words in quotes that name Events, in sources that write them."""
     texts = [path.read_text() for pattern in patterns for path in ROOT.glob(pattern)]
-    return {word for text in texts for word in re.findall(r'"((?:[A-Z]+[a-z]+){2,}|Scaled|Forbidden)"', text)}
+    return {word for text in texts for word in re.findall(r'"((?:[A-Z]+[a-z]+){2,}|Scaled|Adopted|Forbidden)"', text)}
 
 
 def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_are_among_them() -> None:

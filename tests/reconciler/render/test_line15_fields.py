@@ -17,7 +17,7 @@ from tests.reconciler.request.asked import asked
 Fields = dict[str, Any]
 CONFIGURATION: Final = (
     CONFIG.replace("{namespace: dynamo-system}", "{namespace: dynamo-system, version: 1.5.0}")
-    + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps, create: true, size: 1Gi}}}\n"
+    + "checkpoint: {enabled: true}\n"
     + "requests: {copierImage: copier:1}\n"
 )
 TOPOLOGY: Final[Fields] = {

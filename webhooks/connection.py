@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
         self.last = False  # to be closed with the next answer
         self.head: Head | None = None  # of the request that has come and has no answer yet
         self.writing_paused = False
-        self._reader: HeadReader | None = None  # of a head that has come in part
+        self._reader = HeadReader(limits)
         self._body: _Body | None = None  # of the request that came last, if it was not whole at once
         self._held = b""  # what came behind a request
         self._stopped = False  # nothing is read from the socket
@@ -229,7 +229,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - the signature is asyncio's
         """Ends all that was done for it."""
-        self.transport, self._closing, self._held, self._reader = None, True, b"", None
+        self.transport, self._closing, self._held = None, True, b""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -263,7 +263,7 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Ends it as soon as the request that has begun to come is answered."""
         self.last = True
-        if self.head is None and self._reader is None:
+        if self.head is None and not self._reader.begun:
             self.end()
 
     def end(self) -> None:
@@ -291,19 +291,17 @@ class Connection(asyncio.Protocol):
 
     def _take_head(self, data: bytes) -> bytes:
         """Reads a head, or a part of one, and begins its request; returns what came behind it."""
-        reader = self._reader if self._reader is not None else HeadReader(self._limits)
+        begins = not self._reader.begun
         try:
-            head, rest = reader.feed(data)
+            head, rest = self._reader.feed(data)
         except UnreadableError:
             self._refuse_unreadable()
             return b""
         if head is None:
-            if self._reader is None:
-                self._reader = reader
-                if self.spoken:
-                    self._await(_HEAD, self._limits.head_seconds)
+            if begins and self.spoken:
+                self._await(_HEAD, self._limits.head_seconds)
             return b""
-        self._reader, self.spoken, self.head = None, True, head
+        self.spoken, self.head = True, head
         self.last |= head.is_last
         self._wait, self._due = _NOTHING, math.inf
         length = head.content_length

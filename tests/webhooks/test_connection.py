@@ -17,7 +17,7 @@ from dynamo_webhooks.certs.context import ClientTrust
 from dynamo_webhooks.webhooks import jobs
 from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection
 from dynamo_webhooks.webhooks.connections import Connections
-from dynamo_webhooks.webhooks.http1 import Head, UnreadableError
+from dynamo_webhooks.webhooks.http1 import Head, HeadReader, UnreadableError
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.reply import Reply
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
@@ -205,6 +205,8 @@ async def test_requests_are_those_that_a_strict_reader_finds_or_are_refused() ->
     for number in range(STREAMS):
         draw = random.Random(f"{SEED}/streams/{number}")  # noqa: S311
         data = b"".join(_request(draw) for _ in range(draw.choice((1, 1, 2, 3, 5))))
+        if draw.random() < 0.4:  # heads that differ by their length alone
+            data = b"".join(post("/1", _body(draw)) for _ in range(draw.randrange(2, 5))) + data
         for _ in range(draw.choice((0, 0, 1, 1, 2, 3))):
             data = _damaged(draw, data)
         cuts = sorted(draw.randrange(len(data) + 1) for _ in range(draw.choice((0, 1, 3, 20))))
@@ -217,6 +219,33 @@ async def test_requests_are_those_that_a_strict_reader_finds_or_are_refused() ->
         refused += b"HTTP/1.1 400" in wire.written
     assert read > STREAMS / 2
     assert refused > STREAMS / 10
+
+
+def test_a_head_that_comes_again_is_read_as_by_a_new_reader() -> None:
+    """With another length, or with what isn't one, and in two pieces."""
+    first = post("/1", b"x" * 7)
+    heads = [
+        first,
+        *(
+            first.replace(b": 7\r", b": %b\r" % digits)
+            for digits in (b"0", b"007", b"12345", b"999999999", b"+7", b"7 ", b"", b"x", b"7,7")
+        ),
+    ]
+    for head in (*heads, first.replace(b"/1", b"/2"), first.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), first[:-1]):
+        for cut in (0, 30, first.index(b": 7") + 3, len(first) - 9):
+            known = HeadReader(Limits())
+            assert known.feed(first)[0] is not None
+            assert _read(known, head, cut) == _read(HeadReader(Limits()), head, cut), (head, cut)
+
+
+def _read(reader: HeadReader, data: bytes, cut: int) -> tuple[Any, ...]:
+    try:
+        head, rest = reader.feed(data[:cut]) if cut else (None, b"")
+        if head is None:
+            head, rest = reader.feed(data[cut:])
+    except UnreadableError:
+        return ("refused",)
+    return (head.method, head.target, head.content_length, head.is_last, rest) if head is not None else ("waits",)
 
 
 async def test_a_whole_request_is_answered_where_it_is_read(tmp_path: Path) -> None:

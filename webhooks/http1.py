@@ -126,7 +126,7 @@ class HeadReader:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._known: tuple[bytes, bytes, Head] | None = None  # the last head: its bytes before and behind the length, and what it says
+        self._known: tuple[bytes, bytes, Head] | None = None  # the last head, after its bytes before and behind the length
         self._restart()
 
     def _restart(self) -> None:

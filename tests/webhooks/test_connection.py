@@ -126,7 +126,7 @@ def _has_body(request: h11.Request) -> bool:
     return b"transfer-encoding" in headers or int(headers.get(b"content-length", 0)) > 0
 
 
-async def by_us(pieces: list[bytes]) -> tuple[list[Request], Wire]:
+async def by_us(pieces: list[bytes], draw: random.Random) -> tuple[list[Request], Wire]:
     """The requests in a stream that comes in pieces, as a connection reads them, and what it answers."""
     noted, wire = Noted(), Wire()
     connections = Connections(noted, Limits(), lambda _bound: None, lambda _name: None)
@@ -136,7 +136,7 @@ async def by_us(pieces: list[bytes]) -> tuple[list[Request], Wire]:
     for piece in pieces:
         if not wire.ended:
             connection.data_received(piece)
-        if random.random() < 0.5:  # noqa: S311
+        if draw.random() < 0.5:
             await asyncio.sleep(0)
     before = -1
     while before != len(wire.written):  # a turn without an answer is the end
@@ -211,7 +211,7 @@ async def test_requests_are_those_that_a_strict_reader_finds_or_are_refused() ->
             data = _damaged(draw, data)
         cuts = sorted(draw.randrange(len(data) + 1) for _ in range(draw.choice((0, 1, 3, 20))))
         pieces = [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True) if begin < end]
-        wanted, (found, wire) = by_h11(data), await by_us(pieces)
+        wanted, (found, wire) = by_h11(data), await by_us(pieces, draw)
         assert found == wanted[: len(found)], f"HOSTILE_SEED={SEED}, stream {number}: {data!r}"
         assert len(found) == len(wanted) or wire.ended, f"HOSTILE_SEED={SEED}, stream {number}, unanswered: {data!r}"
         assert wire.written.count(b"HTTP/1.1 200") == len(found)

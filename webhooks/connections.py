@@ -34,7 +34,7 @@ class Connections:
         self._limits, self._met, self._count, self._generation = limits, met, count, generation
         self._of: Counter[str] = Counter()  # by client
         self._all = 0
-        self._draining = False
+        self.draining = False  # whether each connection ends with its next answer
         self._closed = asyncio.Event()  # one more
 
     def admit(self, client: str) -> bool:
@@ -60,7 +60,7 @@ class Connections:
     def make(self, client: str) -> Connection:
         """The protocol of a connection that has been admitted; it leaves by itself."""
         made = Connection(self._service, self._limits, self._met, self._generation(), self, client)
-        made.last = self._draining
+        made.last = self.draining
         return made
 
     def opened(self, connection: Connection) -> None:
@@ -74,7 +74,7 @@ class Connections:
 
     def begin_drain(self) -> None:
         """Lets each connection end with its next answer."""
-        self._draining = True
+        self.draining = True
         for connection in self.open:
             connection.last = True
 

@@ -59,7 +59,6 @@ class Webhooks:
         self._sockets: list[socket.socket] = []
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
-        self._draining = False
         self._failed = "the server has not answered its own test requests yet"
 
     async def start(self, sockets: list[socket.socket]) -> None:
@@ -80,7 +79,7 @@ class Webhooks:
         """Why this server must not be sent requests; empty when it is ready."""
         told = [*([self._failed] if self._failed else []), *self.certificate.reasons()]
         told += [reason for each in self._listeners for reason in each.reasons()] if self._listeners else ["not listening"]
-        if self._draining:
+        if self.connections.draining:
             told.append("draining")
         if self._executor.lost.is_set():
             told.append("the process that answers long requests has ended")
@@ -98,7 +97,6 @@ class Webhooks:
 
     async def drain(self, lag: float = 0) -> None:
         """Stops: not ready at once, stops accepting after `lag` seconds, finishes what has arrived, closes all connections."""
-        self._draining = True
         self.connections.begin_drain()
         await asyncio.sleep(lag)
         if self._watch is not None:

@@ -27,7 +27,7 @@ from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane, controllers
 from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE, Player
-from tests.cluster.processes import Process, wait_until
+from tests.cluster.processes import Process, StartError, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
 
 Node: TypeAlias = dict[str, Any]
@@ -78,6 +78,7 @@ class Reconciled:
     home: Path
     pods: Pods
     processes: list[Process] = field(default_factory=list)
+    neighbours: list[Process] = field(default_factory=list)  # others' programs, which must run all the time
 
     def reconcile(self, **more: str | Path) -> Process:
         """Starts a reconciler with nothing but its account's rights; `more` are further flags."""
@@ -130,8 +131,23 @@ class Reconciled:
         self.until(there, f"the Events {events} about {name}")
 
     def until(self, question: Callable[[], bool], what: str) -> None:
-        """Waits for something; the reconcilers must run meanwhile."""
-        wait_until(question, what, *self.processes, patience=PATIENCE)
+        """Waits for something; the reconcilers and their neighbours must run meanwhile. What pods miss is part of the error."""
+        try:
+            wait_until(question, what, *self.processes, *self.neighbours, patience=PATIENCE)
+        except StartError as error:
+            raise StartError("\n".join([*self._missing(), str(error)])) from error
+
+    def _missing(self) -> list[str]:
+        """A line for each pod that isn't ready, with what its conditions say."""
+        lines = []
+        for pod in self.plane.request("GET", "/api/v1/pods").body["items"]:
+            metadata, status = pod["metadata"], pod.get("status", {})
+            conditions = {one["type"]: one for one in status.get("conditions", ())}
+            if conditions.get("Ready", {}).get("status") != "True":
+                said = "; ".join(f"{name}={one['status']} {one.get('message', '')}" for name, one in conditions.items())
+                where = pod["spec"].get("nodeName", "no node")
+                lines.append(f"pod {metadata['namespace']}/{metadata['name']} on {where}: {status.get('phase')} {said}")
+        return lines
 
     def ready(self, namespace: str, name: str = "g") -> None:
         """Waits until a graph says that it is ready as it is now."""

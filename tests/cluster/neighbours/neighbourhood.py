@@ -52,11 +52,11 @@ def neighbourhood(planes: Planes, home: Path, *components: str, nodes: int = 4) 
         register(plane, admission, "dynamo")
         install_accounts(plane, home, composed(home / "rendered", "self-signed", "components/orchestrators", *components))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
-        stack.enter_context(controllers(plane))
-        for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):
-            stack.enter_context(runs(plane, where))
-        add_nodes(plane, nodes)
         site = Reconciled(plane, home, Pods(plane))
+        site.neighbours.append(stack.enter_context(controllers(plane)))
+        for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):
+            site.neighbours.append(stack.enter_context(runs(plane, where)))
+        add_nodes(plane, nodes)
         site.reconcile()
         try:
             yield site

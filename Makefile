@@ -174,8 +174,8 @@ lock: $(READY) ## newest versions and their hashes into requirements.lock, and o
 	$(LOCK) --extra lsp -c requirements.lock -o requirements-lsp.lock
 	$(subst pyproject.toml,--group site,$(LOCK)) --upgrade -o requirements-site.lock
 
-new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
-	$(BIN)/python -m tools.new_rule $(NAME)
+new-rule: $(READY) ## make new-rule FILE=graph/names NAME=my-wrong-thing
+	$(BIN)/python -m tools.new_rule $(FILE) $(NAME)
 
 clean: ## what make made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .serve

@@ -21,10 +21,11 @@ from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import read_remainder, reserved_keys
 from ..policies.answer import MESSAGE_LENGTH, REFUSING
 from ..policies.checks import KEPT_VALUE
-from ..policies.domain import owning_graph
+from ..policies.components import owning_graph
 from ..policies.evaluate import evaluate
-from ..policies.finding import Cause, Finding, Level
+from ..policies.finding import Cause, Finding
 from ..policies.review import Fields, Review
+from ..policies.rule import Level
 
 _OTHER: Final = {ALPHA: BETA, BETA: ALPHA}
 _CAUSES: Final = {Reason.TYPE_INVALID: Cause.INVALID, Reason.TOO_LONG: Cause.INVALID, Reason.TOO_MANY: Cause.INVALID}

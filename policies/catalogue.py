@@ -14,12 +14,10 @@ from typing import Any, Final
 
 from ..api.line import Line
 from .checks import CHECKS
-from .finding import Level
-from .rule import Difference, Rule, Stage
+from .rule import Difference, Level, Rule, Stage
 from .rule_sections import RuleError
 
 FOLDERS: Final = ("graph", "component", "v1alpha1", "checkpoint", "request", "model", "defaults")
-OTHERS: Final = "others"  # the file of a folder with the rules that share no theme
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
 INDEX: Final = f"{_HERE}/index.json"
 
@@ -63,7 +61,7 @@ def list_user_rules() -> tuple[Rule, ...]:
 def list_declared() -> tuple[Rule, ...]:
     """All rules and defaults, sorted by code.
 
-    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
+    Raises: RuleError if a file holds no rule, or if two rules share a code or a name.
     """
     found = load_index() if _reading.lazily else None
     return tuple(found) if found is not None else import_all()
@@ -100,14 +98,14 @@ def find_rule(word: str) -> Rule | None:
 def import_all() -> tuple[Rule, ...]:
     """All records by importing every module, sorted by code.
 
-    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
+    Raises: RuleError if a file holds no rule, or if two rules share a code or a name.
     """
     found: list[Rule] = []
     for folder in FOLDERS:
         names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
         for name in names:
             if name[:1].islower() and "." not in name:
-                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}", name)
+                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}")
     first: dict[str, Rule] = {}
     for rule in found:
         for word in (rule.code, rule.name):
@@ -117,11 +115,10 @@ def import_all() -> tuple[Rule, ...]:
     return tuple(sorted(found, key=lambda rule: rule.code))
 
 
-def _rules_in(module: str, stem: str) -> list[Rule]:
+def _rules_in(module: str) -> list[Rule]:
     rules = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Rule) and value.module == module]
-    theme = stem.replace("_", "-")
-    if not rules or not (stem == OTHERS or all(f"{rule.name}-".startswith(f"{theme}-") for rule in rules)):
-        raise RuleError(f"{module}: must declare rules named {theme} or {theme}-..., and no others")
+    if not rules:
+        raise RuleError(f"{module}: must declare rules")
     return list({id(rule): rule for rule in rules}.values())
 
 

@@ -14,13 +14,13 @@ from .answer import MESSAGE_LENGTH, REFUSING
 from .at import At, report_unevaluated, rule_fault
 from .catalogue import list_differing
 from .catalogue import list_rules as rules
-from .domain import is_line_1_6, owning_graph
+from .components import owning_graph
 from .facts import UnknownFactError
-from .finding import Edit, Finding, Level
+from .finding import Edit, Finding
 from .raised import log
 from .ratchet import new_ones
-from .review import DELETING, UPDATE, Fields, Review
-from .rule import DCD, DCD_V1ALPHA1, Rule, field_of
+from .review import DELETING, UPDATE, Fields, Review, is_line_1_6
+from .rule import DCD, DCD_V1ALPHA1, Level, Rule, field_of
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]

@@ -1,26 +1,23 @@
-"""The rule record, and the decorators that make one from a documented generator function; undocumented rules do not import."""
+"""The rule record and the decorators that make one of a documented generator function."""
 
 from __future__ import annotations
 
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import cached_property, partial
 from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.kinds import BETA
 from ..api.line import Line
-from .at import At
 from .compiled import interpret, is_compiled
-from .finding import Finding, Level
 from .review import CREATE, DELETING, UPDATE
 from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
 from .words import format_words
 
-Hits: TypeAlias = Iterator[Finding]
-Check: TypeAlias = Callable[[At], Iterator[Any]]
+Check: TypeAlias = Callable[[Any], Iterator[Any]]  # of an `At`, which knows its rule
 
 # "Kind/version" -> selector: the place or places of such an object that a rule is called for ("" is the object, `*` every entry)
 Where: TypeAlias = Mapping[str, str]
@@ -47,6 +44,15 @@ CLAIMS: Final[Where] = {DGD_V1ALPHA1: "spec.pvcs.*"}
 CHECKPOINT: Final[Where] = {CHECKPOINT_KIND: "spec"}
 MODEL: Final[Where] = {MODEL_KIND: "spec"}
 REQUEST: Final[Where] = {DGDR: "spec"}
+
+
+class Level(StrEnum):
+    """Severity of a finding: an error refuses, a warning is returned with the answer, a note names an unevaluated rule."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOT_EVALUATED = "not-evaluated"
+    FAULT = "fault"  # a rule raised an exception
 
 
 class Stage(IntEnum):

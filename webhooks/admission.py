@@ -21,8 +21,9 @@ from ..conversion.lens.protocol import ConversionError
 from ..policies.answer import MOST, NAMED, REFUSING, is_refused, status, warnings
 from ..policies.checks import UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
-from ..policies.finding import Cause, Finding, Level
+from ..policies.finding import Cause, Finding
 from ..policies.review import CREATE, DELETE, UPDATE
+from ..policies.rule import Level
 from . import convert
 from .envelope import MESSAGE_LENGTH, OPERATIONS, REASONS, Answer, Call, Outcome, RejectedError, encode, read, reject_http
 from .limits import MEMORY, Bound, BudgetError

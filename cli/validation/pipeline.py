@@ -22,8 +22,8 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
-from ...policies.finding import Level
 from ...policies.review import CREATE, DELETE, Fields
+from ...policies.rule import Level
 from ..console.nearest import SURE, did_you_mean, nearest
 from ..facts.load import flag_for
 from ..legacy.recognise import recognise

@@ -1,19 +1,10 @@
 """Whether a component can be checkpointed and restored, and which snapshot it may name."""
 
-from ..at import At
-from ..domain import (
-    LABEL_WANTED,
-    WORKERS,
-    explain_workers_only,
-    has_checkpoint,
-    interpod_gms,
-    is_label,
-    read_failover,
-    read_feature,
-    read_gms,
-)
+from ..at import At, Hits
+from ..components import WORKERS, explain_workers_only, has_checkpoint, interpod_gms, read_failover, read_feature, read_gms
+from ..patterns import LABEL_WANTED, is_label
 from ..review import Fields
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Hits, Stage, differs, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Stage, differs, rule
 from ..words import format_words
 
 OFF = "for operator 1.2, only the schema checks a disabled checkpoint"

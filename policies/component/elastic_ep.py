@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..at import At
+from ..at import At, Hits
 from ..review import Fields
-from ..rule import COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, Stage, rule
 
 _SWITCH = "--enable-elastic-ep"
 _BACKENDS = ("--data-parallel-backend", "-dpb")

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from ..at import At
-from ..domain import INTER_POD, INTRA_POD, interpod_failover, quote_once, read_failover, read_gms
+from ..at import At, Hits
+from ..components import INTER_POD, INTRA_POD, interpod_failover, read_failover, read_gms
 from ..gpu import gpu_count
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DGD, Hits, Stage, differs, rule
-from ..words import Words, format_words
+from ..rule import COMPONENT, DGD, Stage, differs, rule
+from ..words import Words, format_words, quote_once
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"
 

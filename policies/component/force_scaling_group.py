@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path
-from ..at import At
-from ..domain import component_off_grove, forces_scaling_group
+from ..at import At, Hits
+from ..components import forces_scaling_group
+from ..grove import component_off_grove
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DCD, DGD, Hits, Stage, rule
+from ..rule import COMPONENT, DCD, DGD, Stage, rule
 
 _SWITCH = ("experimental", "grove", "forceScalingGroup")
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from ...api.schema import load_schema, resolve
-from ..at import At
-from ..domain import LPX, quote_once, read_pod
+from ..at import At, Hits
+from ..components import LPX, read_pod
 from ..engines import list_roles, list_templates
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, rule
 from ..sameness import same_meaning
+from ..words import quote_once
 from .role_template import place_of
 
 AGENT = "agent"

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path
-from ..at import At
-from ..domain import POWER_LIMIT, POWER_LIMIT_PATH, node_count, quote_once, read_gms, read_pod, read_power_limit, whole_number
+from ..annotations import POWER_LIMIT
+from ..at import At, Hits
+from ..components import POWER_LIMIT_PATH, node_count, read_gms, read_pod, read_power_limit
 from ..gpu import plain_gpus, plain_gpus_of_pod
+from ..patterns import whole_number
 from ..review import UPDATE, Fields
-from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
+from ..rule import GRAPH_COMPONENT, Stage, rule
+from ..words import quote_once
 
 
 @rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")

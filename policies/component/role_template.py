@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from ...api.paths import Key, Path
 from ...api.walk.metadata import annotation_errors
-from ..at import At
-from ..domain import EXECUTORS, LPX, MAIN, POWER_LIMIT, VLLM_EXECUTOR, quote_once, read_failover, read_gms
+from ..annotations import EXECUTORS, POWER_LIMIT, VLLM_EXECUTOR
+from ..at import At, Hits
+from ..components import LPX, MAIN, read_failover, read_gms
 from ..engines import RUNTIME, list_sidecars, list_templates
 from ..review import Fields
-from ..rule import COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, Stage, rule
+from ..words import quote_once
 
 
 def place_of(index: int, *steps: str | int) -> Path:

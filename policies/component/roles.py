@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from ..at import At
-from ..domain import LPX, is_multinode, node_count
+from ..at import At, Hits
+from ..components import LPX, is_multinode, node_count
 from ..engines import list_roles
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, Stage, rule
 
 _KNOWN = ("leader", "worker")
 

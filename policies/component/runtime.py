@@ -1,11 +1,11 @@
 """The version of the runtime that an image holds, and the init container that since line 1.6 runs it beside the main container."""
 
-from ..at import At
-from ..domain import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
+from ..at import At, Hits
+from ..components import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
 from ..engines import list_engines, list_sidecars
 from ..image_tag import explain_missing_version
-from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
-from .others import require_main_image
+from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, rule
+from .containers import require_main_image
 
 
 @rule("DYN213", where=GRAPH_COMPONENT, when=("podTemplate", "roles"), stage=Stage.COMPONENT, since="1.5")

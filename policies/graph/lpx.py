@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path, lookup
-from ..at import At
-from ..domain import LPX, explain_off_grove, list_components
+from ..at import At, Hits
+from ..components import LPX, list_components
+from ..grove import explain_off_grove
 from ..review import Fields
-from ..rule import GRAPH, Hits, Stage, rule
+from ..rule import GRAPH, Stage, rule
 from ..words import format_words
 
 _WHEN = "components.*.type=lpx"

@@ -5,9 +5,10 @@ from typing import Any
 
 from ...api.paths import Path
 from ...api.wording import article
-from ..at import At
-from ..domain import GROVE, WORKLOAD_PROVIDER, explain_off_grove, provider, quote_once
+from ..annotations import WORKLOAD_PROVIDER
+from ..at import At, Hits
 from ..finding import Finding
+from ..grove import GROVE, explain_off_grove, provider
 from ..provider_override import (
     API_VERSION,
     WHEN,
@@ -19,7 +20,8 @@ from ..provider_override import (
     writes_topology,
 )
 from ..review import UPDATE
-from ..rule import GRAPH, Hits, Stage, rule
+from ..rule import GRAPH, Stage, rule
+from ..words import quote_once
 
 
 @rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from ..at import At
-from ..domain import list_components, quote_all
+from ..at import At, Hits
+from ..components import list_components
 from ..finding import Mend
 from ..review import UPDATE
-from ..rule import GRAPH_OBJECT, RESTART, Hits, Stage, rule
-from ..words import format_words
+from ..rule import GRAPH_OBJECT, RESTART, Stage, rule
+from ..words import format_words, quote_all
 
 
 @rule("DYN131", where=RESTART, stage=Stage.RESTART)

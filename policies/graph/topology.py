@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...api.paths import Path
-from ..at import At
-from ..domain import check_domain, explain_off_grove, is_domain, is_line_1_4, quote_all
+from ..at import At, Hits
 from ..facts import Unknown
-from ..review import CREATE, UPDATE, Fields, Review
-from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
-from ..words import Words, format_words
+from ..grove import explain_off_grove, opts_out_of_grove
+from ..patterns import check_domain, is_domain
+from ..review import CREATE, UPDATE, Fields, Review, is_line_1_4
+from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Stage, differs, rule
+from ..words import Words, format_words, quote_all
 
 # why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
 _TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
@@ -374,3 +375,29 @@ def topology_service_immutable(at: At) -> Hits:
     elif now is not None and (now.get("packDomain") or "") != (before.get("packDomain") or ""):
         kept = f'must keep packDomain "{before.get("packDomain") or ""}", got "{now.get("packDomain") or ""}"'
         yield at.immutable("topologyConstraint", kept)
+
+
+@differs(("Q-08",), "constraints without effect are reported instead of silently dropped", lacking=True)
+@rule("DYN906", where=TOPOLOGY, stage=Stage.ADVICE)
+def warn_topology_ignored(at: At) -> Hits:
+    """The graph has topology constraints, but Grove does not run it.
+
+    Why
+        Only Grove packs pods by topology. Without it, the constraints are validated and then ignored.
+
+    Fix
+        Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
+
+    Example
+    bad # facts: {grove: false}
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+
+    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+    bad spec:
+    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+    """
+    # an unknown Grove is silence: advice must not keep a graph from being judged
+    if at.review.facts.grove is False or opts_out_of_grove(at.review):
+        yield at.warning("", f"is ignored, because {explain_off_grove(at)}")

@@ -1,11 +1,13 @@
 """The workload provider."""
 
 from ...api.paths import Key
-from ..at import At
-from ..domain import COMPONENTS, GROVE, WORKLOAD_PROVIDER, quote_once
+from ..annotations import WORKLOAD_PROVIDER
+from ..at import At, Hits
 from ..facts import UNKNOWN
+from ..grove import COMPONENTS, GROVE
 from ..review import CREATE, DELETING, UPDATE
-from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, rule
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Stage, rule
+from ..words import quote_once
 
 
 @rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, on=(CREATE, UPDATE, DELETING), stage=Stage.METADATA, since="1.5")

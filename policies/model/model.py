@@ -1,10 +1,10 @@
 """The name, the base model, the type and the source of a model."""
 
-from ..at import At
-from ..domain import check_unchanged, is_line_1_4
+from ..at import At, Hits
 from ..finding import Finding
-from ..review import UPDATE
-from ..rule import MODEL, MODEL_KIND, Hits, Stage, differs, rule
+from ..review import UPDATE, is_line_1_4
+from ..rule import MODEL, MODEL_KIND, Stage, differs, rule
+from ..unchanged import check_unchanged
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

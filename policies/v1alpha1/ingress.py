@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from ..at import At
-from ..domain import LPX, is_enabled
+from ..at import At, Hits
+from ..components import LPX, is_enabled
 from ..finding import Mend
 from ..review import UPDATE
-from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
+from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it

@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from ...api.quantity import is_zero, parse
-from ..at import At
+from ..at import At, Hits
 from ..finding import Mend
 from ..review import Fields
-from ..rule import CLAIMS, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
+from ..rule import CLAIMS, GRAPH_V1ALPHA1, Stage, differs, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}

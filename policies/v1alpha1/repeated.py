@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..at import At
-from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
+from ..at import At, Hits
+from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 # the lists that no schema of v1alpha1 holds to their keys: where, and the key
 _LISTS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (

@@ -13,16 +13,16 @@ import pytest
 import yaml
 
 from dynamo_webhooks.policies import catalogue
+from dynamo_webhooks.policies.at import Hits
 from dynamo_webhooks.policies.catalogue import INDEX, find_rule, import_all, list_all, list_declared, list_rules, load_index
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
-from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, Stage, rule
+from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Rule, Stage, rule
 from dynamo_webhooks.policies.rule_sections import SECTIONS, RuleError
 from tests.golden.overlay.engine import list_rules_of_1_2, profile_1_2
 from tests.policies.test_worked import CASES
 from tools import rule_index
-from tools.new_rule import find_theme
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -33,16 +33,8 @@ def test_every_code_ever_used_is_here_and_no_other() -> None:
     """A code is never given to another rule; one that left is kept in the overlay of the Go operator 1.2."""
     gone = {rule.code: rule.name for rule in list_rules_of_1_2() if find_rule(rule.code) is None}
     assert gone == {"DYND05": "mut-saturation-threshold"}
-    advice = "a line of policies/codes.txt stays for ever, and each new rule adds one: `make new-rule NAME=graph/my-wrong-thing` does"
+    advice = "a line of policies/codes.txt stays for ever, and each new rule adds one: `make new-rule` does"
     assert {rule.code: rule.name for rule in list_all()} | gone == CODES, advice
-
-
-def test_a_rule_is_in_the_file_that_its_name_leads_to() -> None:
-    for found in list_declared():
-        *_, folder, theme = found.module.split(".")
-        wanted = find_theme(ROOT / "policies" / folder, found.name.replace("-", "_"))
-        stem = catalogue.OTHERS if wanted is None else wanted.stem
-        assert stem == theme, f"move {found.name} from {theme}.py to {stem}.py in policies/{folder}: readers look there by its name"
 
 
 def test_no_rule_takes_the_code_or_name_of_a_check() -> None:
@@ -180,7 +172,7 @@ def test_the_index_has_every_rule_as_it_is_declared() -> None:
 
 def test_an_index_that_does_not_fit_the_modules_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content: dict[str, Any] = json.loads(Path(INDEX).read_text())
-    content["modules"]["graph/others.py"] += 1
+    content["modules"]["graph/names.py"] += 1
     stale = tmp_path / "index.json"
     stale.write_text(json.dumps(content))
     monkeypatch.setattr(catalogue, "INDEX", str(stale))
@@ -194,7 +186,7 @@ def test_the_index_fits_until_a_declaration_changes(tmp_path: Path, monkeypatch:
     copy = tmp_path / "policies"
     shutil.copytree(ROOT / "policies", copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(catalogue, "_HERE", str(copy))
-    theme = copy / "graph" / "grove.py"
+    theme = copy / "graph" / "grove_names.py"
     text = theme.read_text()
     theme.write_text(text.replace("    Why\n", "    Why\n        For a reason.\n") + "# a comment\n")
     assert load_index() is not None

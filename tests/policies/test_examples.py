@@ -11,8 +11,8 @@ from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.edit import apply, to_json_patch
 from dynamo_webhooks.policies.evaluate import compute_edits
-from dynamo_webhooks.policies.finding import Finding, Level
-from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.rule import Level, Rule
 from tests.policies.example_runs import DEFAULTS, blocks, list_shown
 from tests.policies.examples import Example, merged, parse
 from tools.manual.rules import other_version, twins

@@ -1,26 +1,15 @@
-"""The GPU memory service and its additional clients, and one that is shared between pods."""
+"""The GPU memory service of a component."""
 
 from typing import Final
 
-from ..at import At
-from ..domain import (
-    LABEL_WANTED,
-    MAIN,
-    WORKERS,
-    explain_absence,
-    explain_off_grove,
-    has_checkpoint,
-    interpod_gms,
-    is_enabled,
-    is_label,
-    list_containers,
-    quote_once,
-    read_gms,
-)
+from ..at import At, Hits
+from ..components import MAIN, WORKERS, has_checkpoint, interpod_gms, is_enabled, list_containers, read_gms
 from ..gpu import gpu_count
+from ..grove import explain_absence, explain_off_grove
+from ..patterns import LABEL_WANTED, is_label
 from ..review import UPDATE
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, GRAPH_COMPONENT, Hits, Stage, differs, rule
-from ..words import format_words
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, GRAPH_COMPONENT, Stage, differs, rule
+from ..words import format_words, quote_once
 from .failover import forbid_switch
 
 _GMS: Final = ("experimental", "gpuMemoryService")

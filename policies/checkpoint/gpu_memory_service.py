@@ -1,11 +1,11 @@
-"""The wiring of a checkpoint's pod for the GPU memory service, which is its author's work; and the kind as such."""
+"""The wiring of a checkpoint's pod for the GPU memory service."""
 
 from typing import Final
 
-from ..at import At
-from ..domain import MAIN, is_enabled
+from ..at import At, Hits
+from ..components import MAIN, is_enabled
 from ..review import Fields
-from ..rule import CHECKPOINT, Hits, Stage, differs, rule
+from ..rule import CHECKPOINT, Stage, differs, rule
 
 _CLAIM: Final = "intrapod-shared-gpu"
 _VOLUME: Final = "gms-intrapod-control"
@@ -261,27 +261,3 @@ def ckpt_client_mount(at: At) -> Hits:
         mounts = [mount for mount in container.get("volumeMounts") or () if mount and mount.get("name") == _VOLUME]
         if not any(mount.get("mountPath") == _SOCKETS for mount in mounts):
             yield from _report(at, f'container "{name}": volumeMounts has no "{_VOLUME}" at {_SOCKETS}')
-
-
-@rule("DYN914", where=CHECKPOINT, stage=Stage.ADVICE, ratchets=False, since="1.5")
-def ckpt_kind_gone(at: At) -> Hits:
-    """A DynamoCheckpoint is written, a kind that the Go operator no longer has since 1.5.
-
-    Why
-        Operator 1.5 has neither a definition nor a controller for this kind. If the definition was kept, deletions wait forever, because
-        no controller removes the finalizer.
-
-    Fix
-        Delete DynamoCheckpoints before the upgrade to operator 1.5. There, `checkpointRef` names a PodSnapshot.
-
-    Example
-    ok  # kind: DynamoGraphDeployment/v1beta1
-        spec:  # expect
-    bad   identity: {model: m, backendFramework: vllm}
-    ok    components:
-    ok      - name: worker
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
-    """
-    yield at.warning("", "is of a kind that operator 1.5 no longer has: delete it before the upgrade")

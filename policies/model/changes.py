@@ -1,9 +1,9 @@
 """Changes of a model that workloads do not follow."""
 
-from ..at import At
-from ..domain import read_now_and_before
+from ..at import At, Hits
 from ..review import UPDATE
-from ..rule import MODEL_KIND, Hits, Stage, rule
+from ..rule import MODEL_KIND, Stage, rule
+from ..unchanged import read_now_and_before
 
 
 @rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)

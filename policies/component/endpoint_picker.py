@@ -1,13 +1,13 @@
-"""The endpoint picker; since 1.5.0 it is part of the runtime, and takes no configuration of its own."""
+"""The endpoint picker, which since 1.5.0 is part of the runtime."""
 
 from typing import Any
 
-from ..at import At
-from ..domain import find_main, is_line_1_4, is_multinode, node_count
+from ..at import At, Hits
+from ..components import find_main, is_multinode, node_count
 from ..finding import Mend
 from ..image_tag import explain_missing_version, runtime_version
-from ..review import Fields
-from ..rule import COMPONENT, DCD, Hits, Stage, differs, rule
+from ..review import Fields, is_line_1_4
+from ..rule import COMPONENT, DCD, Stage, differs, rule
 
 
 @rule("DYN224", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.5")

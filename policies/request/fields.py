@@ -1,16 +1,9 @@
-"""Fields of a request, and changes of one that has started."""
+"""Fields of a request."""
 
-import re
-
-from ...api.line import Line
-from ...api.paths import Key, Path
-from ...api.schema import load_schema
-from ..at import At
-from ..domain import is_line_1_4
+from ..at import At, Hits
 from ..image_tag import explain_missing_version
-from ..review import UPDATE, Fields
-from ..rule import DGDR, REQUEST, Hits, Stage, differs, rule
-from ..sameness import same_meaning
+from ..review import Fields
+from ..rule import DGDR, REQUEST, Stage, differs, rule
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
@@ -94,51 +87,6 @@ def dgdr_number_positive(at: At) -> Hits:
             number = values.get(field)
             if number is not None and number <= 0:
                 yield at.invalid((block, field), number, f"must be greater than 0, got {number}")
-
-
-_KIND = "DynamoGraphDeployment"
-_GROUP = "nvidia.com"
-
-
-@differs(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True)
-@rule("DYN505", where=REQUEST, when="overrides", stage=Stage.REQUEST)
-def dgdr_override_kind(at: At) -> Hits:
-    """The object in `overrides.dgd` isn't a graph.
-
-    Why
-        It is merged over the graph that the search found, so it must be a graph, too.
-
-    Fix
-        Set `kind: DynamoGraphDeployment` and an `apiVersion` of the group nvidia.com.
-
-    Example
-    bad spec:
-    bad   overrides:
-    bad     dgd:
-    bad       apiVersion: nvidia.com/v1alpha1
-    bad       kind: Pod  # expect
-
-    bad spec:
-    bad   overrides:
-    bad     dgd:
-    bad       apiVersion: example.com/v1  # expect
-    bad       kind: DynamoGraphDeployment
-    ok  spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
-    """
-    graph = at.get("overrides.dgd")
-    # free-form: any JSON, undecoded
-    if not isinstance(graph, dict):
-        return
-    kind, version = _text(graph.get("kind")), _text(graph.get("apiVersion"))
-    if kind != _KIND:
-        yield at.invalid("overrides.dgd.kind", kind, f'must be {_KIND}, got "{kind}"')
-    group, _, rest = version.partition("/")
-    if group != _GROUP or not rest:
-        yield at.invalid("overrides.dgd.apiVersion", version, f'must be a version of the group {_GROUP}, got "{version}"')
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 @rule("DYN506", where=REQUEST, when="image", stage=Stage.REQUEST, ratchets=False, since="1.5")
@@ -251,96 +199,3 @@ def dgdr_gpu_deprecated(at: At) -> Hits:
     """
     if at.get("hardware.gpuSku") == "gb200_sxm":
         yield at.warning("hardware.gpuSku", 'is deprecated, and means "gb200"')
-
-
-_LOCKED = ("Profiling", "Deploying", "Deployed")
-_READY = "Ready"  # locked since line 1.5
-_OVERRIDE = "runtimeVersionOverride"
-
-
-@differs(("Q-34",), "1.2 compares text, so empty blocks and another order of keys count as changes")
-@rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
-def dgdr_spec_locked(at: At) -> Hits:
-    """The spec of a request changes while the request is in progress.
-
-    Why
-        Once profiling has begun, jobs and graphs have been created from the spec, and a change would not reach them. The stored status
-        decides, not the status in the update. Since operator 1.5, a request that is Ready is locked too; if it isn't applied
-        automatically, `autoApply` and `runtimeVersionOverride` may still change.
-
-    Fix
-        Restore the old spec, or create another request.
-
-    Example
-        spec: {model: one}
-    bad status: {phase: Profiling}
-    ok  status: {phase: Ready}
-        --- # becomes
-        spec: {model: two}  # expect
-
-    ok  spec: {model: one}
-    ok  status: {phase: Deployed}
-    ok  --- # becomes
-    ok  spec: {model: one, hardware: {}}
-    """
-    phase = ((at.old or {}).get("status") or {}).get("phase") or ""
-    if phase not in _LOCKED and not (phase == _READY and is_line_1_4(at.review)):
-        return
-    before, now = at.old.get("spec") or {}, at.get("spec") or {}
-    if is_line_1_4(at.review) and before.get("autoApply") is False:
-        before, now = (_without(spec, phase) for spec in (before, now))
-    if not asks_for_the_same(before, now, at.review.line):
-        yield at.forbidden("spec", f'must not change while the request is in progress: its phase is "{phase}"')
-
-
-_JOB = ("overrides", "profilingJob")
-
-
-def asks_for_the_same(one: Fields, other: Fields, line: Line) -> bool:
-    """Whether two specs ask a line's operator for the same: an empty block is an absent one, but for those of the profiling Job."""
-    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
-    return same_meaning(one, other, node, lambda path: path[:2] != _JOB)
-
-
-def _without(spec: Fields, phase: str) -> Fields:
-    """The spec without what may change while nothing is applied automatically: the override, and when Ready the switch itself."""
-    free = {"Profiling": (_OVERRIDE,), _READY: (_OVERRIDE, "autoApply")}.get(phase, ())
-    return {name: value for name, value in spec.items() if name not in free}
-
-
-_LEGACY = re.compile(r"(?:Vllm|TRTLLM|SGLang)(?:Prefill|Decode)?Worker")
-
-
-@rule("DYN916", where=REQUEST, when="overrides.dgd", stage=Stage.ADVICE, ratchets=False, since="1.5")
-def dgdr_legacy_names(at: At) -> Hits:
-    """An override of the graph uses component names of earlier profilers.
-
-    Why
-        The profiler names the components of its graph otherwise now, so an override of a component with an old name changes nothing.
-
-    Fix
-        Use the names of the generated graph, such as `prefill` and `decode`.
-
-    Example
-    bad spec:
-    bad   model: m
-    bad   image: example/planner:1.5.0
-    bad   overrides:
-    bad     dgd:
-    bad       apiVersion: nvidia.com/v1beta1
-    bad       kind: DynamoGraphDeployment
-    bad       spec:
-    bad         components:
-    bad           - {name: VllmDecodeWorker, replicas: 2}  # expect
-    ok  spec: {model: m, image: "example/planner:1.5.0"}
-    """
-    spec = at.get("overrides.dgd.spec")
-    services, components = ((spec or {}).get(part) for part in ("services", "components")) if isinstance(spec, dict) else (None, None)
-    names: list[tuple[Path, object]] = [(("services", Key(name)), name) for name in services] if isinstance(services, dict) else []
-    listed = enumerate(components) if isinstance(components, list) else ()
-    names += [(("components", index, "name"), one.get("name")) for index, one in listed if isinstance(one, dict)]
-    for path, name in names:
-        if isinstance(name, str) and _LEGACY.fullmatch(name):
-            yield at.warning(
-                ("overrides", "dgd", "spec", *path), f'is a name of earlier profilers, "{name}", which no component has any more'
-            )

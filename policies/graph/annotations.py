@@ -1,104 +1,74 @@
-"""The backend, the set of services and the annotations of a graph."""
+"""Annotations of a graph."""
 
 from typing import Final
 
 from ...api.paths import Key
-from ..at import At
-from ..domain import (
-    DISCOVERY_BACKEND,
-    DISCOVERY_MODE,
-    EXECUTORS,
-    ORIGIN_VERSION,
-    VLLM_EXECUTOR,
-    check_unchanged,
-    list_components,
-    quote_all,
-    quote_once,
-)
+from ..annotations import DISCOVERY_BACKEND, DISCOVERY_MODE, EXECUTORS, GROVE_OPT_OUT, GROVE_UPDATE_STRATEGY, ORIGIN_VERSION, VLLM_EXECUTOR
+from ..at import At, Hits
+from ..component.failover import EMPTY_MODE, is_intrapod
+from ..components import list_components
+from ..finding import Mend
+from ..grove import list_grove_strategies
 from ..no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
 from ..review import DELETING, UPDATE
-from ..rule import GRAPH, GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, differs, rule
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Stage, differs, rule
 from ..semver import is_semver
-from ..words import format_words
+from ..words import quote_once
 
 
-@rule("DYN701", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def dgd_backend_immutable(at: At) -> Hits:
-    """The backend of a graph changes after creation.
-
-    Why
-        Commands, ports, probes and the layout of pods depend on the backend. Running pods can't be changed to another one.
-
-    Fix
-        Restore the old value, or create a second graph with the new backend and delete this one when the new one serves.
-
-    Example
-    ok  metadata: {labels: {team: search}}
-        spec: {backendFramework: vllm}
-        --- # becomes
-    bad spec:
-    bad   backendFramework: sglang  # expect: dgd-backend-immutable, warn-backend-framework-change
-    ok  metadata: {labels: {team: ranking}}
-    ok  spec: {backendFramework: vllm}
-    """
-    yield from check_unchanged(at, "spec.backendFramework", "graph")
-
-
-@rule("DYN708", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def dgd_service_set_immutable(at: At) -> Hits:
-    """A component is added to an existing graph, removed from it, or renamed.
+@differs(("Q-10",), EMPTY_MODE)
+@rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER)
+def failover_intrapod_discovery_mode(at: At) -> Hits:
+    """A component has standby engines in its pod, but discovery registers whole pods.
 
     Why
-        The pods of a graph are created as one set, which can change the number of replicas but not its members.
+        With intra-pod failover, a pod holds two engines, and one of them serves. Discovery by pod can't distinguish them: requests would
+        also go to the standby, or no engine would be found after a failover.
 
     Fix
-        Keep the names. To stop a {service}, set its `replicas` to 0; for other {services}, create another graph.
+        Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
 
     Example
-    bad spec: {components: [{name: frontend}, {name: worker}]}
-    ok  spec: {components: [{name: frontend}, {name: worker, replicas: 2}]}
-        --- # becomes
-    bad spec:
-    bad   components: [{name: decoder}, {name: frontend}]  # expect
-    ok  spec: {components: [{name: frontend}, {name: worker, replicas: 0}]}
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/dynamo-kube-discovery-mode: pod  # expect
+    ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        {worker with a GPU}
+              experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+
+    bad metadata: {name: g}  # expect
+    bad {worker with a GPU}
+    bad       experimental: {gpuMemoryService: {}, failover: {}}
     """
-    if at.old is None:
-        return
-    now, before = ({name for _, name, _ in list_components(obj.get("spec") or {})} for obj in (at.value, at.old))
-    if not now or not before or now == before:  # no components at all: dgd-services-required speaks, and the graph may get them back
-        return
-    changes = [f"{word} {quote_all(names)}" for word, names in (("added", now - before), ("removed", before - now)) if names]
-    text = format_words("must keep the {services} that the graph was created with: {changes}", changes="; ".join(changes))
-    yield at.immutable("spec.components", text)
+    names = [name for _, name, component in list_components(at.value["spec"]) if is_intrapod(component)]
+    value = at.review.annotations.get(DISCOVERY_MODE)
+    if names and value != "container":
+        seen = "got nothing" if value is None else f'got "{value}"'
+        first = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        text = f'must be "container" for the intra-pod failover of {first}, {seen}'
+        yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text, mend=Mend("container"))
 
 
-@differs((), "an update of a stored graph without components is refused, too: a write in v1alpha1 without conversion empties graphs")
-@rule("DYN101", where=GRAPH, stage=Stage.SHAPE, ratchets=False)
-def dgd_services_required(at: At) -> Hits:
-    """A graph has no components.
+@differs(("Q-26",), "values that look like an opt-out, but aren't, get a warning", lacking=True)
+@rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
+def warn_grove_annotation(at: At) -> Hits:
+    """The annotation `nvidia.com/enable-grove` is neither true nor false.
 
     Why
-        A graph consists of components. Without any, there is nothing to deploy; usually the indentation is wrong. If no update has the
-        components, and the file does, the definition's conversion strategy is `None`: then a write in the other version empties graphs.
+        Only `false` keeps a graph off Grove. With `no`, `0` or an empty value the graph still runs on Grove.
 
     Fix
-        Add at least one {service} under `spec.{services}`. If they vanished, repair the definition first (`dynamo-webhooks doctor`).
+        Write `"false"` to keep the graph off Grove; write `"true"` or remove the annotation to run it there.
 
     Example
-    bad spec:
-    bad   components: []  # expect
-    ok  spec: {components: [{name: frontend, type: frontend}]}
-
-    bad spec: {components: []}
-    ok  spec: {components: []}
-        --- # becomes
-        metadata: {labels: {team: search}}
-        spec:
-    bad   components: []  # expect
-    ok    components: [{name: frontend, type: frontend}]
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/enable-grove: "no"  # expect
+    ok  metadata: {annotations: {nvidia.com/enable-grove: "False"}}
     """
-    if not at.components:
-        yield at.required("components", format_words("must hold at least one {service}, got none"))
+    value = at.value[GROVE_OPT_OUT]
+    if value.lower() not in ("true", "false"):
+        yield at.warning((Key(GROVE_OPT_OUT),), f'must be "true" or "false", got "{value}"')
 
 
 _BACKENDS: Final = ("kubernetes", "etcd")
@@ -248,3 +218,24 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
         seen, shown = ("none" if value is None else f'"{quote_once(str(value))}"' for value in (said, wanted))
         place = ("metadata", "annotations", Key(ORIGIN_VERSION))
         yield at.immutable(place, f"must keep the version that created the graph, {shown}, got {seen}", value=said)
+
+
+@rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")
+def grove_update_strategy_enum(at: At) -> Hits:
+    """The annotation for Grove's update strategy has an unknown value.
+
+    Why
+        Grove replaces pods itself, waits until you delete them, or since operator 1.6 replaces groups together. It refuses any other value.
+
+    Fix
+        Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
+
+    Example
+    bad metadata:
+    bad   annotations:
+    bad     nvidia.com/grove-update-strategy: Recreate  # expect
+    ok  metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
+    """
+    value = at.value[GROVE_UPDATE_STRATEGY]
+    if value not in (known := list_grove_strategies(at.review.line)):
+        yield at.not_supported((Key(GROVE_UPDATE_STRATEGY),), value, known)

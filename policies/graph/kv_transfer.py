@@ -1,14 +1,16 @@
-"""The policy of KV transfers, and its weight."""
+"""The policy of KV transfers."""
 
 import struct
 from typing import Any, Final
 
 from ...api.walk.metadata import qualified_name_error
-from ..at import At
-from ..domain import check_domain, explain_off_grove, is_line_1_4, quote_all, quote_once
+from ..at import At, Hits
 from ..facts import Unknown
-from ..review import CREATE, UPDATE, Fields
-from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, Stage, rule
+from ..grove import explain_off_grove
+from ..patterns import check_domain
+from ..review import CREATE, UPDATE, Fields, is_line_1_4
+from ..rule import GRAPH_OBJECT, KV_TRANSFER, Stage, rule
+from ..words import quote_all, quote_once
 
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
@@ -210,9 +212,6 @@ def kvt_topology_unknown(at: At) -> Hits:
     else:
         text = f'must be a domain of the ClusterTopologyBinding ({quote_all(known[name]) or "none"}), got "{quote_once(domain)}"'
         yield at.invalid("domain", domain, text)
-
-
-_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 
 
 @rule("DYN162", where=KV_TRANSFER, when="labelKey", stage=Stage.KV_TRANSFER)

@@ -14,7 +14,15 @@ from ..api.kinds import BETA
 from ..api.line import Line
 from .compiled import interpret, is_compiled
 from .review import CREATE, DELETING, UPDATE
-from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
+from .rule_sections import (
+    DEFAULT_SECTIONS,
+    SECTIONS,
+    RuleError,
+    join_lines,
+    read_documentation,
+    read_examples,
+    split_sections,
+)
 from .words import format_words
 
 Check: TypeAlias = Callable[[Any], Iterator[Any]]  # of an `At`, which knows its rule
@@ -176,14 +184,19 @@ class Rule:
         return format_words(join_lines(sections.get("Fix", ""))).of(version)
 
     @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """YAML with the mistake and without it, "" on the side that an example lacks; for a default the objects before and after."""
+        return read_examples(self.documentation)
+
+    @property
     def bad(self) -> tuple[str, ...]:
-        """YAML blocks as written, without their indentation; for a default the objects before."""
-        return read_examples(self.documentation, BAD)
+        """The examples with the mistake; for a default the objects before."""
+        return tuple(bad for bad, _ in self.examples if bad)
 
     @property
     def good(self) -> tuple[str, ...]:
-        """YAML blocks as `bad`; for a default the objects after."""
-        return read_examples(self.documentation, GOOD)
+        """The examples without the mistake; for a default the objects after."""
+        return tuple(good for _, good in self.examples if good)
 
     @property
     def kinds(self) -> tuple[str, ...]:

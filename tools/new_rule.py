@@ -31,8 +31,8 @@ def {function}(at: At) -> Hits:
         The value to write instead.
 
     Example
-    bad spec: {{someField: wrong}}  # expect
-    ok  spec: {{someField: right}}
+        -spec: {{someField: wrong}}  # expect
+        +spec: {{someField: right}}
     """
     if at.value["someField"] == "wrong":
         yield at.invalid("someField", at.value["someField"], 'must be "right"')

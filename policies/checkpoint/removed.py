@@ -16,13 +16,15 @@ def ckpt_kind_gone(at: At) -> Hits:
         Delete DynamoCheckpoints before the upgrade to operator 1.5. There, `checkpointRef` names a PodSnapshot.
 
     Example
-    ok  # kind: DynamoGraphDeployment/v1beta1
-        spec:  # expect
-    bad   identity: {model: m, backendFramework: vllm}
-    ok    components:
-    ok      - name: worker
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+        -spec:  # expect
+        -  identity: {model: m, backendFramework: vllm}
+
+        +# kind: DynamoGraphDeployment/v1beta1
+        +spec:
+        +  components:
+        +    - name: worker
+        +      type: worker
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        +      experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     yield at.warning("", "is of a kind that operator 1.5 no longer has: delete it before the upgrade")

@@ -17,13 +17,12 @@ def warn_backend_framework_change(at: At) -> Hits:
         Check images, commands and engine arguments of every component before you move to another backend.
 
     Example
-    bad # kind: DynamoComponentDeployment/v1beta1
-    bad spec: {}
-    ok  spec: {backendFramework: vllm}
-        --- # becomes
-    bad spec:
-    bad   backendFramework: vllm  # expect: dcd-backend-immutable, warn-backend-framework-change
-    ok  spec: {backendFramework: vllm}
+         # kind: DynamoComponentDeployment/v1beta1
+        -spec: {}
+        +spec: {backendFramework: vllm}
+         --- # becomes
+         spec:
+           backendFramework: vllm  # expect: dcd-backend-immutable, warn-backend-framework-change
     """
     if read_now_and_before(at, "spec.backendFramework"):
         yield at.warning("spec.backendFramework", "a change of backend is risky: images and commands must fit it")
@@ -40,11 +39,11 @@ def dcd_backend_immutable(at: At) -> Hits:
         Restore the old value, or create a second component with the new backend and delete this one when the new one serves.
 
     Example
-    bad spec: {backendFramework: vllm}
-    ok  spec: {backendFramework: vllm, replicas: 1}
-        --- # becomes
-    bad spec:
-    bad   backendFramework: trtllm  # expect: dcd-backend-immutable, warn-backend-framework-change
-    ok  spec: {backendFramework: vllm, replicas: 2}
+        -spec: {backendFramework: vllm}
+        +spec: {backendFramework: vllm, replicas: 1}
+         --- # becomes
+        -spec:
+        -  backendFramework: trtllm  # expect: dcd-backend-immutable, warn-backend-framework-change
+        +spec: {backendFramework: vllm, replicas: 2}
     """
     yield from check_unchanged(at, "spec.backendFramework", "component")

@@ -19,18 +19,18 @@ def frontend_sidecar_unknown(at: At) -> Hits:
         Name a container in `podTemplate.spec.containers`, or remove `frontendSidecar`.
 
     Example
-        {worker}
-    bad       frontendSidecar: front  # expect
-    ok        frontendSidecar: frontend
-              podTemplate:
-                spec:
-                  containers:
-                    - {name: main, image: "example/vllm:1.5.0"}
-                    - {name: frontend, image: "example/frontend:1.5.0"}
+         {worker}
+        -      frontendSidecar: front  # expect
+        +      frontendSidecar: frontend
+               podTemplate:
+                 spec:
+                   containers:
+                     - {name: main, image: "example/vllm:1.5.0"}
+                     - {name: frontend, image: "example/frontend:1.5.0"}
 
-    bad {worker}
-    bad       frontendSidecar: ""  # expect
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        -{worker}
+        -      frontendSidecar: ""  # expect
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
     name, containers = at.value["frontendSidecar"], at.get("podTemplate.spec.containers") or ()
     templates = list_templates(at.value)
@@ -61,16 +61,16 @@ def image_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.image}.
 
     Example
-    bad {worker}
-    bad       podTemplate:
-    bad         spec:
-    bad           containers:
-    bad             - {name: main, image: ""}  # expect
+        -{worker}
+        -      podTemplate:
+        -        spec:
+        -          containers:
+        -            - {name: main, image: ""}  # expect
 
-        spec:
-    bad   components:
-    bad     - {name: worker, type: worker}  # expect
-    ok    components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+         spec:
+        -  components:
+        -    - {name: worker, type: worker}  # expect
+        +  components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
     """
     if at.value.get("type") == LPX or list_templates(at.value):
         return  # each role has a template of its own

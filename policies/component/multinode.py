@@ -22,18 +22,18 @@ def dgd_node_layout_immutable(at: At) -> Hits:
         Restore the old layout, or create another graph with the new one; a standalone component can be created under another name.
 
     Example
-    bad spec: {components: [{name: worker}]}
-    bad --- # becomes
-    bad spec:
-    bad   components:
-    bad     - {name: worker, multinode: {nodeCount: 2}}  # expect
+        -spec: {components: [{name: worker}]}
+        +spec: {components: [{name: worker, multinode: {nodeCount: 2}}]}
+         --- # becomes
+         spec:
+           components:
+        -    - {name: worker, multinode: {nodeCount: 2}}  # expect
+        +    - {name: worker, multinode: {nodeCount: 4}}
 
-    bad # kind: DynamoComponentDeployment/v1beta1
-    bad spec: {multinode: {nodeCount: 2}}
-    ok  spec: {components: [{name: worker, multinode: {nodeCount: 2}}]}
-        --- # becomes
-    bad spec: {replicas: 2}  # expect
-    ok  spec: {components: [{name: worker, multinode: {nodeCount: 4}}]}
+        -# kind: DynamoComponentDeployment/v1beta1
+        -spec: {multinode: {nodeCount: 2}}
+        ---- # becomes
+        -spec: {replicas: 2}  # expect
     """
     if at.old is None or (spread := is_multinode(at.value)) == is_multinode(at.old):
         return
@@ -61,10 +61,10 @@ def node_count_limit(at: At) -> Hits:
         Write the number of nodes for one replica of the model, at most 1000.
 
     Example
-    bad {worker}
-    bad       multinode:
-    bad         nodeCount: 20000000  # expect
-    ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
+        -{worker}
+        -      multinode:
+        -        nodeCount: 20000000  # expect
+        +spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
     """
     nodes = node_count(at.value)
     if nodes > LIMIT:
@@ -82,15 +82,15 @@ def multinode_type_unsupported(at: At) -> Hits:
         Remove `multinode`.
 
     Example
-        spec:
-          components:
-    bad     - name: frontend
-    bad       type: frontend
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.6.0"}]}}
-    ok      - name: worker
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}  # expect
+         spec:
+           components:
+        -    - name: frontend
+        -      type: frontend
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.6.0"}]}}
+        +    - name: worker
+        +      type: worker
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+               multinode: {nodeCount: 2}  # expect
     """
     kind = at.value.get("type")
     if kind in WORKERS or (kind != LPX and at.was("type") == kind and at.was("multinode") == at.value["multinode"]):
@@ -109,15 +109,15 @@ def multinode_count_immutable(at: At) -> Hits:
         Restore the old number, or create another component with the new one.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
-        --- # becomes
-        {worker}
-    ok        replicas: 2
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-    bad       multinode: {nodeCount: 4}  # expect
-    ok        multinode: {nodeCount: 2}
+         {worker}
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+               multinode: {nodeCount: 2}
+         --- # becomes
+         {worker}
+        +      replicas: 2
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+        -      multinode: {nodeCount: 4}  # expect
+        +      multinode: {nodeCount: 2}
     """
     if at.old is None or at.value.get("type") not in WORKERS or not is_multinode(at.value) or not is_multinode(at.old):
         return  # of other types, multinode-type-unsupported refuses it

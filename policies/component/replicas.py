@@ -16,17 +16,17 @@ def min_available_requires_grove(at: At) -> Hits:
         Remove `minAvailable`, or run the graph on Grove.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        {worker}
-    bad       minAvailable: 1  # expect
-    ok        replicas: 4
-    ok        minAvailable: 2
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         {worker}
+        -      minAvailable: 1  # expect
+        +      replicas: 4
+        +      minAvailable: 2
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
 
-    bad # kind: DynamoComponentDeployment/v1beta1
-    bad spec:
-    bad   minAvailable: 1  # expect
-    bad   podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        -# kind: DynamoComponentDeployment/v1beta1
+        -spec:
+        -  minAvailable: 1  # expect
+        -  podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
     if reason := component_off_grove(at):
         yield at.forbidden("minAvailable", f"must be unset without Grove, got {at.value['minAvailable']}: {reason}")
@@ -43,9 +43,9 @@ def replicas_non_negative(at: At) -> Hits:
         Write 0 to stop the component, or the number of replicas that should run.
 
     Example
-    bad {worker}
-    bad       replicas: -1  # expect
-    ok  spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
+        -{worker}
+        -      replicas: -1  # expect
+        +spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
     """
     replicas = at.value["replicas"]
     yield at.invalid("replicas", replicas, f"must be 0 or more, got {replicas}")

@@ -19,16 +19,16 @@ def dcd_interpod_unsupported(at: At) -> Hits:
         Use mode {intraPod}, or make the component part of a graph on Grove.
 
     Example
-        spec:
-          type: worker
-          podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad   experimental:
-    bad     gpuMemoryService:
-    bad       mode: InterPod  # expect
-    bad     failover:
-    bad       mode: InterPod  # expect
-    bad       numShadows: 1
-    ok    experimental: {gpuMemoryService: {mode: IntraPod}}
+         spec:
+           type: worker
+           podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -  experimental:
+        -    gpuMemoryService:
+        -      mode: InterPod  # expect
+        -    failover:
+        -      mode: InterPod  # expect
+        -      numShadows: 1
+        +  experimental: {gpuMemoryService: {mode: IntraPod}}
     """
     text = format_words('must not be "{interPod}" for a component outside a graph')
     if interpod_gms(at.value):
@@ -48,13 +48,13 @@ def dcd_topology_immutable(at: At) -> Hits:
         Restore the old constraint, or create another component with the new one.
 
     Example
-        spec: {topologyConstraint: {packDomain: rack}}
-        --- # becomes
-        spec:
-    bad   topologyConstraint: {packDomain: host}  # expect
-    ok    topologyConstraint: {packDomain: rack}
-    ok    replicas: 2
-          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+         spec: {topologyConstraint: {packDomain: rack}}
+         --- # becomes
+         spec:
+        -  topologyConstraint: {packDomain: host}  # expect
+        +  topologyConstraint: {packDomain: rack}
+        +  replicas: 2
+           podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
     """
     if at.old is None:
         return

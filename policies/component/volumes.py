@@ -19,15 +19,15 @@ def compilation_cache_mount_required(at: At) -> Hits:
         Set `{mountPoint}` to the directory in which the engine stores compiled kernels.
 
     Example
-        spec:
-          backendFramework: sglang
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       compilationCache: {pvcName: kernels}  # expect
-    ok    components: [{name: worker, type: worker, compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}}]
+         spec:
+           backendFramework: sglang
+        -  components:
+        -    - name: worker
+        -      type: worker
+        -      compilationCache: {pvcName: kernels}  # expect
+        +  components: [{name: worker, type: worker, compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}}]
 
-    ok  spec: {backendFramework: vllm, components: [{name: worker, type: worker, compilationCache: {pvcName: kernels}}]}
+        +spec: {backendFramework: vllm, components: [{name: worker, type: worker, compilationCache: {pvcName: kernels}}]}
     """
     backend = at.review.spec.get("backendFramework")
     if backend in (None, "", "vllm"):
@@ -50,9 +50,9 @@ def shm_size_negative(at: At) -> Hits:
         Write a positive size, such as 16Gi.
 
     Example
-    bad {worker}
-    bad       sharedMemorySize: -1Gi  # expect
-    ok  spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
+        -{worker}
+        -      sharedMemorySize: -1Gi  # expect
+        +spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
     """
     size = at.value["sharedMemorySize"]
     if parse(size) < 0:

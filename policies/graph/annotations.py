@@ -29,16 +29,16 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/dynamo-kube-discovery-mode: pod  # expect
-    ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        {worker with a GPU}
-              experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/dynamo-kube-discovery-mode: pod  # expect
+        +metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+         {worker with a GPU}
+               experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
 
-    bad metadata: {name: g}  # expect
-    bad {worker with a GPU}
-    bad       experimental: {gpuMemoryService: {}, failover: {}}
+        -metadata: {name: g}  # expect
+        -{worker with a GPU}
+        -      experimental: {gpuMemoryService: {}, failover: {}}
     """
     names = [name for _, name, component in list_components(at.value["spec"]) if is_intrapod(component)]
     value = at.review.annotations.get(DISCOVERY_MODE)
@@ -61,10 +61,10 @@ def warn_grove_annotation(at: At) -> Hits:
         Write `"false"` to keep the graph off Grove; write `"true"` or remove the annotation to run it there.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/enable-grove: "no"  # expect
-    ok  metadata: {annotations: {nvidia.com/enable-grove: "False"}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/enable-grove: "no"  # expect
+        +metadata: {annotations: {nvidia.com/enable-grove: "False"}}
     """
     value = at.value[GROVE_OPT_OUT]
     if value.lower() not in ("true", "false"):
@@ -87,10 +87,10 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
         Write `kubernetes` or `etcd` in lower case, or remove the annotation to use the operator's configuration.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/dynamo-discovery-backend: kubernets  # expect
-    ok  metadata: {annotations: {nvidia.com/dynamo-discovery-backend: etcd}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/dynamo-discovery-backend: kubernets  # expect
+        +metadata: {annotations: {nvidia.com/dynamo-discovery-backend: etcd}}
     """
     value = at.value[DISCOVERY_BACKEND]
     if value not in _BACKENDS:
@@ -112,10 +112,10 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
-    ok  metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
+        +metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
     """
     value = at.value[DISCOVERY_MODE]
     if value not in _MODES:
@@ -135,10 +135,10 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
-    ok  metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
+        +metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1}}
     """
     value = at.value[ORIGIN_VERSION]
     if not is_semver(value):
@@ -157,10 +157,10 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         Write `mp` or `ray` (case doesn't matter, spaces do), or remove the annotation.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
-    ok  metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
+        +metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}}
     """
     value = at.value[VLLM_EXECUTOR]
     if value.lower() not in EXECUTORS:
@@ -179,11 +179,11 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
         Keep the annotation of the scheduler that you use, and remove the other.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/volcano-scheduler-queue: team  # expect
-    bad     nvidia.com/kai-scheduler-queue: team
-    ok  metadata: {annotations: {nvidia.com/volcano-scheduler-queue: team}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/volcano-scheduler-queue: team  # expect
+        -    nvidia.com/kai-scheduler-queue: team
+        +metadata: {annotations: {nvidia.com/volcano-scheduler-queue: team}}
     """
     for name in (KAI_QUEUE, KAI_NODE_POOL):
         if name in at.value:
@@ -205,12 +205,12 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
         Restore the old value. If there was none, remove the annotation.
 
     Example
-        metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
-        --- # becomes
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
-    ok  metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0, team: search}}
+         metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
+         --- # becomes
+        -metadata:
+        -  annotations:
+        -    nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
+        +metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0, team: search}}
     """
     now, before = (((obj or {}).get("metadata") or {}).get("annotations") or {} for obj in (at.value, at.old))
     said, wanted = now.get(ORIGIN_VERSION), before.get(ORIGIN_VERSION)
@@ -231,10 +231,10 @@ def grove_update_strategy_enum(at: At) -> Hits:
         Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/grove-update-strategy: Recreate  # expect
-    ok  metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/grove-update-strategy: Recreate  # expect
+        +metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
     """
     value = at.value[GROVE_UPDATE_STRATEGY]
     if value not in (known := list_grove_strategies(at.review.line)):

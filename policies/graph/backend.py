@@ -17,12 +17,12 @@ def dgd_backend_immutable(at: At) -> Hits:
         Restore the old value, or create a second graph with the new backend and delete this one when the new one serves.
 
     Example
-    ok  metadata: {labels: {team: search}}
-        spec: {backendFramework: vllm}
-        --- # becomes
-    bad spec:
-    bad   backendFramework: sglang  # expect: dgd-backend-immutable, warn-backend-framework-change
-    ok  metadata: {labels: {team: ranking}}
-    ok  spec: {backendFramework: vllm}
+        +metadata: {labels: {team: search}}
+         spec: {backendFramework: vllm}
+         --- # becomes
+        -spec:
+        -  backendFramework: sglang  # expect: dgd-backend-immutable, warn-backend-framework-change
+        +metadata: {labels: {team: ranking}}
+        +spec: {backendFramework: vllm}
     """
     yield from check_unchanged(at, "spec.backendFramework", "graph")

@@ -18,12 +18,12 @@ def dgd_service_set_immutable(at: At) -> Hits:
         Keep the names. To stop a {service}, set its `replicas` to 0; for other {services}, create another graph.
 
     Example
-    bad spec: {components: [{name: frontend}, {name: worker}]}
-    ok  spec: {components: [{name: frontend}, {name: worker, replicas: 2}]}
-        --- # becomes
-    bad spec:
-    bad   components: [{name: decoder}, {name: frontend}]  # expect
-    ok  spec: {components: [{name: frontend}, {name: worker, replicas: 0}]}
+        -spec: {components: [{name: frontend}, {name: worker}]}
+        +spec: {components: [{name: frontend}, {name: worker, replicas: 2}]}
+         --- # becomes
+        -spec:
+        -  components: [{name: decoder}, {name: frontend}]  # expect
+        +spec: {components: [{name: frontend}, {name: worker, replicas: 0}]}
     """
     if at.old is None:
         return
@@ -48,17 +48,17 @@ def dgd_services_required(at: At) -> Hits:
         Add at least one {service} under `spec.{services}`. If they vanished, repair the definition first (`dynamo-webhooks doctor`).
 
     Example
-    bad spec:
-    bad   components: []  # expect
-    ok  spec: {components: [{name: frontend, type: frontend}]}
+        -spec:
+        -  components: []  # expect
+        +spec: {components: [{name: frontend, type: frontend}]}
 
-    bad spec: {components: []}
-    ok  spec: {components: []}
-        --- # becomes
-        metadata: {labels: {team: search}}
-        spec:
-    bad   components: []  # expect
-    ok    components: [{name: frontend, type: frontend}]
+        -spec: {components: []}
+        +spec: {components: []}
+         --- # becomes
+         metadata: {labels: {team: search}}
+         spec:
+        -  components: []  # expect
+        +  components: [{name: frontend, type: frontend}]
     """
     if not at.components:
         yield at.required("components", format_words("must hold at least one {service}, got none"))

@@ -93,13 +93,13 @@ def grove_name_length(at: At) -> Hits:
         18 there with its own scaling group, 16 on several nodes, and 15 with an inter-pod GPU memory service.
 
     Example
-        metadata: {name: disaggregated}
-        spec:
-          components:
-    bad     - {name: prefill-and-decode, type: worker, multinode: {nodeCount: 2}}  # expect
-    bad     - {name: prefill-worker-of-the-very-large-model, type: worker}  # expect
-    ok      - {name: prefill-worker-a, type: worker, multinode: {nodeCount: 2}}
-    ok      - {name: prefill-worker-of-the-very-large-one, type: worker}
+         metadata: {name: disaggregated}
+         spec:
+           components:
+        -    - {name: prefill-and-decode, type: worker, multinode: {nodeCount: 2}}  # expect
+        -    - {name: prefill-worker-of-the-very-large-model, type: worker}  # expect
+        +    - {name: prefill-worker-a, type: worker, multinode: {nodeCount: 2}}
+        +    - {name: prefill-worker-of-the-very-large-one, type: worker}
     """
     if certainly_fit(at.value["components"]):
         return

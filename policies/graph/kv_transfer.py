@@ -24,12 +24,12 @@ def kvt_domain_format(at: At) -> Hits:
         Write lower-case letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: Zone  # expect
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      labelKey: topology.kubernetes.io/zone
+        -      domain: Zone  # expect
+        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     yield from check_domain(at, "domain", at.value["domain"])
 
@@ -45,12 +45,12 @@ def kvt_domain_required(at: At) -> Hits:
         Set the domain of the node label, for example `zone`.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: ""  # expect
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      labelKey: topology.kubernetes.io/zone
+        -      domain: ""  # expect
+        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     if not at.value.get("domain"):
         yield at.required("domain", "must name a domain such as zone, got nothing")
@@ -70,14 +70,14 @@ def kvt_enforcement_enum(at: At) -> Hits:
         Write `required` or `preferred` in lower case, or leave the field out, which means `required`.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: zone
-    bad       enforcement: Preferred  # expect
-    bad       preferredWeight: 0.5
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+         spec:
+           experimental:
+        -    kvTransferPolicy:
+        -      labelKey: topology.kubernetes.io/zone
+        -      domain: zone
+        -      enforcement: Preferred  # expect
+        -      preferredWeight: 0.5
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
     """
     enforcement = at.value["enforcement"]
     if enforcement and enforcement not in _ENFORCEMENTS:
@@ -99,23 +99,23 @@ def kvt_immutable(at: At) -> Hits:
         Restore the old policy, or delete the graph and create it with the new one.
 
     Example
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
-        --- # becomes
-        spec:
-    bad   experimental:
-    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
-    ok    experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+         spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+         --- # becomes
+         spec:
+        -  experimental:
+        -    kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
+        +  experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
+           components:
+             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
-    bad spec: {backendFramework: vllm}
-    bad --- # becomes
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
-    bad   backendFramework: vllm
-    bad   components:
-    bad     - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+        -spec: {backendFramework: vllm}
+        ---- # becomes
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
+        -  backendFramework: vllm
+        -  components:
+        -    - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     if at.review.old is None:
         return
@@ -146,15 +146,15 @@ def kvt_topology_requires_grove(at: At) -> Hits:
         Name a node label in `labelKey` instead of a topology, or run the graph on Grove.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       clusterTopologyName: default  # expect
-    bad       domain: rack
-    ok    experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      clusterTopologyName: default  # expect
+        -      domain: rack
+        +  experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+           components:
+             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     name = at.value["clusterTopologyName"]
     if name and (reason := explain_off_grove(at)):
@@ -180,22 +180,22 @@ def kvt_topology_unknown(at: At) -> Hits:
         Name a ClusterTopologyBinding that exists, and one of its domains.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       clusterTopologyName: production  # expect
-    bad       domain: rack
-    bad   components:
-    bad     - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      clusterTopologyName: production  # expect
+        -      domain: rack
+        -  components:
+        -    - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
-        spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       clusterTopologyName: default
-    bad       domain: room  # expect
-    ok    experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+         spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      clusterTopologyName: default
+        -      domain: room  # expect
+        +  experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+           components:
+             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     name, domain, topologies = at.value["clusterTopologyName"], at.value.get("domain") or "", at.review.facts.clusterTopologies
     if not name or (topologies and not isinstance(topologies, Unknown) and domain in topologies.get(name, ())):
@@ -226,12 +226,12 @@ def kvt_label_key_format(at: At) -> Hits:
         and a slash.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone/a  # expect
-    bad       domain: zone
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      labelKey: topology.kubernetes.io/zone/a  # expect
+        -      domain: zone
+        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     key = at.value["labelKey"]
     if key and qualified_name_error(key) is not None:
@@ -250,12 +250,12 @@ def kvt_label_key_required(at: At) -> Hits:
         ClusterTopology instead.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: ""  # expect
-    bad       domain: zone
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy:
+        -      labelKey: ""  # expect
+        -      domain: zone
+        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
     """
     if not at.value.get("labelKey") and not (is_line_1_4(at.review) and at.value.get("clusterTopologyName")):
         yield at.required("labelKey", "must be the key of a node label, got nothing")
@@ -272,13 +272,13 @@ def kvt_weight_forbidden(at: At) -> Hits:
         Write `enforcement: preferred`, or remove `preferredWeight`. Without `enforcement`, a policy is required.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: zone
-    bad       preferredWeight: 0.5  # expect
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+         spec:
+           experimental:
+        -    kvTransferPolicy:
+        -      labelKey: topology.kubernetes.io/zone
+        -      domain: zone
+        -      preferredWeight: 0.5  # expect
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
     """
     if (at.value.get("enforcement") or "required") == "required":
         text = f'must be unset unless enforcement is "preferred", got {at.value["preferredWeight"]}'
@@ -296,14 +296,14 @@ def kvt_weight_range(at: At) -> Hits:
         Write a number from 0 to 1, inclusive.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: zone
-    bad       enforcement: preferred
-    bad       preferredWeight: 1.5  # expect
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 1}
+         spec:
+           experimental:
+        -    kvTransferPolicy:
+        -      labelKey: topology.kubernetes.io/zone
+        -      domain: zone
+        -      enforcement: preferred
+        -      preferredWeight: 1.5  # expect
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 1}
     """
     weight = at.value["preferredWeight"]
     if not (0 <= weight <= 1 or (-1 < weight < 2 and 0 <= _single(weight) <= 1)):
@@ -327,10 +327,10 @@ def kvt_weight_required(at: At) -> Hits:
         Write a `preferredWeight` from 0 (no influence) to 1.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred}  # expect
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0}
+         spec:
+           experimental:
+        -    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred}  # expect
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0}
     """
     if at.value.get("preferredWeight") is None:
         yield at.required("preferredWeight", 'must be set while enforcement is "preferred", got nothing')

@@ -19,20 +19,20 @@ def field_without_effect(at: At) -> Hits:
         Remove it, or set it where it has an effect.
 
     Example
-    ok  metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       modelRef:
-    bad         name: m
-    bad         revision: main  # expect
-    ok    annotations: {nvidia.com/deployment-strategy: Recreate}
-    ok    components: [{name: worker, type: worker, modelRef: {name: m}}]
+        +metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         spec:
+        -  components:
+        -    - name: worker
+        -      type: worker
+        -      modelRef:
+        -        name: m
+        -        revision: main  # expect
+        +  annotations: {nvidia.com/deployment-strategy: Recreate}
+        +  components: [{name: worker, type: worker, modelRef: {name: m}}]
 
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/deployment-strategy: Recreate  # expect
+        -metadata:
+        -  annotations:
+        -    nvidia.com/deployment-strategy: Recreate  # expect
     """
     grove = may_run_on_grove(at.review)
     for path, why in list_ignored(at.value, at.review.line, grove=grove):

@@ -19,18 +19,18 @@ def role_template_planner(at: At) -> Hits:
         Use planner 1.6.0 or later (the same update may change it), or use one template for the {service}.
 
     Example
-        spec:
-          components:
-            - name: planner
-              type: planner
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.5.0"}]}}
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.6.0"}]}}
-            - name: worker
-              type: worker
-              multinode: {nodeCount: 2}
-              roles:  # expect
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         spec:
+           components:
+             - name: planner
+               type: planner
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.5.0"}]}}
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/planner:1.6.0"}]}}
+             - name: worker
+               type: worker
+               multinode: {nodeCount: 2}
+               roles:  # expect
+                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     components = at.components
     planners = [component for _, _, component in components if component.get("type") == "planner"]

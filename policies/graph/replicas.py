@@ -21,14 +21,14 @@ def scale_to_zero_unroutable(at: At) -> Hits:
         Keep one replica, or expect that requests for the model fail until you scale the {service} up again.
 
     Example
-        spec:
-          components:
-    bad     - {name: frontend, type: frontend}
-    bad     - name: worker
-    bad       type: worker
-    bad       replicas: 0  # expect
-    ok      - {name: worker, type: worker, replicas: 0}
-    ok      - {name: more, type: worker, replicas: 1}
+         spec:
+           components:
+        -    - {name: frontend, type: frontend}
+        -    - name: worker
+        -      type: worker
+        -      replicas: 0  # expect
+        +    - {name: worker, type: worker, replicas: 0}
+        +    - {name: more, type: worker, replicas: 1}
     """
     workers = [(index, component) for index, _, component in at.components if component.get("type") in WORKERS]
     stopped = [(index, component) for index, component in workers if component.get("replicas") == 0]
@@ -67,24 +67,24 @@ def scaling_adapter_owns_replicas(at: At) -> Hits:
         Scale through the DynamoGraphDeploymentScalingAdapter of the {service}, or disable the adapter first and scale afterwards.
 
     Example
-    ok  # user: system:serviceaccount:dynamo-system:operator
-        spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
-        --- # becomes
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       replicas: 2  # expect
-    bad       scalingAdapter: {}
-    ok  spec: {components: [{name: worker, replicas: 2, scalingAdapter: {}}]}
+        +# user: system:serviceaccount:dynamo-system:operator
+         spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
+         --- # becomes
+        -spec:
+        -  components:
+        -    - name: worker
+        -      replicas: 2  # expect
+        -      scalingAdapter: {}
+        +spec: {components: [{name: worker, replicas: 2, scalingAdapter: {}}]}
 
-    ok  spec: {components: [{name: worker, scalingAdapter: {}}]}
-    ok  --- # becomes
-        spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
-    bad --- # becomes
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       replicas: 2  # expect
+        +spec: {components: [{name: worker, scalingAdapter: {}}]}
+        +--- # becomes
+         spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
+        ---- # becomes
+        -spec:
+        -  components:
+        -    - name: worker
+        -      replicas: 2  # expect
     """
     if at.old is not None and (at.value.get("scalingAdapter") is not None or at.old.get("scalingAdapter") is not None):
         now, before = _replicas(at.value), _replicas(at.old)

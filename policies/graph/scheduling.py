@@ -25,16 +25,16 @@ def multinode_requires_orchestrator(at: At) -> Hits:
         must be created again to run there, without the annotation `nvidia.com/enable-grove: "false"`.
 
     Example
-    bad # facts: {grove: false, lws: false}
-    bad {worker}
-    bad       multinode: {nodeCount: 2}  # expect
+        -# facts: {grove: false, lws: false}
+        -{worker}
+        -      multinode: {nodeCount: 2}  # expect
 
-    bad # facts: {lws: false}
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-    bad {worker}
-    bad       multinode: {nodeCount: 2}  # expect
-    ok  # facts: {grove: false, lws: true}
-    ok  spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 2}}]}
+        -# facts: {lws: false}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        -{worker}
+        -      multinode: {nodeCount: 2}  # expect
+        +# facts: {grove: false, lws: true}
+        +spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 2}}]}
     """
     if is_multinode(at.value) and not _can_run(at):
         lacks = explain_absence(at, "lws", _LWS)
@@ -61,14 +61,14 @@ def priority_class_requires_grove(at: At) -> Hits:
         Remove `priorityClassName`, or run the graph on Grove. A single {service} can have a priority class in its `{extraPodSpec}`.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-    bad spec:
-    bad   priorityClassName: high  # expect
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        -spec:
+        -  priorityClassName: high  # expect
 
-    bad # facts: {grove: false}
-    bad spec:
-    bad   priorityClassName: high  # expect
-    ok  spec: {priorityClassName: high}
+        -# facts: {grove: false}
+        -spec:
+        -  priorityClassName: high  # expect
+        +spec: {priorityClassName: high}
     """
     name = at.value["priorityClassName"]
     if name and (reason := explain_off_grove(at)):

@@ -47,11 +47,11 @@ def topology_cluster_not_found(at: At) -> Hits:
         Name one that exists (`kubectl get clustertopologies`, since operator 1.4 `clustertopologybindings`), or create it first.
 
     Example
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: production  # expect
-    bad     packDomain: rack
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+        -spec:
+        -  topologyConstraint:
+        -    clusterTopologyName: production  # expect
+        -    packDomain: rack
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
     name, topologies = at.value["clusterTopologyName"], at.review.facts.clusterTopologies
     # None is the case of topology-cluster-unreadable
@@ -74,13 +74,13 @@ def topology_cluster_unreadable(at: At) -> Hits:
         Install Grove's ClusterTopology resource and let the webhook read it, or remove the topology constraints.
 
     Example
-    bad # facts: {clusterTopologies: null}
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: default  # expect
-    bad     packDomain: rack
-    ok  # facts: {clusterTopologies: {default: [zone, rack]}}
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+        -# facts: {clusterTopologies: null}
+        -spec:
+        -  topologyConstraint:
+        -    clusterTopologyName: default  # expect
+        -    packDomain: rack
+        +# facts: {clusterTopologies: {default: [zone, rack]}}
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
     name = at.value["clusterTopologyName"]
     if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
@@ -101,11 +101,11 @@ def topology_domain_broader(at: At) -> Hits:
         Set the graph's domain or a narrower one for the {service}, or a broader one for the graph.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: rack}
-    bad   components:
-    bad     - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: rack}
+        -  components:
+        -    - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
+        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
     """
     known, domain = _levels(at), at.value["topologyConstraint"].get("packDomain")
     graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
@@ -127,17 +127,17 @@ def topology_domain_unknown(at: At) -> Hits:
         Choose one of the listed domains, or name another ClusterTopology.
 
     Example
-        spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: default
-    bad     packDomain: room  # expect
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       topologyConstraint:
-    bad         packDomain: numa  # expect
-    ok    topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+        -  topologyConstraint:
+        -    clusterTopologyName: default
+        -    packDomain: room  # expect
+        -  components:
+        -    - name: worker
+        -      type: worker
+        -      topologyConstraint:
+        -        packDomain: numa  # expect
+        +  topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     known = _levels(at)
     if known is None:
@@ -169,11 +169,11 @@ def topology_profile_required(at: At) -> Hits:
         Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
 
     Example
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: ""  # expect
-    bad     packDomain: zone
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        -spec:
+        -  topologyConstraint:
+        -    clusterTopologyName: ""  # expect
+        -    packDomain: zone
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
     """
     if not at.value.get("clusterTopologyName"):
         yield at.required("clusterTopologyName", f"must name a {_kind_of(at.review)}, got nothing")
@@ -190,11 +190,11 @@ def topology_spec_domain_format(at: At) -> Hits:
         Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: default
-    bad     packDomain: Rack  # expect
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+        -spec:
+        -  topologyConstraint:
+        -    clusterTopologyName: default
+        -    packDomain: Rack  # expect
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
     """
     yield from check_domain(at, "packDomain", at.value["packDomain"])
 
@@ -213,15 +213,15 @@ def topology_spec_immutable(at: At) -> Hits:
         Restore the old constraint, or delete the graph and create it with the new one.
 
     Example
-    bad spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
-    bad --- # becomes
-    bad spec:
-    bad   topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
+        -spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        ---- # becomes
+        -spec:
+        -  topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
 
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
-        --- # becomes
-    bad spec: {backendFramework: null}  # expect
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
+         spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+         --- # becomes
+        -spec: {backendFramework: null}  # expect
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
     """
     if at.old is None:
         return
@@ -257,10 +257,10 @@ def topology_spec_required(at: At) -> Hits:
         Add `spec.topologyConstraint` with the `{topologyProfile}` that defines the domains of the {services}.
 
     Example
-    bad spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
-    ok  spec:
-    ok    topologyConstraint: {clusterTopologyName: default}
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+        -spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
+        +spec:
+        +  topologyConstraint: {clusterTopologyName: default}
+        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value.get("topologyConstraint") is not None:
         return
@@ -284,10 +284,10 @@ def topology_service_constraint_required(at: At) -> Hits:
         Set `packDomain` in the graph's constraint, or add a constraint to each of the {services} that are to be packed.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default}  # expect
-    bad   components: [{name: worker, type: worker}]
-    ok    components: [{name: frontend, type: frontend}, {name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default}  # expect
+        -  components: [{name: worker, type: worker}]
+        +  components: [{name: frontend, type: frontend}, {name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value["topologyConstraint"].get("packDomain"):
         return
@@ -307,14 +307,14 @@ def topology_service_domain_format(at: At) -> Hits:
         Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       topologyConstraint:
-    bad         packDomain: Rack  # expect
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+        -  components:
+        -    - name: worker
+        -      type: worker
+        -      topologyConstraint:
+        -        packDomain: Rack  # expect
+        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     yield from check_domain(at, "topologyConstraint.packDomain", at.value["topologyConstraint"].get("packDomain"))
 
@@ -330,13 +330,13 @@ def topology_service_domain_required(at: At) -> Hits:
         Name a domain of the graph's ClusterTopology, or remove the {service}'s constraint.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       topologyConstraint: {}  # expect
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+        -  components:
+        -    - name: worker
+        -      type: worker
+        -      topologyConstraint: {}  # expect
+        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if not at.value["topologyConstraint"].get("packDomain"):
         yield at.required("topologyConstraint.packDomain", "must name a domain, got nothing")
@@ -353,16 +353,16 @@ def topology_service_immutable(at: At) -> Hits:
         Restore the old domain, or delete the graph and create it with the new one.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-          components: [{name: worker, topologyConstraint: {packDomain: rack}}]
-        --- # becomes
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-    bad   components:
-    bad     - name: worker
-    bad       topologyConstraint: {packDomain: host}  # expect
-    ok    components: [{name: worker, topologyConstraint: {packDomain: rack}, replicas: 2}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default}
+           components: [{name: worker, topologyConstraint: {packDomain: rack}}]
+         --- # becomes
+         spec:
+           topologyConstraint: {clusterTopologyName: default}
+        -  components:
+        -    - name: worker
+        -      topologyConstraint: {packDomain: host}  # expect
+        +  components: [{name: worker, topologyConstraint: {packDomain: rack}, replicas: 2}]
     """
     if at.old is None:
         return
@@ -389,14 +389,14 @@ def warn_topology_ignored(at: At) -> Hits:
         Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
 
     Example
-    bad # facts: {grove: false}
-    bad spec:
-    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+        -# facts: {grove: false}
+        -spec:
+        -  topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
 
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-    bad spec:
-    bad   topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        -spec:
+        -  topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
     """
     # an unknown Grove is silence: advice must not keep a graph from being judged
     if at.review.facts.grove is False or opts_out_of_grove(at.review):

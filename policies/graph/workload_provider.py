@@ -22,10 +22,10 @@ def workload_provider_enum(at: At) -> Hits:
         Remove the annotation, and the operator writes it; on an update, restore the old value.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/workload-provider: lws  # expect
-    ok  metadata: {annotations: {nvidia.com/workload-provider: component}}
+        -metadata:
+        -  annotations:
+        -    nvidia.com/workload-provider: lws  # expect
+        +metadata: {annotations: {nvidia.com/workload-provider: component}}
     """
     if at.review.operation == CREATE and at.review.facts.grove is UNKNOWN:
         return  # the defaults overwrite it, with whatever the fact says
@@ -50,20 +50,20 @@ def workload_provider_immutable(at: At) -> Hits:
         Restore the old annotation, or create another graph. The operator adds the annotation to a graph without one.
 
     Example
-    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
-    bad --- # becomes
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/workload-provider: component  # expect
+        -metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        ---- # becomes
+        -metadata:
+        -  annotations:
+        -    nvidia.com/workload-provider: component  # expect
 
-    ok  # user: system:serviceaccount:dynamo-system:operator
-        spec: {backendFramework: vllm}
-        --- # becomes
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/workload-provider: grove  # expect
-    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec: {backendFramework: vllm}
+        +# user: system:serviceaccount:dynamo-system:operator
+         spec: {backendFramework: vllm}
+         --- # becomes
+        -metadata:
+        -  annotations:
+        -    nvidia.com/workload-provider: grove  # expect
+        +metadata: {annotations: {nvidia.com/workload-provider: grove}}
+         spec: {backendFramework: vllm}
     """
     if at.review.old is None:
         return

@@ -22,15 +22,15 @@ def dgdr_hardware_required(at: At) -> Hits:
         Set `hardware.gpuSku`, `hardware.vramMb` and `hardware.numGpusPerNode`, or ask the cluster's administrator to enable GPU discovery.
 
     Example
-        # facts: {operatorScope: namespace, gpuDiscovery: false}
-    bad spec:  # expect
-    bad   backend: vllm
-    ok  spec: {hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8}}
+         # facts: {operatorScope: namespace, gpuDiscovery: false}
+        -spec:  # expect
+        -  backend: vllm
+        +spec: {hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8}}
 
-    bad # facts: {operatorScope: namespace, gpuDiscovery: false}
-    bad spec:
-    bad   hardware: {gpuSku: h200_sxm}  # expect
-    ok  spec: {backend: vllm}
+        -# facts: {operatorScope: namespace, gpuDiscovery: false}
+        -spec:
+        -  hardware: {gpuSku: h200_sxm}  # expect
+        +spec: {backend: vllm}
     """
     missing = _missing(at)
     if missing and _undiscovered(at):
@@ -71,13 +71,13 @@ def dgdr_number_positive(at: At) -> Hits:
         Write a positive number, or leave the field out.
 
     Example
-    bad spec:
-    bad   workload:
-    bad     isl: 0  # expect
-    bad     osl: 500
-    bad   sla:
-    bad     ttft: -1.5  # expect
-    ok  spec: {workload: {isl: 3000, osl: 500}, sla: {ttft: 50.0, itl: 10}}
+        -spec:
+        -  workload:
+        -    isl: 0  # expect
+        -    osl: 500
+        -  sla:
+        -    ttft: -1.5  # expect
+        +spec: {workload: {isl: 3000, osl: 500}, sla: {ttft: 50.0, itl: 10}}
     """
     for block, fields in _NUMBERS:
         values = at.value.get(block)
@@ -100,15 +100,15 @@ def dgdr_runtime_version_required(at: At) -> Hits:
         Use an image whose tag is a version of three numbers, such as `1.5.0`, or set `runtimeVersionOverride`.
 
     Example
-    bad spec:  # expect
-    bad   image: "example/planner:latest"
-    ok  spec: {image: "example/planner:1.5.0"}
+        -spec:  # expect
+        -  image: "example/planner:latest"
+        +spec: {image: "example/planner:1.5.0"}
 
-    bad spec: {image: "example/planner:latest", autoApply: false}
-    bad --- # becomes
-    bad spec:  # expect
-    bad   image: "example/planner:latest"
-    ok  spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
+        -spec: {image: "example/planner:latest", autoApply: false}
+        ---- # becomes
+        -spec:  # expect
+        -  image: "example/planner:latest"
+        +spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
     """
     if (
         at.old is None
@@ -137,10 +137,10 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
         Write latency or throughput in lower case, or leave the field out and give `ttft` and `itl` instead.
 
     Example
-    bad spec:
-    bad   sla:
-    bad     optimizationType: Latency  # expect
-    ok  spec: {sla: {optimizationType: latency}}
+        -spec:
+        -  sla:
+        -    optimizationType: Latency  # expect
+        +spec: {sla: {optimizationType: latency}}
     """
     kind = at.get("sla.optimizationType")
     if kind is not None and kind not in _TYPES:
@@ -162,16 +162,16 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
         Name the backend, or use the search strategy rapid, which simulates and can choose the backend.
 
     Example
-    bad spec:
-    bad   searchStrategy: thorough  # expect
-    bad   backend: auto
-    ok  spec: {searchStrategy: thorough, backend: vllm}
+        -spec:
+        -  searchStrategy: thorough  # expect
+        -  backend: auto
+        +spec: {searchStrategy: thorough, backend: vllm}
 
-        spec: {searchStrategy: rapid, backend: auto}
-    bad --- # becomes
-    bad spec:
-    bad   searchStrategy: thorough  # expect
-    bad   backend: auto
+         spec: {searchStrategy: rapid, backend: auto}
+        ---- # becomes
+        -spec:
+        -  searchStrategy: thorough  # expect
+        -  backend: auto
     """
     if at.value.get("backend") == "auto":
         wanted = ", ".join(f'"{backend}"' for backend in _BACKENDS)
@@ -190,12 +190,12 @@ def dgdr_gpu_deprecated(at: At) -> Hits:
         Write `gb200`.
 
     Example
-    bad spec:
-    bad   model: m
-    bad   image: example/planner:1.6.0
-    bad   hardware:
-    bad     gpuSku: gb200_sxm  # expect
-    ok  spec: {model: m, image: "example/planner:1.6.0", hardware: {gpuSku: gb200}}
+        -spec:
+        -  model: m
+        -  image: example/planner:1.6.0
+        -  hardware:
+        -    gpuSku: gb200_sxm  # expect
+        +spec: {model: m, image: "example/planner:1.6.0", hardware: {gpuSku: gb200}}
     """
     if at.get("hardware.gpuSku") == "gb200_sxm":
         yield at.warning("hardware.gpuSku", 'is deprecated, and means "gb200"')

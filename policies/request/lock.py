@@ -26,16 +26,16 @@ def dgdr_spec_locked(at: At) -> Hits:
         Restore the old spec, or create another request.
 
     Example
-        spec: {model: one}
-    bad status: {phase: Profiling}
-    ok  status: {phase: Ready}
-        --- # becomes
-        spec: {model: two}  # expect
+         spec: {model: one}
+        -status: {phase: Profiling}
+        +status: {phase: Ready}
+         --- # becomes
+         spec: {model: two}  # expect
 
-    ok  spec: {model: one}
-    ok  status: {phase: Deployed}
-    ok  --- # becomes
-    ok  spec: {model: one, hardware: {}}
+        +spec: {model: one}
+        +status: {phase: Deployed}
+        +--- # becomes
+        +spec: {model: one, hardware: {}}
     """
     phase = ((at.old or {}).get("status") or {}).get("phase") or ""
     if phase not in _LOCKED and not (phase == _READY and is_line_1_4(at.review)):

@@ -22,18 +22,18 @@ def dgdr_override_kind(at: At) -> Hits:
         Set `kind: DynamoGraphDeployment` and an `apiVersion` of the group nvidia.com.
 
     Example
-    bad spec:
-    bad   overrides:
-    bad     dgd:
-    bad       apiVersion: nvidia.com/v1alpha1
-    bad       kind: Pod  # expect
+        -spec:
+        -  overrides:
+        -    dgd:
+        -      apiVersion: nvidia.com/v1alpha1
+        -      kind: Pod  # expect
 
-    bad spec:
-    bad   overrides:
-    bad     dgd:
-    bad       apiVersion: example.com/v1  # expect
-    bad       kind: DynamoGraphDeployment
-    ok  spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
+        -spec:
+        -  overrides:
+        -    dgd:
+        -      apiVersion: example.com/v1  # expect
+        -      kind: DynamoGraphDeployment
+        +spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
     """
     graph = at.get("overrides.dgd")
     # free-form: any JSON, undecoded
@@ -65,17 +65,17 @@ def dgdr_legacy_names(at: At) -> Hits:
         Use the names of the generated graph, such as `prefill` and `decode`.
 
     Example
-    bad spec:
-    bad   model: m
-    bad   image: example/planner:1.5.0
-    bad   overrides:
-    bad     dgd:
-    bad       apiVersion: nvidia.com/v1beta1
-    bad       kind: DynamoGraphDeployment
-    bad       spec:
-    bad         components:
-    bad           - {name: VllmDecodeWorker, replicas: 2}  # expect
-    ok  spec: {model: m, image: "example/planner:1.5.0"}
+        -spec:
+        -  model: m
+        -  image: example/planner:1.5.0
+        -  overrides:
+        -    dgd:
+        -      apiVersion: nvidia.com/v1beta1
+        -      kind: DynamoGraphDeployment
+        -      spec:
+        -        components:
+        -          - {name: VllmDecodeWorker, replicas: 2}  # expect
+        +spec: {model: m, image: "example/planner:1.5.0"}
     """
     spec = at.get("overrides.dgd.spec")
     services, components = ((spec or {}).get(part) for part in ("services", "components")) if isinstance(spec, dict) else (None, None)

@@ -18,12 +18,12 @@ def service_annotation_vllm_executor(at: At) -> Hits:
         Write `mp` or `ray`, or remove the annotation.
 
     Example
-        spec:
-          services:
-            worker:
-              componentType: worker
-    bad       annotations: {nvidia.com/vllm-distributed-executor-backend: dask}  # expect
-    ok        annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}
+         spec:
+           services:
+             worker:
+               componentType: worker
+        -      annotations: {nvidia.com/vllm-distributed-executor-backend: dask}  # expect
+        +      annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}
     """
     value = at.value["annotations"].get(VLLM_EXECUTOR)
     if value is not None and value.lower() not in EXECUTORS:

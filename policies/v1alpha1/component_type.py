@@ -26,12 +26,12 @@ def warn_component_type_unknown(at: At) -> Hits:
         type can't change: delete a graph that exists and create it again.
 
     Example
-        spec:
-          services:
-    bad     worker:
-    bad       componentType: Worker  # expect
-    ok      worker: {componentType: worker}
-    ok      other: {componentType: ""}
+         spec:
+           services:
+        -    worker:
+        -      componentType: Worker  # expect
+        +    worker: {componentType: worker}
+        +    other: {componentType: ""}
     """
     kind = at.value["componentType"]
     if kind and not (kind == LPX and is_line_1_6(at.review)):

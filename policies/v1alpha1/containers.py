@@ -19,14 +19,14 @@ def frontend_sidecar_conflict(at: At) -> Hits:
         Rename the container in `extraPodSpec.containers`, or remove one of the two.
 
     Example
-        spec:
-          services:
-            worker:  # expect
-              componentType: worker
-              frontendSidecar: {image: "example/frontend:1"}
-              extraPodSpec:
-    bad         containers: [{name: sidecar-frontend, image: "example/other:1"}]
-    ok          containers: [{name: probe, image: "example/other:1"}]
+         spec:
+           services:
+             worker:  # expect
+               componentType: worker
+               frontendSidecar: {image: "example/frontend:1"}
+               extraPodSpec:
+        -        containers: [{name: sidecar-frontend, image: "example/other:1"}]
+        +        containers: [{name: probe, image: "example/other:1"}]
     """
     containers = at.get("extraPodSpec.containers") or ()
     if any(container and container.get("name") == _SIDECAR for container in containers):

@@ -19,16 +19,16 @@ def failover_mode_unknown(at: At) -> Hits:
         Write intraPod or interPod, with exactly this spelling.
 
     Example
-        spec:
-    ok    backendFramework: vllm
-          services:
-            worker:
-              componentType: worker
-              resources: {limits: {gpu: "1"}}
-    bad       gpuMemoryService: {enabled: true}
-    bad       failover: {enabled: true, mode: interpod}  # expect
-    ok        gpuMemoryService: {enabled: true, mode: interPod}
-    ok        failover: {enabled: true, mode: interPod}
+         spec:
+        +  backendFramework: vllm
+           services:
+             worker:
+               componentType: worker
+               resources: {limits: {gpu: "1"}}
+        -      gpuMemoryService: {enabled: true}
+        -      failover: {enabled: true, mode: interpod}  # expect
+        +      gpuMemoryService: {enabled: true, mode: interPod}
+        +      failover: {enabled: true, mode: interPod}
     """
     failover = at.value["failover"]
     if is_enabled(failover) and failover.get("mode") and failover["mode"] not in _MODES:

@@ -24,12 +24,12 @@ def warn_dynamo_namespace(at: At) -> Hits:
         Remove `dynamoNamespace`.
 
     Example
-        spec:
-          services:
-    bad     worker:
-    bad       componentType: worker
-    bad       dynamoNamespace: mine  # expect
-    ok      worker: {componentType: worker, globalDynamoNamespace: true}
+         spec:
+           services:
+        -    worker:
+        -      componentType: worker
+        -      dynamoNamespace: mine  # expect
+        +    worker: {componentType: worker, globalDynamoNamespace: true}
     """
     written = at.value["dynamoNamespace"]
     if written:
@@ -60,12 +60,12 @@ def service_field_without_effect(at: At) -> Hits:
         Remove it, or set it where it has an effect.
 
     Example
-        spec:
-          services:
-    bad     frontend:
-    bad       componentType: frontend
-    bad       serviceName: front  # expect
-    ok      frontend: {componentType: frontend}
+         spec:
+           services:
+        -    frontend:
+        -      componentType: frontend
+        -      serviceName: front  # expect
+        +    frontend: {componentType: frontend}
     """
     alone = at.review.kind == DCD_V1ALPHA1
     for path, why in list_ignored_of_service(at.value, (), grove=False if alone else may_run_on_grove(at.review), alone=alone):

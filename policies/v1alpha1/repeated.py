@@ -33,22 +33,22 @@ def repeated_entry(at: At) -> Hits:
         Remove one of the two entries.
 
     Example
-        spec:
-          services:
-            worker:
-              componentType: worker
-              envs:
-                - {name: LOG_LEVEL, value: info}
-    bad         - {name: LOG_LEVEL, value: debug}  # expect
-    ok          - {name: LOG_FORMAT, value: json}
-              volumeMounts:
-                - {name: models, mountPoint: /models}
-    bad         - {name: more, mountPoint: /models}  # expect
-    ok          - {name: models, mountPoint: /more}
-              resources:
-                claims:
-                  - {name: gpu}
-    bad           - {name: gpu}  # expect
+         spec:
+           services:
+             worker:
+               componentType: worker
+               envs:
+                 - {name: LOG_LEVEL, value: info}
+        -        - {name: LOG_LEVEL, value: debug}  # expect
+        +        - {name: LOG_FORMAT, value: json}
+               volumeMounts:
+                 - {name: models, mountPoint: /models}
+        -        - {name: more, mountPoint: /models}  # expect
+        +        - {name: models, mountPoint: /more}
+               resources:
+                 claims:
+                   - {name: gpu}
+        -          - {name: gpu}  # expect
     """
     for place, key in _LISTS:
         listed = at.value

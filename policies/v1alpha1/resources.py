@@ -25,19 +25,19 @@ def resources_quantity_invalid(at: At) -> Hits:
         Write a number with an optional suffix, without spaces: 2, 500m, 16Gi.
 
     Example
-        spec:
-          services:
-            worker:
-              componentType: worker
-              resources:
-    bad         limits:
-    bad           cpu: two  # expect
-    bad           memory: 16 Gi  # expect
-    bad         requests:
-    bad           custom:
-    bad             rdma/ib: one  # expect
-    ok          limits: {cpu: "2", memory: 16Gi, gpu: "1"}
-    ok          requests: {cpu: 500m, custom: {rdma/ib: "1"}}
+         spec:
+           services:
+             worker:
+               componentType: worker
+               resources:
+        -        limits:
+        -          cpu: two  # expect
+        -          memory: 16 Gi  # expect
+        -        requests:
+        -          custom:
+        -            rdma/ib: one  # expect
+        +        limits: {cpu: "2", memory: 16Gi, gpu: "1"}
+        +        requests: {cpu: 500m, custom: {rdma/ib: "1"}}
     """
     resources = at.value["resources"]
     for part in _PARTS:

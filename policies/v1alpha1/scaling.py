@@ -16,13 +16,13 @@ def scaling_adapter_off(at: At) -> Hits:
         Set `scalingAdapter.enabled` to true, or to false if you want no adapter.
 
     Example
-        spec:
-          services:
-    bad     worker:
-    bad       componentType: worker
-    bad       scalingAdapter: {}  # expect
-    ok      worker: {componentType: worker, scalingAdapter: {enabled: true}}
-    ok      other: {componentType: worker, scalingAdapter: {enabled: false}}
+         spec:
+           services:
+        -    worker:
+        -      componentType: worker
+        -      scalingAdapter: {}  # expect
+        +    worker: {componentType: worker, scalingAdapter: {enabled: true}}
+        +    other: {componentType: worker, scalingAdapter: {enabled: false}}
     """
     if at.value["scalingAdapter"].get("enabled") is None:
         yield at.warning(
@@ -41,11 +41,11 @@ def warn_autoscaling(at: At) -> Hits:
         Remove `autoscaling`, and enable `scalingAdapter` to scale with a HorizontalPodAutoscaler, KEDA or the planner.
 
     Example
-        spec:
-          services:
-    bad     worker:
-    bad       componentType: worker
-    bad       autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
-    ok      worker: {componentType: worker, scalingAdapter: {enabled: true}}
+         spec:
+           services:
+        -    worker:
+        -      componentType: worker
+        -      autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
+        +    worker: {componentType: worker, scalingAdapter: {enabled: true}}
     """
     yield at.warning("autoscaling", "is deprecated and ignored: remove it, use scalingAdapter")

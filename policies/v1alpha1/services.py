@@ -18,11 +18,11 @@ def service_null(at: At) -> Hits:
         Write `{}` after the name for a {service} without settings, or remove the entry.
 
     Example
-        spec:
-          services:
-            frontend: {componentType: frontend}
-    bad     worker: null  # expect
-    ok      worker: {}
+         spec:
+           services:
+             frontend: {componentType: frontend}
+        -    worker: null  # expect
+        +    worker: {}
     """
     services: Fields = at.value["services"]
     for name, service in services.items():

@@ -19,17 +19,17 @@ def shm_size_required(at: At) -> Hits:
         Set `sharedMemory.size`, set `disabled: true` for no volume at all, or leave the block out.
 
     Example
-        spec:
-          services:
-    bad     worker:
-    bad       componentType: worker
-    bad       sharedMemory: {}  # expect
-    bad     other:
-    bad       componentType: worker
-    bad       sharedMemory:
-    bad         size: 0Gi  # expect
-    ok      worker: {componentType: worker, sharedMemory: {size: 16Gi}}
-    ok      frontend: {componentType: frontend, sharedMemory: {disabled: true}}
+         spec:
+           services:
+        -    worker:
+        -      componentType: worker
+        -      sharedMemory: {}  # expect
+        -    other:
+        -      componentType: worker
+        -      sharedMemory:
+        -        size: 0Gi  # expect
+        +    worker: {componentType: worker, sharedMemory: {size: 16Gi}}
+        +    frontend: {componentType: frontend, sharedMemory: {disabled: true}}
     """
     memory = at.value["sharedMemory"]
     if not memory.get("disabled"):
@@ -53,15 +53,15 @@ def volume_mount_point_required(at: At) -> Hits:
         Set `mountPoint`, or set `useAsCompilationCache` if the mount is the cache.
 
     Example
-        spec:
-          services:
-            worker:
-              componentType: worker
-              volumeMounts:
-                - {name: models, mountPoint: /models}
-    bad         - {name: data}  # expect
-    bad         - {name: more, mountPoint: ""}  # expect
-    ok          - {name: kernels, useAsCompilationCache: true}
+         spec:
+           services:
+             worker:
+               componentType: worker
+               volumeMounts:
+                 - {name: models, mountPoint: /models}
+        -        - {name: data}  # expect
+        -        - {name: more, mountPoint: ""}  # expect
+        +        - {name: kernels, useAsCompilationCache: true}
     """
     mounts: list[Fields | None] = at.value["volumeMounts"]
     for index, mount in enumerate(mounts):
@@ -81,14 +81,14 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
         Keep the flag `useAsCompilationCache` on one mount, and give the others a `mountPoint`.
 
     Example
-        spec:
-          services:
-            worker:
-              componentType: worker
-              volumeMounts:
-                - {name: kernels, mountPoint: /kernels, useAsCompilationCache: true}
-    bad         - {name: more, mountPoint: /more, useAsCompilationCache: true}  # expect
-    ok          - {name: models, mountPoint: /models}
+         spec:
+           services:
+             worker:
+               componentType: worker
+               volumeMounts:
+                 - {name: kernels, mountPoint: /kernels, useAsCompilationCache: true}
+        -        - {name: more, mountPoint: /more, useAsCompilationCache: true}  # expect
+        +        - {name: models, mountPoint: /models}
     """
     flagged = [index for index, mount in enumerate(at.value["volumeMounts"]) if mount and mount.get("useAsCompilationCache")]
     for index in flagged[1:]:

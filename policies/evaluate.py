@@ -44,10 +44,12 @@ class Condition:
         """Whether the content of the field, or that of an entry of it, is as the condition says; it is not None."""
         if depth == len(self.steps):
             return not self.sign or self._fits(content)
-        step, entries = self.steps[depth], content if type(content) is list else (content,)
+        step = self.steps[depth]
+        entries: Iterable[Any] = content if type(content) is list else (content,)
         if step == "*":
             depth += 1
-            step, entries = self.steps[depth], content.values() if type(content) is dict else content
+            step = self.steps[depth]
+            entries = content.values() if type(content) is dict else content
         for entry in entries:  # noqa: SIM110 - a generator costs more
             if type(entry) is dict and (found := entry.get(step)) is not None and self.holds(found, depth + 1):
                 return True

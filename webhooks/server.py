@@ -22,7 +22,6 @@ from .connection import Connection, Work
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
-from .executor.spool import Spool
 from .http1 import Head
 from .jobs import Jobs
 from .limits import Limits
@@ -31,6 +30,7 @@ from .logs import Lines, stamp
 from .meters import Meter, access_line
 from .reply import JSON, Reply
 from .routes import ROUTES, Route, find_route
+from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines

@@ -17,7 +17,7 @@ ROOMS = ("admission", "api", "cel", "certs", "cli", "conversion", "kube", "polic
 
 # what is compiled, by folder: all that a request runs through but the socket
 _MODULES = {
-    "webhooks": "admission convert envelope fair_queue http1 meters reply routes short_requests",
+    "webhooks": "access_log admission convert envelope fair_queue http1 meters reply routes short_requests",
     "admission": "judging pipeline",
     "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",

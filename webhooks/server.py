@@ -14,6 +14,7 @@ from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
 from ..certs.context import ReloadingContext
 from . import convert
+from .access_log import access_line
 from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
@@ -27,7 +28,7 @@ from .jobs import Jobs
 from .limits import Limits
 from .listener import Listener
 from .logs import Lines, stamp
-from .meters import Meter, access_line
+from .meters import Meter
 from .reply import JSON, Reply
 from .routes import ROUTES, Route, find_route
 from .spool import Spool

@@ -23,7 +23,8 @@ from dynamo_webhooks.policies.catalogue import find_rule, list_all
 from dynamo_webhooks.policies.rule import Rule
 from dynamo_webhooks.policies.rule_sections import format_diff
 from tests.policies.examples import Example, parse
-from tools.manual.console import PageError, table, terminal
+from tools.manual.console import PageError, terminal
+from tools.manual.markdown import table
 
 Object: TypeAlias = dict[str, Any]
 

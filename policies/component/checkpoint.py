@@ -23,9 +23,9 @@ def checkpoint_gate(at: At) -> Hits:
     Example
          # facts: {checkpoint: false}
          {worker with an image}
-        -      experimental:
+               experimental:
         -        checkpoint: {enabled: true}  # expect
-        +      experimental: {checkpoint: {enabled: false}}
+        +        checkpoint: {enabled: false}
 
         -# kind: DynamoCheckpoint/v1alpha1
         -# facts: {checkpoint: false}
@@ -55,11 +55,11 @@ def checkpoint_job_auto_only(at: At) -> Hits:
 
     Example
          {worker}
-        -      experimental:
-        -        checkpoint:
+               experimental:
+                 checkpoint:
         -          mode: Manual
-        -          job: {}  # expect
-        +      experimental: {checkpoint: {mode: Auto, job: {}}}
+        +          mode: Auto
+                   job: {}  # expect
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     seen = checkpoint.get("mode")
@@ -81,12 +81,11 @@ def checkpoint_job_with_ref(at: At) -> Hits:
         Remove `job` or `checkpointRef`.
 
     Example
-        -{worker}
-        -      experimental:
-        -        checkpoint:
-        -          checkpointRef: warm
+         {worker}
+               experimental:
+                 checkpoint:
+                   checkpointRef: warm
         -          job: {}  # expect
-        +spec: {components: [{name: worker, type: worker, experimental: {checkpoint: {checkpointRef: warm}}}]}
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     ref = checkpoint.get("checkpointRef")
@@ -112,10 +111,10 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
                type: worker
                podTemplate:
                  spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-        -      experimental:
+               experimental:
         -        gpuMemoryService: {mode: InterPod}
-        -        checkpoint: {enabled: true, checkpointRef: c}  # expect
-        +      experimental: {gpuMemoryService: {mode: IntraPod}, checkpoint: {enabled: true, checkpointRef: c}}
+        +        gpuMemoryService: {mode: IntraPod}
+                 checkpoint: {enabled: true, checkpointRef: c}  # expect
 
         -{vllm worker}
         -      podTemplate:
@@ -149,9 +148,9 @@ def checkpoint_target_name(at: At) -> Hits:
 
     Example
          {worker}
-        -      experimental:
+               experimental:
         -        checkpoint: {targetContainerName: Main}  # expect
-        +      experimental: {checkpoint: {targetContainerName: main}}
+        +        checkpoint: {targetContainerName: main}
     """
     name = at.get("experimental.checkpoint.targetContainerName")
     if name and not is_label(name):
@@ -176,15 +175,15 @@ def checkpoint_gms_client_name(at: At) -> Hits:
 
     Example
          {worker with a GPU}
-        -      experimental:
-        -        gpuMemoryService: {}
-        -        checkpoint:
-        -          enabled: false
-        -          job:
-        -            gmsClientContainers:
-        -              - saver
+               experimental:
+                 gpuMemoryService: {}
+                 checkpoint:
+                   enabled: false
+                   job:
+                     gmsClientContainers:
+                       - saver
         -              - Loader  # expect
-        +      experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver, loader]}}}
+        +              - loader
     """
     for index, name in enumerate(at.get(_CLIENTS) or ()):
         if not is_label(name or ""):
@@ -212,12 +211,11 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
                experimental:
         -        gpuMemoryService: {mode: InterPod}
-        -        checkpoint:
-        -          enabled: false
-        -          job:
-        -            gmsClientContainers: [saver]  # expect
         +        gpuMemoryService: {mode: IntraPod}
-        +        checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}
+                 checkpoint:
+                   enabled: false
+                   job:
+                     gmsClientContainers: [saver]  # expect
     """
     if at.get(_CLIENTS) and interpod_gms(at.value):
         text = format_words('must be empty unless {gpuMemoryService}.mode is "{intraPod}", got mode "{interPod}"')

@@ -68,9 +68,9 @@ def image_required(at: At) -> Hits:
         -            - {name: main, image: ""}  # expect
 
          spec:
-        -  components:
+           components:
         -    - {name: worker, type: worker}  # expect
-        +  components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+        +    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: example/vllm:1.5.0}]}}}
     """
     if at.value.get("type") == LPX or list_templates(at.value):
         return  # each role has a template of its own

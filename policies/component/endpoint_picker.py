@@ -21,10 +21,10 @@ def epp_config_required(at: At) -> Hits:
         Set `eppConfig` with a `configMapRef` or an inline `config`.
 
     Example
-        -spec:
-        -  components:
+         spec:
+           components:
         -    - {name: picker, type: epp}  # expect
-        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+        +    - {name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}
     """
     if at.value.get("eppConfig") is None:
         yield at.required("eppConfig", 'must be set for a component of type "epp", got nothing')
@@ -41,14 +41,13 @@ def epp_config_source_exclusive(at: At) -> Hits:
         Keep `configMapRef` or `config`, and remove the other.
 
     Example
-        -spec:
-        -  components:
-        -    - name: picker
-        -      type: epp
-        -      eppConfig:  # expect
-        -        configMapRef: {name: picker-config, key: epp.yaml}
+         spec:
+           components:
+             - name: picker
+               type: epp
+               eppConfig:  # expect
+                 configMapRef: {name: picker-config, key: epp.yaml}
         -        config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
-        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
@@ -93,13 +92,13 @@ def epp_configmap_name_required(at: At) -> Hits:
         Set `eppConfig.configMapRef.name`.
 
     Example
-        -spec:
-        -  components:
-        -    - name: picker
-        -      type: epp
-        -      eppConfig:
+         spec:
+           components:
+             - name: picker
+               type: epp
+               eppConfig:
         -        configMapRef: {key: epp.yaml}  # expect
-        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+        +        configMapRef: {name: picker-config, key: epp.yaml}
     """
     reference = at.get("eppConfig.configMapRef")
     if reference is not None and not reference.get("name"):
@@ -120,10 +119,9 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
 
     Example
         -# facts: {inferencePool: false}
-        -spec:
-        -  components:
-        -    - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+         spec:
+           components:
+             - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
 
         -# kind: DynamoComponentDeployment/v1beta1
         -# facts: {inferencePool: false}
@@ -150,10 +148,10 @@ def epp_single_node(at: At) -> Hits:
         Remove `multinode`.
 
     Example
-        -spec:
-        -  components:
+         spec:
+           components:
         -    - {name: picker, type: epp, multinode: {nodeCount: 2}, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+        +    - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
     """
     if is_multinode(at.value):
         text = f'must be unset for a component of type "epp", got nodeCount {node_count(at.value)}'
@@ -172,10 +170,10 @@ def epp_single_replica(at: At) -> Hits:
         Set `replicas` to 1, or leave it out.
 
     Example
-        -spec:
-        -  components:
+         spec:
+           components:
         -    - {name: picker, type: epp, replicas: 2, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-        +spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+        +    - {name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}
     """
     replicas = at.value.get("replicas")
     # a negative number is refused by replicas-non-negative
@@ -207,13 +205,12 @@ def epp_runtime_config_forbidden(at: At) -> Hits:
         Remove `eppConfig`, in the same update as the new image if there is one.
 
     Example
-        -spec:
-        -  components:
-        -    - name: picker
-        -      type: epp
-        -      podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+         spec:
+           components:
+             - name: picker
+               type: epp
+               podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
         -      eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
-        +spec: {components: [{name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}}]}
     """
     version = runtime_version(at.value)
     if at.value.get("eppConfig") is not None and version is not None and version >= _NATIVE and not _unchanged(at):

@@ -52,12 +52,12 @@ def failover_shadows_immutable(at: At) -> Hits:
          {vllm worker}
         +      replicas: 2
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        -      experimental:
-        -        gpuMemoryService: {mode: InterPod}
-        -        failover:
-        -          mode: InterPod
+               experimental:
+                 gpuMemoryService: {mode: InterPod}
+                 failover:
+                   mode: InterPod
         -          numShadows: 2  # expect
-        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+        +          numShadows: 1
     """
     if at.old is None or not interpod_failover(at.value) or not interpod_failover(at.old):
         return
@@ -90,10 +90,10 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
              - name: worker
                type: worker
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        -      experimental:
+               experimental:
         -        gpuMemoryService: {mode: InterPod}
-        -        failover: {mode: IntraPod}  # expect
-        +      experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+        +        gpuMemoryService: {mode: IntraPod}
+                 failover: {mode: IntraPod}  # expect
     """
     gms = read_gms(at.value) if is_intrapod(at.value) else None
     if gms is not None and gms.get("mode") not in (None, "", INTRA_POD):
@@ -153,10 +153,9 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
              - name: worker
                type: worker
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        -      experimental:
-        -        gpuMemoryService: {}
-        -        failover: {}  # expect
-        +      experimental: {gpuMemoryService: {}, failover: {}}
+               experimental:
+                 gpuMemoryService: {}
+                 failover: {}  # expect
 
         -# kind: DynamoComponentDeployment/v1beta1
         -spec:
@@ -193,12 +192,12 @@ def failover_intrapod_shadows(at: At) -> Hits:
     Example
          metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
          {worker with a GPU}
-        -      experimental:
-        -        gpuMemoryService: {}
-        -        failover:
-        -          mode: IntraPod
+               experimental:
+                 gpuMemoryService: {}
+                 failover:
+                   mode: IntraPod
         -          numShadows: 2  # expect
-        +      experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
+        +          numShadows: 1
     """
     shadows = (read_failover(at.value) or {}).get("numShadows")
     if shadows not in (None, 0, 1) and is_intrapod(at.value):
@@ -220,14 +219,14 @@ def failover_interpod_component_type(at: At) -> Hits:
         Disable failover here, or set the `{componentType}` to that of a worker if it is one.
 
     Example
-        -spec:
-        -  components:
-        -    - name: frontend  # expect
-        -      type: frontend
+         spec:
+           components:
+             - name: frontend  # expect
+               type: frontend
         -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
         -      experimental:
         -        failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-        +spec: {components: [{name: frontend, type: frontend, replicas: 2}]}
+        +      replicas: 2
     """
     kind = at.value.get("type")
     # where the GPU memory service is on, gms-worker-only refuses these and others
@@ -252,17 +251,18 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
            components:
              - name: worker
                type: worker
-        -      podTemplate:
-        -        spec:
-        -          containers:
-        -            - name: main
-        -              resources:
-        -                requests:
+               podTemplate:
+                 spec:
+                   containers:
+                     - name: main
+                       resources:
+                         requests:
         -                  nvidia.com/gpu: 1500m  # expect
-        -      experimental:
-        -        failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-        +      podTemplate: {spec: {containers: [{name: main, resources: {requests: {nvidia.com/gpu: "2"}}}]}}
-        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+        +                  nvidia.com/gpu: "2"
+               experimental:
+        +        gpuMemoryService:
+        +          mode: InterPod
+                 failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
     """
     if interpod_without_gms(at.value):
         gpus = gpu_count(at.value)
@@ -290,10 +290,9 @@ def failover_interpod_immutable(at: At) -> Hits:
          {vllm worker}
         +      replicas: 2
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        -      experimental:
-        -        gpuMemoryService: {mode: InterPod}
-        -        failover: {mode: InterPod, numShadows: 1}  # expect
-        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+               experimental:
+                 gpuMemoryService: {mode: InterPod}
+                 failover: {mode: InterPod, numShadows: 1}  # expect
     """
     if at.old is not None and interpod_failover(at.value) != interpod_failover(at.old):
         yield at.immutable("experimental.failover", forbid_switch(interpod_failover(at.value)))
@@ -312,10 +311,11 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
 
     Example
          {vllm worker with a GPU}
-        -      experimental:
+               experimental:
         -        gpuMemoryService: {}
-        -        failover: {mode: InterPod, numShadows: 1}  # expect
-        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+        +        gpuMemoryService:
+        +          mode: InterPod
+                 failover: {mode: InterPod, numShadows: 1}  # expect
     """
     gms = read_gms(at.value)
     if interpod_failover(at.value) and gms is not None and gms.get("mode") != INTER_POD:
@@ -374,9 +374,10 @@ def failover_interpod_requires_gms(at: At) -> Hits:
 
     Example
          {vllm worker with a GPU}
-        -      experimental:
-        -        failover: {mode: InterPod, numShadows: 1}  # expect
-        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+               experimental:
+        +        gpuMemoryService:
+        +          mode: InterPod
+                 failover: {mode: InterPod, numShadows: 1}  # expect
     """
     if interpod_without_gms(at.value):
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))

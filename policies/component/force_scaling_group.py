@@ -76,10 +76,9 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
     Example
         -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
          {worker with an image}
-        -      experimental:
-        -        grove:
-        -          forceScalingGroup: true  # expect
-        +      experimental: {grove: {forceScalingGroup: true}}
+               experimental:
+                 grove:
+                   forceScalingGroup: true  # expect
 
         -# kind: DynamoComponentDeployment/v1beta1
         -spec:

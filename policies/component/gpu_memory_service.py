@@ -30,9 +30,8 @@ def gms_requires_dra(at: At) -> Hits:
     Example
         -# facts: {dra: false}
          {worker with a GPU}
-        -      experimental:
-        -        gpuMemoryService: {}  # expect
-        +      experimental: {gpuMemoryService: {}}
+               experimental:
+                 gpuMemoryService: {}  # expect
     """
     if read_gms(at.value) is not None and not at.fact("dra"):
         reason = explain_absence(at, "dra", "dynamic resource allocation (resource.k8s.io/v1)")
@@ -116,10 +115,9 @@ def gms_snapshot_gate(at: At) -> Hits:
     Example
         +# facts: {allowGmsSnapshot: true}
          {worker with a GPU}
-        -      experimental:
-        -        gpuMemoryService: {}
-        -        checkpoint: {checkpointRef: c}  # expect
-        +      experimental: {gpuMemoryService: {}, checkpoint: {checkpointRef: c}}
+               experimental:
+                 gpuMemoryService: {}
+                 checkpoint: {checkpointRef: c}  # expect
 
         -# kind: DynamoCheckpoint/v1alpha1
         -wired without facts  # expect
@@ -184,12 +182,12 @@ def gms_extra_client_duplicate(at: At) -> Hits:
     Example
          {worker}
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-        -      experimental:
-        -        gpuMemoryService:
-        -          extraClientContainers:
-        -            - probe
+               experimental:
+                 gpuMemoryService:
+                   extraClientContainers:
+                     - probe
         -            - probe  # expect
-        +      experimental: {gpuMemoryService: {extraClientContainers: [probe, main]}}
+        +            - main
     """
     seen: set[str] = set()
     for index, name in enumerate(at.get(_CLIENTS) or ()):
@@ -213,10 +211,10 @@ def gms_extra_client_name(at: At) -> Hits:
     Example
          {worker}
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-        -      experimental:
-        -        gpuMemoryService:
+               experimental:
+                 gpuMemoryService:
         -          extraClientContainers: [Probe]  # expect
-        +      experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+        +          extraClientContainers: [probe]
     """
     for index, name in enumerate(at.get(_CLIENTS) or ()):
         if not is_label(name or ""):
@@ -241,11 +239,11 @@ def gms_extra_client_unknown(at: At) -> Hits:
                podTemplate:
                  spec:
                    containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
-        -      experimental:
-        -        gpuMemoryService:
-        -          extraClientContainers:
+               experimental:
+                 gpuMemoryService:
+                   extraClientContainers:
         -            - prob  # expect
-        +      experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+        +            - probe
     """
     if clients := at.get(_CLIENTS):
         known = {MAIN, *(container.get("name") for container in list_containers(at.value))}
@@ -281,10 +279,10 @@ def gms_interpod_immutable(at: At) -> Hits:
              - name: worker
                type: worker
                podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        -      experimental:
-        -        gpuMemoryService:
+               experimental:
+                 gpuMemoryService:
         -          mode: InterPod  # expect
-        +      experimental: {gpuMemoryService: {mode: IntraPod}}
+        +          mode: IntraPod
     """
     if at.old is not None and interpod_gms(at.value) != interpod_gms(at.old):
         text = forbid_switch(interpod_gms(at.value))

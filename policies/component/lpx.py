@@ -39,18 +39,18 @@ def lpx_pod_fixed(at: At) -> Hits:
     Example
          {lpx worker}
                roles:
-        -        - name: agent
-        -          podTemplate:
-        -            spec:
-        -              containers: [{name: main, image: "example/lpx:1.6.0"}]
+                 - name: agent
+                   podTemplate:
+                     spec:
+                       containers: [{name: main, image: "example/lpx:1.6.0"}]
         -              nodeSelector: {zone: a}  # expect
-        +        - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                  - name: conductor
-        -          podTemplate:
-        -            spec:
-        -              containers: [{name: main, image: "example/lpx:1.6.0"}]
+                   podTemplate:
+                     spec:
+                       containers: [{name: main, image: "example/lpx:1.6.0"}]
         -              hostname: here  # expect
-        +          podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}], nodeSelector: {zone: a}}}
+        +              nodeSelector:
+        +                zone: a
     """
     for index, name, pod in list_pods(at.value):
         fields = ["schedulerName"] if pod.get("schedulerName") not in _USUAL else []
@@ -169,9 +169,9 @@ def lpx_build_id_blank(at: At) -> Hits:
            components:
              - name: worker
                type: lpx
-        -      lpx:
+               lpx:
         -        buildId: " "  # expect
-        +      lpx: {buildId: b}
+        +        buildId: "b"
                roles:
                  {agent and conductor}
     """
@@ -192,11 +192,10 @@ def lpx_scheduler_reserved(at: At) -> Hits:
 
     Example
          {worker}
-        -      podTemplate:
-        -        spec:
-        -          containers: [{name: main, image: "example/vllm:1.6.0"}]
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.6.0"}]
         -          schedulerName: lpx-scheduler  # expect
-        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
     """
     if read_pod(at.value).get("schedulerName") == _SCHEDULER and at.value.get("type") != LPX:
         yield at.forbidden("podTemplate.spec.schedulerName", f'must not be "{_SCHEDULER}" for a component of another type than lpx')
@@ -267,13 +266,12 @@ def lpx_agent_container(at: At) -> Hits:
     Example
          {lpx worker}
                roles:
-        -        - name: agent
-        -          podTemplate:
-        -            spec:
-        -              containers:
-        -                - {name: main, image: "example/lpx:1.6.0"}
+                 - name: agent
+                   podTemplate:
+                     spec:
+                       containers:
+                         - {name: main, image: "example/lpx:1.6.0"}
         -                - {name: agent, image: "example/lpx:1.6.0"}  # expect
-        +        - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
                  - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, name, pod in list_pods(at.value):

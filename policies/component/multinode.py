@@ -61,10 +61,10 @@ def node_count_limit(at: At) -> Hits:
         Write the number of nodes for one replica of the model, at most 1000.
 
     Example
-        -{worker}
-        -      multinode:
+         {worker}
+               multinode:
         -        nodeCount: 20000000  # expect
-        +spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 16}}]}
+        +        nodeCount: 16
     """
     nodes = node_count(at.value)
     if nodes > LIMIT:

@@ -46,14 +46,14 @@ def power_limit_immutable(at: At) -> Hits:
          {worker}
         +      replicas: 2
                podTemplate:
-        -        spec:
-        -          containers:
-        -            - name: main
-        -              image: example/vllm:1.5.0
-        -              resources:
-        -                limits:
+                 spec:
+                   containers:
+                     - name: main
+                       image: example/vllm:1.5.0
+                       resources:
+                         limits:
         -                  nvidia.com/gpu: "8"  # expect
-        +        spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
+        +                  nvidia.com/gpu: "4"
                  metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if at.old is None:
@@ -85,9 +85,8 @@ def power_limit_pod_immutable(at: At) -> Hits:
     Example
          {worker}
                podTemplate:
-        -        spec:
-        -          containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
-        +        spec: {containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
                  metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
          --- # becomes
          {worker}
@@ -124,10 +123,10 @@ def power_limit_number(at: At) -> Hits:
          {worker}
                podTemplate:
                  spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-        -        metadata:
-        -          annotations:
+                 metadata:
+                   annotations:
         -            dynamo.nvidia.com/gpu-power-limit: 300W  # expect
-        +        metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        +            dynamo.nvidia.com/gpu-power-limit: "300"
     """
     limit = read_power_limit(at.value)
     if limit is not None and (whole_number(limit) or 0) <= 0:

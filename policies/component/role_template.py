@@ -84,11 +84,11 @@ def role_template_image(at: At) -> Hits:
                multinode: {nodeCount: 2}
                roles:
                  - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-        -        - name: worker
-        -          podTemplate:
-        -            spec:
+                 - name: worker
+                   podTemplate:
+                     spec:
         -              containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
-        +        - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+        +              containers: [{name: main, image: "example/vllm:1.6.0"}]
     """
     for index, template in list_templates(at.value):
         if all(each.get("name") != MAIN for _, each in _containers(template, "containers")):
@@ -121,10 +121,10 @@ def role_template_executor(at: At) -> Hits:
                roles:
                  - name: leader
                    podTemplate:
-        -            metadata:
-        -              annotations:
+                     metadata:
+                       annotations:
         -                nvidia.com/vllm-distributed-executor-backend: dask  # expect
-        +            metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: ray}}
+        +                nvidia.com/vllm-distributed-executor-backend: ray
                      spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
@@ -148,13 +148,12 @@ def role_template_power_limit(at: At) -> Hits:
          {worker}
                multinode: {nodeCount: 2}
                roles:
-        -        - name: leader
-        -          podTemplate:
+                 - name: leader
+                   podTemplate:
         -            metadata:
         -              annotations:
         -                dynamo.nvidia.com/gpu-power-limit: "300"  # expect
-        -            spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
-        +        - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+                     spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, _ in _annotated(at.value, POWER_LIMIT):
@@ -216,10 +215,10 @@ def role_template_annotations(at: At) -> Hits:
                roles:
                  - name: leader
                    podTemplate:
-        -            metadata:
-        -              annotations:  # expect
+                     metadata:
+                       annotations:  # expect
         -                team name: search
-        +            metadata: {annotations: {team-name: search}}
+        +                team-name: search
                      spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """

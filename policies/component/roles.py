@@ -54,10 +54,10 @@ def roles_name_unknown(at: At) -> Hits:
     Example
          {worker with an image}
                multinode: {nodeCount: 2}
-        -      roles:  # expect: roles-incomplete
-        -        - {name: leader}
+               roles:  # expect: roles-incomplete
+        +        - name: worker
+                 - {name: leader}
         -        - {name: helper}  # expect
-        +      roles: [{name: worker}, {name: leader}]
     """
     for index, role in list_roles(at.value) if _asked(at.value) else ():
         if (name := role.get("name")) not in _KNOWN:
@@ -99,10 +99,10 @@ def roles_replicas_mismatch(at: At) -> Hits:
     Example
          {worker with an image}
                multinode: {nodeCount: 3}
-        -      roles:
+               roles:
         -        - {name: leader, replicas: 2}  # expect
-        -        - {name: worker, replicas: 2}
-        +      roles: [{name: leader, replicas: 1}, {name: worker, replicas: 2}]
+        +        - {name: leader, replicas: 1}
+                 - {name: worker, replicas: 2}
     """
     for index, role, wanted in count_roles(at.value):
         if (replicas := role.get("replicas")) not in (None, wanted):
@@ -134,10 +134,10 @@ def roles_immutable(at: At) -> Hits:
                type: worker
                podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
                multinode: {nodeCount: 2}
-        -      roles:  # expect: roles-incomplete, roles-immutable
-        -        - {name: leader}
+               roles:  # expect: roles-incomplete, roles-immutable
+        +        - name: worker
+                 - {name: leader}
         -        - {name: helper}  # expect: roles-name-unknown
-        +      roles: [{name: worker}, {name: leader}]
     """
     if LPX in (at.value.get("type"), (at.old or {}).get("type")):
         return  # a draft may get a conductor, and two independent components may become a pair
@@ -166,14 +166,13 @@ def roles_meaning_immutable(at: At) -> Hits:
          {worker}
                podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
                multinode: {nodeCount: 2}
-        -      roles:  # expect
-        -        - name: leader
+               roles:  # expect
+                 - name: leader
         -          providerOverride:
         -            apiVersion: grove.io/v1alpha1
         -            target: PodCliqueTemplateSpec
         -            value: {topologyConstraint: {packDomain: rack}}
-        -        - {name: worker}
-        +      roles: [{name: leader}, {name: worker}]
+                 - {name: worker}
     """
     if at.old is None or LPX in (at.value.get("type"), at.old.get("type")):
         return

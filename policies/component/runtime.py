@@ -31,16 +31,12 @@ def runtime_version_required(at: At) -> Hits:
 
          spec:
         -  components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
-        +  components:
-        +    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}
+        +  components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}]
          --- # becomes
          spec:
            components:
         -    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5"}]}}}  # expect
-        +    - name: worker
-        +      type: worker
-        +      replicas: 2
-        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
+        +    - {name: worker, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}
     """
     if at.value.get("type") != LPX and (at.review.old is None or at.old is not None):
         yield from explain_missing_version(at, [engine.get("image") for engine in list_engines(at)])
@@ -90,9 +86,9 @@ def runtime_sidecar_restarts(at: At) -> Hits:
                podTemplate:
                  spec:
                    containers: [{name: main, image: "example/vllm:1.6.0"}]
-        -          initContainers:
+                   initContainers:
         -            - {name: runtime, image: "example/runtime:1.6.0"}  # expect
-        +          initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+        +            - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}
     """
     for index, one in list_sidecars(at.value):
         if (policy := one.get("restartPolicy")) != "Always":

@@ -22,13 +22,13 @@ def dcd_interpod_unsupported(at: At) -> Hits:
          spec:
            type: worker
            podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        -  experimental:
-        -    gpuMemoryService:
+           experimental:
+             gpuMemoryService:
         -      mode: InterPod  # expect
         -    failover:
         -      mode: InterPod  # expect
         -      numShadows: 1
-        +  experimental: {gpuMemoryService: {mode: IntraPod}}
+        +      mode: IntraPod
     """
     text = format_words('must not be "{interPod}" for a component outside a graph')
     if interpod_gms(at.value):

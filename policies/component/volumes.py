@@ -21,11 +21,11 @@ def compilation_cache_mount_required(at: At) -> Hits:
     Example
          spec:
            backendFramework: sglang
-        -  components:
-        -    - name: worker
-        -      type: worker
+           components:
+             - name: worker
+               type: worker
         -      compilationCache: {pvcName: kernels}  # expect
-        +  components: [{name: worker, type: worker, compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}}]
+        +      compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}
 
         +spec: {backendFramework: vllm, components: [{name: worker, type: worker, compilationCache: {pvcName: kernels}}]}
     """
@@ -50,9 +50,9 @@ def shm_size_negative(at: At) -> Hits:
         Write a positive size, such as 16Gi.
 
     Example
-        -{worker}
+         {worker}
         -      sharedMemorySize: -1Gi  # expect
-        +spec: {components: [{name: worker, type: worker, sharedMemorySize: 1Gi}]}
+        +      sharedMemorySize: 1Gi
     """
     size = at.value["sharedMemorySize"]
     if parse(size) < 0:

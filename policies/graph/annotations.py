@@ -29,10 +29,10 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/dynamo-kube-discovery-mode: pod  # expect
-        +metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        +    nvidia.com/dynamo-kube-discovery-mode: container
          {worker with a GPU}
                experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
 
@@ -61,10 +61,10 @@ def warn_grove_annotation(at: At) -> Hits:
         Write `"false"` to keep the graph off Grove; write `"true"` or remove the annotation to run it there.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/enable-grove: "no"  # expect
-        +metadata: {annotations: {nvidia.com/enable-grove: "False"}}
+        +    nvidia.com/enable-grove: "False"
     """
     value = at.value[GROVE_OPT_OUT]
     if value.lower() not in ("true", "false"):
@@ -87,10 +87,10 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
         Write `kubernetes` or `etcd` in lower case, or remove the annotation to use the operator's configuration.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/dynamo-discovery-backend: kubernets  # expect
-        +metadata: {annotations: {nvidia.com/dynamo-discovery-backend: etcd}}
+        +    nvidia.com/dynamo-discovery-backend: etcd
     """
     value = at.value[DISCOVERY_BACKEND]
     if value not in _BACKENDS:
@@ -112,10 +112,10 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
-        +metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        +    nvidia.com/dynamo-kube-discovery-mode: container
     """
     value = at.value[DISCOVERY_MODE]
     if value not in _MODES:
@@ -135,10 +135,10 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
-        +metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1}}
+        +    nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1
     """
     value = at.value[ORIGIN_VERSION]
     if not is_semver(value):
@@ -157,10 +157,10 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         Write `mp` or `ray` (case doesn't matter, spaces do), or remove the annotation.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
-        +metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}}
+        +    nvidia.com/vllm-distributed-executor-backend: "Ray"
     """
     value = at.value[VLLM_EXECUTOR]
     if value.lower() not in EXECUTORS:
@@ -179,11 +179,10 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
         Keep the annotation of the scheduler that you use, and remove the other.
 
     Example
-        -metadata:
-        -  annotations:
-        -    nvidia.com/volcano-scheduler-queue: team  # expect
+         metadata:
+           annotations:
+             nvidia.com/volcano-scheduler-queue: team  # expect
         -    nvidia.com/kai-scheduler-queue: team
-        +metadata: {annotations: {nvidia.com/volcano-scheduler-queue: team}}
     """
     for name in (KAI_QUEUE, KAI_NODE_POOL):
         if name in at.value:
@@ -207,10 +206,11 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
     Example
          metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
          --- # becomes
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
-        +metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0, team: search}}
+        +    nvidia.com/dynamo-operator-origin-version: 1.5.0
+        +    team: search
     """
     now, before = (((obj or {}).get("metadata") or {}).get("annotations") or {} for obj in (at.value, at.old))
     said, wanted = now.get(ORIGIN_VERSION), before.get(ORIGIN_VERSION)
@@ -231,10 +231,10 @@ def grove_update_strategy_enum(at: At) -> Hits:
         Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/grove-update-strategy: Recreate  # expect
-        +metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
+        +    nvidia.com/grove-update-strategy: OnDelete
     """
     value = at.value[GROVE_UPDATE_STRATEGY]
     if value not in (known := list_grove_strategies(at.review.line)):

@@ -21,9 +21,9 @@ def dgd_service_set_immutable(at: At) -> Hits:
         -spec: {components: [{name: frontend}, {name: worker}]}
         +spec: {components: [{name: frontend}, {name: worker, replicas: 2}]}
          --- # becomes
-        -spec:
+         spec:
         -  components: [{name: decoder}, {name: frontend}]  # expect
-        +spec: {components: [{name: frontend}, {name: worker, replicas: 0}]}
+        +  components: [{name: frontend}, {name: worker, replicas: 0}]
     """
     if at.old is None:
         return

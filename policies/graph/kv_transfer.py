@@ -24,12 +24,12 @@ def kvt_domain_format(at: At) -> Hits:
         Write lower-case letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
-        -spec:
-        -  experimental:
-        -    kvTransferPolicy:
-        -      labelKey: topology.kubernetes.io/zone
+         spec:
+           experimental:
+             kvTransferPolicy:
+               labelKey: topology.kubernetes.io/zone
         -      domain: Zone  # expect
-        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        +      domain: zone
     """
     yield from check_domain(at, "domain", at.value["domain"])
 
@@ -45,12 +45,12 @@ def kvt_domain_required(at: At) -> Hits:
         Set the domain of the node label, for example `zone`.
 
     Example
-        -spec:
-        -  experimental:
-        -    kvTransferPolicy:
-        -      labelKey: topology.kubernetes.io/zone
+         spec:
+           experimental:
+             kvTransferPolicy:
+               labelKey: topology.kubernetes.io/zone
         -      domain: ""  # expect
-        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        +      domain: "zone"
     """
     if not at.value.get("domain"):
         yield at.required("domain", "must name a domain such as zone, got nothing")
@@ -72,12 +72,12 @@ def kvt_enforcement_enum(at: At) -> Hits:
     Example
          spec:
            experimental:
-        -    kvTransferPolicy:
-        -      labelKey: topology.kubernetes.io/zone
-        -      domain: zone
+             kvTransferPolicy:
+               labelKey: topology.kubernetes.io/zone
+               domain: zone
         -      enforcement: Preferred  # expect
-        -      preferredWeight: 0.5
-        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+        +      enforcement: preferred
+               preferredWeight: 0.5
     """
     enforcement = at.value["enforcement"]
     if enforcement and enforcement not in _ENFORCEMENTS:
@@ -102,9 +102,9 @@ def kvt_immutable(at: At) -> Hits:
          spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
          --- # becomes
          spec:
-        -  experimental:
+           experimental:
         -    kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
-        +  experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}
            components:
              - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
@@ -148,11 +148,10 @@ def kvt_topology_requires_grove(at: At) -> Hits:
     Example
         -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
          spec:
-        -  experimental:
-        -    kvTransferPolicy:
-        -      clusterTopologyName: default  # expect
-        -      domain: rack
-        +  experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+           experimental:
+             kvTransferPolicy:
+               clusterTopologyName: default  # expect
+               domain: rack
            components:
              - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
@@ -189,11 +188,11 @@ def kvt_topology_unknown(at: At) -> Hits:
         -    - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
          spec:
-        -  experimental:
-        -    kvTransferPolicy:
-        -      clusterTopologyName: default
+           experimental:
+             kvTransferPolicy:
+               clusterTopologyName: default
         -      domain: room  # expect
-        +  experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
+        +      domain: rack
            components:
              - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
@@ -226,12 +225,12 @@ def kvt_label_key_format(at: At) -> Hits:
         and a slash.
 
     Example
-        -spec:
-        -  experimental:
-        -    kvTransferPolicy:
+         spec:
+           experimental:
+             kvTransferPolicy:
         -      labelKey: topology.kubernetes.io/zone/a  # expect
-        -      domain: zone
-        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        +      labelKey: topology.kubernetes.io/zone
+               domain: zone
     """
     key = at.value["labelKey"]
     if key and qualified_name_error(key) is not None:
@@ -250,12 +249,12 @@ def kvt_label_key_required(at: At) -> Hits:
         ClusterTopology instead.
 
     Example
-        -spec:
-        -  experimental:
-        -    kvTransferPolicy:
+         spec:
+           experimental:
+             kvTransferPolicy:
         -      labelKey: ""  # expect
-        -      domain: zone
-        +spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+        +      labelKey: "topology.kubernetes.io/zone"
+               domain: zone
     """
     if not at.value.get("labelKey") and not (is_line_1_4(at.review) and at.value.get("clusterTopologyName")):
         yield at.required("labelKey", "must be the key of a node label, got nothing")
@@ -274,11 +273,11 @@ def kvt_weight_forbidden(at: At) -> Hits:
     Example
          spec:
            experimental:
-        -    kvTransferPolicy:
-        -      labelKey: topology.kubernetes.io/zone
-        -      domain: zone
-        -      preferredWeight: 0.5  # expect
-        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+             kvTransferPolicy:
+               labelKey: topology.kubernetes.io/zone
+               domain: zone
+        +      enforcement: preferred
+               preferredWeight: 0.5  # expect
     """
     if (at.value.get("enforcement") or "required") == "required":
         text = f'must be unset unless enforcement is "preferred", got {at.value["preferredWeight"]}'
@@ -298,12 +297,12 @@ def kvt_weight_range(at: At) -> Hits:
     Example
          spec:
            experimental:
-        -    kvTransferPolicy:
-        -      labelKey: topology.kubernetes.io/zone
-        -      domain: zone
-        -      enforcement: preferred
+             kvTransferPolicy:
+               labelKey: topology.kubernetes.io/zone
+               domain: zone
+               enforcement: preferred
         -      preferredWeight: 1.5  # expect
-        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 1}
+        +      preferredWeight: 1
     """
     weight = at.value["preferredWeight"]
     if not (0 <= weight <= 1 or (-1 < weight < 2 and 0 <= _single(weight) <= 1)):

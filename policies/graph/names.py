@@ -22,11 +22,12 @@ def service_name_collision(at: At) -> Hits:
         Rename one of them.
 
     Example
-        -spec:
-        -  components:
+         spec:
+           components:
         -    - {name: Worker, type: worker}
         -    - {name: worker, type: worker}  # expect
-        +spec: {components: [{name: worker-a, type: worker}, {name: worker-b, type: worker}]}
+        +    - {name: worker-a, type: worker}
+        +    - {name: worker-b, type: worker}
     """
     components = at.components
     if len({name.lower() for _, name, _ in components}) == len(components):
@@ -58,11 +59,12 @@ def service_name_format(at: At) -> Hits:
         Use 1 to 63 letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
-        -spec:
-        -  components:
+         spec:
+           components:
         -    - {name: decode.worker, type: worker}  # expect
         -    - {name: prefill_worker, type: worker}  # expect
-        +spec: {components: [{name: PrefillWorker, type: worker}, {name: decode-worker, type: worker}]}
+        +    - {name: PrefillWorker, type: worker}
+        +    - {name: decode-worker, type: worker}
     """
     for index, name, _ in at.components:
         # most names are letters and digits only, which needs no pattern

@@ -19,16 +19,18 @@ def field_without_effect(at: At) -> Hits:
         Remove it, or set it where it has an effect.
 
     Example
-        +metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        +metadata:
+        +  annotations:
+        +    nvidia.com/enable-grove: "false"
          spec:
-        -  components:
-        -    - name: worker
-        -      type: worker
-        -      modelRef:
-        -        name: m
+        +  annotations:
+        +    nvidia.com/deployment-strategy: Recreate
+           components:
+             - name: worker
+               type: worker
+               modelRef:
+                 name: m
         -        revision: main  # expect
-        +  annotations: {nvidia.com/deployment-strategy: Recreate}
-        +  components: [{name: worker, type: worker, modelRef: {name: m}}]
 
         -metadata:
         -  annotations:

@@ -80,8 +80,7 @@ def provider_override_immutable(at: At) -> Hits:
 
          metadata: {annotations: {nvidia.com/workload-provider: grove}}
         -spec: {providerOverride: {apiVersion: grove.io/v1alpha1, target: PodCliqueSet, value: {}}}
-        +spec:
-        +  providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}
+        +spec: {providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}}
          --- # becomes
          metadata: {annotations: {nvidia.com/workload-provider: grove}}
          spec:

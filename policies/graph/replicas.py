@@ -24,11 +24,12 @@ def scale_to_zero_unroutable(at: At) -> Hits:
          spec:
            components:
         -    - {name: frontend, type: frontend}
-        -    - name: worker
-        -      type: worker
-        -      replicas: 0  # expect
-        +    - {name: worker, type: worker, replicas: 0}
-        +    - {name: more, type: worker, replicas: 1}
+             - name: worker
+               type: worker
+               replicas: 0  # expect
+        +    - name: more
+        +      type: worker
+        +      replicas: 1
     """
     workers = [(index, component) for index, _, component in at.components if component.get("type") in WORKERS]
     stopped = [(index, component) for index, component in workers if component.get("replicas") == 0]
@@ -70,21 +71,21 @@ def scaling_adapter_owns_replicas(at: At) -> Hits:
         +# user: system:serviceaccount:dynamo-system:operator
          spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
          --- # becomes
-        -spec:
-        -  components:
-        -    - name: worker
-        -      replicas: 2  # expect
-        -      scalingAdapter: {}
-        +spec: {components: [{name: worker, replicas: 2, scalingAdapter: {}}]}
+         spec:
+           components:
+             - name: worker
+               replicas: 2  # expect
+               scalingAdapter: {}
 
+        -spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
         +spec: {components: [{name: worker, scalingAdapter: {}}]}
-        +--- # becomes
-         spec: {components: [{name: worker, replicas: 1, scalingAdapter: {}}]}
-        ---- # becomes
-        -spec:
-        -  components:
-        -    - name: worker
+         --- # becomes
+         spec:
+           components:
+             - name: worker
         -      replicas: 2  # expect
+        +      replicas: 1
+        +      scalingAdapter: {}
     """
     if at.old is not None and (at.value.get("scalingAdapter") is not None or at.old.get("scalingAdapter") is not None):
         now, before = _replicas(at.value), _replicas(at.old)

@@ -21,10 +21,10 @@ def restart_id_required(at: At) -> Hits:
         Write any string that differs from the last one, such as a date.
 
     Example
-        -spec:
-        -  restart:
+         spec:
+           restart:
         -    id: ""  # expect
-        +spec: {restart: {id: "2025-11-21"}}
+        +    id: "2025-11-21"
     """
     if not at.value.get("id"):
         yield at.required("id", "must be a string that changes with every restart, got nothing")
@@ -49,10 +49,9 @@ def restart_locked_during_rollout(at: At) -> Hits:
         -status: {rollingUpdate: {phase: InProgress}}
         +status: {rollingUpdate: {phase: Completed}}
          --- # becomes
-        -spec:
-        -  restart:
-        -    id: tuesday  # expect
-        +spec: {restart: {id: tuesday}}
+         spec:
+           restart:
+             id: tuesday  # expect
     """
     phase = at.was("status.rollingUpdate.phase")
     if phase not in _ROLLING:
@@ -78,13 +77,13 @@ def restart_order_count(at: At) -> Hits:
         Name every {service} of the graph once, or leave `order` out for alphabetical order.
 
     Example
-        -spec:
-        -  components: [{name: frontend}, {name: worker}]
-        -  restart:
-        -    id: second
-        -    strategy:
+         spec:
+           components: [{name: frontend}, {name: worker}]
+           restart:
+             id: second
+             strategy:
         -      order: [frontend]  # expect
-        +spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+        +      order: [frontend, worker]
     """
     strategy = at.value["strategy"]
     order = strategy.get("order")
@@ -112,13 +111,12 @@ def restart_order_parallel(at: At) -> Hits:
         Remove `order`, or choose the type `Sequential`.
 
     Example
-        -spec:
-        -  restart:
-        -    id: second
-        -    strategy:
-        -      type: Parallel
+         spec:
+           restart:
+             id: second
+             strategy:
+               type: Parallel
         -      order: [frontend]  # expect
-        +spec: {restart: {id: second, strategy: {type: Parallel}}}
     """
     strategy = at.value["strategy"]
     order = strategy.get("order")
@@ -137,16 +135,15 @@ def restart_order_unique(at: At) -> Hits:
         Remove one of the two entries.
 
     Example
-        -spec:
-        -  components: [{name: frontend}, {name: worker}]
-        -  restart:
-        -    id: second
-        -    strategy:
-        -      order:
+         spec:
+           components: [{name: frontend}, {name: worker}]
+           restart:
+             id: second
+             strategy:
+               order:
         -        - frontend
-        -        - worker
-        -        - frontend  # expect
-        +spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [worker, frontend]}}}
+                 - worker
+                 - frontend  # expect
     """
     strategy = at.value["strategy"]
     if strategy.get("type") == "Parallel":
@@ -172,15 +169,15 @@ def restart_order_unknown(at: At) -> Hits:
         Write the {service}'s name as in `spec.{services}`; case matters.
 
     Example
-        -spec:
-        -  components: [{name: frontend}, {name: worker}]
-        -  restart:
-        -    id: second
-        -    strategy:
-        -      order:
-        -        - frontend
+         spec:
+           components: [{name: frontend}, {name: worker}]
+           restart:
+             id: second
+             strategy:
+               order:
+                 - frontend
         -        - Worker  # expect
-        +spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+        +        - worker
     """
     strategy = at.value["strategy"]
     order, names = strategy.get("order") or (), {name for _, name, _ in list_components(at.review.spec)}

@@ -31,10 +31,9 @@ def multinode_requires_orchestrator(at: At) -> Hits:
 
         -# facts: {lws: false}
         -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        -{worker}
-        -      multinode: {nodeCount: 2}  # expect
         +# facts: {grove: false, lws: true}
-        +spec: {components: [{name: worker, type: worker, multinode: {nodeCount: 2}}]}
+         {worker}
+               multinode: {nodeCount: 2}  # expect
     """
     if is_multinode(at.value) and not _can_run(at):
         lacks = explain_absence(at, "lws", _LWS)
@@ -66,9 +65,8 @@ def priority_class_requires_grove(at: At) -> Hits:
         -  priorityClassName: high  # expect
 
         -# facts: {grove: false}
-        -spec:
-        -  priorityClassName: high  # expect
-        +spec: {priorityClassName: high}
+         spec:
+           priorityClassName: high  # expect
     """
     name = at.value["priorityClassName"]
     if name and (reason := explain_off_grove(at)):

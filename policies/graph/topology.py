@@ -47,11 +47,11 @@ def topology_cluster_not_found(at: At) -> Hits:
         Name one that exists (`kubectl get clustertopologies`, since operator 1.4 `clustertopologybindings`), or create it first.
 
     Example
-        -spec:
-        -  topologyConstraint:
+         spec:
+           topologyConstraint:
         -    clusterTopologyName: production  # expect
-        -    packDomain: rack
-        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+        +    clusterTopologyName: default
+             packDomain: rack
     """
     name, topologies = at.value["clusterTopologyName"], at.review.facts.clusterTopologies
     # None is the case of topology-cluster-unreadable
@@ -75,12 +75,11 @@ def topology_cluster_unreadable(at: At) -> Hits:
 
     Example
         -# facts: {clusterTopologies: null}
-        -spec:
-        -  topologyConstraint:
-        -    clusterTopologyName: default  # expect
-        -    packDomain: rack
         +# facts: {clusterTopologies: {default: [zone, rack]}}
-        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+         spec:
+           topologyConstraint:
+             clusterTopologyName: default  # expect
+             packDomain: rack
     """
     name = at.value["clusterTopologyName"]
     if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
@@ -103,9 +102,9 @@ def topology_domain_broader(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: rack}
-        -  components:
+           components:
         -    - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
-        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
+        +    - {name: worker, type: worker, topologyConstraint: {packDomain: host}}
     """
     known, domain = _levels(at), at.value["topologyConstraint"].get("packDomain")
     graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
@@ -128,16 +127,16 @@ def topology_domain_unknown(at: At) -> Hits:
 
     Example
          spec:
-        -  topologyConstraint:
-        -    clusterTopologyName: default
+           topologyConstraint:
+             clusterTopologyName: default
         -    packDomain: room  # expect
-        -  components:
-        -    - name: worker
-        -      type: worker
-        -      topologyConstraint:
+        +    packDomain: zone
+           components:
+             - name: worker
+               type: worker
+               topologyConstraint:
         -        packDomain: numa  # expect
-        +  topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+        +        packDomain: rack
     """
     known = _levels(at)
     if known is None:
@@ -169,11 +168,11 @@ def topology_profile_required(at: At) -> Hits:
         Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
 
     Example
-        -spec:
-        -  topologyConstraint:
+         spec:
+           topologyConstraint:
         -    clusterTopologyName: ""  # expect
-        -    packDomain: zone
-        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        +    clusterTopologyName: "default"
+             packDomain: zone
     """
     if not at.value.get("clusterTopologyName"):
         yield at.required("clusterTopologyName", f"must name a {_kind_of(at.review)}, got nothing")
@@ -190,11 +189,11 @@ def topology_spec_domain_format(at: At) -> Hits:
         Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
-        -spec:
-        -  topologyConstraint:
-        -    clusterTopologyName: default
+         spec:
+           topologyConstraint:
+             clusterTopologyName: default
         -    packDomain: Rack  # expect
-        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+        +    packDomain: rack
     """
     yield from check_domain(at, "packDomain", at.value["packDomain"])
 
@@ -309,12 +308,12 @@ def topology_service_domain_format(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-        -  components:
-        -    - name: worker
-        -      type: worker
-        -      topologyConstraint:
+           components:
+             - name: worker
+               type: worker
+               topologyConstraint:
         -        packDomain: Rack  # expect
-        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+        +        packDomain: rack
     """
     yield from check_domain(at, "topologyConstraint.packDomain", at.value["topologyConstraint"].get("packDomain"))
 
@@ -332,11 +331,12 @@ def topology_service_domain_required(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-        -  components:
-        -    - name: worker
-        -      type: worker
+           components:
+             - name: worker
+               type: worker
         -      topologyConstraint: {}  # expect
-        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+        +      topologyConstraint:
+        +        packDomain: rack
     """
     if not at.value["topologyConstraint"].get("packDomain"):
         yield at.required("topologyConstraint.packDomain", "must name a domain, got nothing")
@@ -359,10 +359,11 @@ def topology_service_immutable(at: At) -> Hits:
          --- # becomes
          spec:
            topologyConstraint: {clusterTopologyName: default}
-        -  components:
-        -    - name: worker
+           components:
+             - name: worker
         -      topologyConstraint: {packDomain: host}  # expect
-        +  components: [{name: worker, topologyConstraint: {packDomain: rack}, replicas: 2}]
+        +      topologyConstraint: {packDomain: rack}
+        +      replicas: 2
     """
     if at.old is None:
         return
@@ -394,9 +395,8 @@ def warn_topology_ignored(at: At) -> Hits:
         -  topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
 
         -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        -spec:
-        -  topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
-        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
     """
     # an unknown Grove is silence: advice must not keep a graph from being judged
     if at.review.facts.grove is False or opts_out_of_grove(at.review):

@@ -22,10 +22,10 @@ def workload_provider_enum(at: At) -> Hits:
         Remove the annotation, and the operator writes it; on an update, restore the old value.
 
     Example
-        -metadata:
-        -  annotations:
+         metadata:
+           annotations:
         -    nvidia.com/workload-provider: lws  # expect
-        +metadata: {annotations: {nvidia.com/workload-provider: component}}
+        +    nvidia.com/workload-provider: component
     """
     if at.review.operation == CREATE and at.review.facts.grove is UNKNOWN:
         return  # the defaults overwrite it, with whatever the fact says
@@ -59,10 +59,9 @@ def workload_provider_immutable(at: At) -> Hits:
         +# user: system:serviceaccount:dynamo-system:operator
          spec: {backendFramework: vllm}
          --- # becomes
-        -metadata:
-        -  annotations:
-        -    nvidia.com/workload-provider: grove  # expect
-        +metadata: {annotations: {nvidia.com/workload-provider: grove}}
+         metadata:
+           annotations:
+             nvidia.com/workload-provider: grove  # expect
          spec: {backendFramework: vllm}
     """
     if at.review.old is None:

@@ -19,9 +19,9 @@ def warn_base_model_change(at: At) -> Hits:
     Example
          spec: {baseModelName: one}
          --- # becomes
-        -spec:
+         spec:
         -  baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
-        +spec: {baseModelName: one}
+        +  baseModelName: one
     """
     if read_now_and_before(at, "spec.baseModelName"):
         yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")
@@ -40,9 +40,9 @@ def warn_model_type_change(at: At) -> Hits:
     Example
          spec: {modelType: base}
          --- # becomes
-        -spec:
+         spec:
         -  modelType: adapter  # expect: model-type-immutable, warn-model-type-change
-        +spec: {modelType: base}
+        +  modelType: base
     """
     if read_now_and_before(at, "spec.modelType"):
         yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays loaded")

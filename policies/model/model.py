@@ -40,9 +40,9 @@ def model_base_name_required(at: At) -> Hits:
         Set `spec.baseModelName` to the model name with which the workers were started.
 
     Example
-        -spec:
+         spec:
         -  baseModelName: ""  # expect
-        +spec: {baseModelName: Qwen/Qwen3-0.6B}
+        +  baseModelName: "Qwen/Qwen3-0.6B"
     """
     name = at.get("spec.baseModelName") or ""
     if not name.strip():
@@ -61,9 +61,9 @@ def model_name_required(at: At) -> Hits:
         Set `spec.modelName` to the name by which the model is served.
 
     Example
-        -spec:
+         spec:
         -  modelName: ""  # expect
-        +spec: {modelName: Qwen/Qwen3-0.6B}
+        +  modelName: "Qwen/Qwen3-0.6B"
     """
     name = at.get("spec.modelName") or ""
     if not name.strip():
@@ -102,9 +102,10 @@ def model_lora_source_required(at: At) -> Hits:
         Set `spec.source.uri` to an s3:// or hf:// address.
 
     Example
-        -spec:  # expect
-        -  modelType: lora
-        +spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+         spec:  # expect
+           modelType: lora
+        +  source:
+        +    uri: hf://acme/adapter
     """
     if at.value.get("source") is None:
         yield at.required("source", "must be set for a model of type lora, got nothing")
@@ -121,11 +122,11 @@ def model_lora_uri_required(at: At) -> Hits:
         Set `spec.source.uri` to an s3:// or hf:// URI.
 
     Example
-        -spec:
-        -  modelType: lora
-        -  source:
+         spec:
+           modelType: lora
+           source:
         -    uri: ""  # expect
-        +spec: {modelType: lora, source: {uri: "s3://bucket/adapters/one"}}
+        +    uri: "s3://bucket/adapters/one"
     """
     source = at.value.get("source")
     if source is not None and not source.get("uri"):
@@ -156,11 +157,11 @@ def model_lora_uri_scheme(at: At) -> Hits:
         -  source:
         -    uri: S3://bucket/adapter  # expect
 
-        -spec:
-        -  modelType: lora
-        -  source:
+         spec:
+           modelType: lora
+           source:
         -    uri: "hf://"  # expect
-        +spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+        +    uri: "hf://acme/adapter"
     """
     uri = at.get("source.uri")
     if not uri:

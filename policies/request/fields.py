@@ -28,9 +28,9 @@ def dgdr_hardware_required(at: At) -> Hits:
         +spec: {hardware: {gpuSku: h200_sxm, vramMb: 141000, numGpusPerNode: 8}}
 
         -# facts: {operatorScope: namespace, gpuDiscovery: false}
-        -spec:
+         spec:
         -  hardware: {gpuSku: h200_sxm}  # expect
-        +spec: {backend: vllm}
+        +  backend: vllm
     """
     missing = _missing(at)
     if missing and _undiscovered(at):
@@ -71,13 +71,15 @@ def dgdr_number_positive(at: At) -> Hits:
         Write a positive number, or leave the field out.
 
     Example
-        -spec:
-        -  workload:
+         spec:
+           workload:
         -    isl: 0  # expect
-        -    osl: 500
-        -  sla:
+        +    isl: 3000
+             osl: 500
+           sla:
         -    ttft: -1.5  # expect
-        +spec: {workload: {isl: 3000, osl: 500}, sla: {ttft: 50.0, itl: 10}}
+        +    ttft: 50.0
+        +    itl: 10
     """
     for block, fields in _NUMBERS:
         values = at.value.get(block)
@@ -100,9 +102,9 @@ def dgdr_runtime_version_required(at: At) -> Hits:
         Use an image whose tag is a version of three numbers, such as `1.5.0`, or set `runtimeVersionOverride`.
 
     Example
-        -spec:  # expect
+         spec:  # expect
         -  image: "example/planner:latest"
-        +spec: {image: "example/planner:1.5.0"}
+        +  image: "example/planner:1.5.0"
 
         -spec: {image: "example/planner:latest", autoApply: false}
         ---- # becomes
@@ -137,10 +139,10 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
         Write latency or throughput in lower case, or leave the field out and give `ttft` and `itl` instead.
 
     Example
-        -spec:
-        -  sla:
+         spec:
+           sla:
         -    optimizationType: Latency  # expect
-        +spec: {sla: {optimizationType: latency}}
+        +    optimizationType: latency
     """
     kind = at.get("sla.optimizationType")
     if kind is not None and kind not in _TYPES:
@@ -162,10 +164,10 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
         Name the backend, or use the search strategy rapid, which simulates and can choose the backend.
 
     Example
-        -spec:
-        -  searchStrategy: thorough  # expect
+         spec:
+           searchStrategy: thorough  # expect
         -  backend: auto
-        +spec: {searchStrategy: thorough, backend: vllm}
+        +  backend: vllm
 
          spec: {searchStrategy: rapid, backend: auto}
         ---- # becomes
@@ -190,12 +192,12 @@ def dgdr_gpu_deprecated(at: At) -> Hits:
         Write `gb200`.
 
     Example
-        -spec:
-        -  model: m
-        -  image: example/planner:1.6.0
-        -  hardware:
+         spec:
+           model: m
+           image: example/planner:1.6.0
+           hardware:
         -    gpuSku: gb200_sxm  # expect
-        +spec: {model: m, image: "example/planner:1.6.0", hardware: {gpuSku: gb200}}
+        +    gpuSku: gb200
     """
     if at.get("hardware.gpuSku") == "gb200_sxm":
         yield at.warning("hardware.gpuSku", 'is deprecated, and means "gb200"')

@@ -28,12 +28,14 @@ def dgdr_override_kind(at: At) -> Hits:
         -      apiVersion: nvidia.com/v1alpha1
         -      kind: Pod  # expect
 
-        -spec:
-        -  overrides:
-        -    dgd:
+         spec:
+           overrides:
+             dgd:
         -      apiVersion: example.com/v1  # expect
-        -      kind: DynamoGraphDeployment
-        +spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
+        +      apiVersion: nvidia.com/v1beta1
+               kind: DynamoGraphDeployment
+        +      spec:
+        +        backendFramework: vllm
     """
     graph = at.get("overrides.dgd")
     # free-form: any JSON, undecoded
@@ -65,9 +67,9 @@ def dgdr_legacy_names(at: At) -> Hits:
         Use the names of the generated graph, such as `prefill` and `decode`.
 
     Example
-        -spec:
-        -  model: m
-        -  image: example/planner:1.5.0
+         spec:
+           model: m
+           image: example/planner:1.5.0
         -  overrides:
         -    dgd:
         -      apiVersion: nvidia.com/v1beta1
@@ -75,7 +77,6 @@ def dgdr_legacy_names(at: At) -> Hits:
         -      spec:
         -        components:
         -          - {name: VllmDecodeWorker, replicas: 2}  # expect
-        +spec: {model: m, image: "example/planner:1.5.0"}
     """
     spec = at.get("overrides.dgd.spec")
     services, components = ((spec or {}).get(part) for part in ("services", "components")) if isinstance(spec, dict) else (None, None)

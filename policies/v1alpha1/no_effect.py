@@ -26,10 +26,10 @@ def warn_dynamo_namespace(at: At) -> Hits:
     Example
          spec:
            services:
-        -    worker:
-        -      componentType: worker
+             worker:
+               componentType: worker
         -      dynamoNamespace: mine  # expect
-        +    worker: {componentType: worker, globalDynamoNamespace: true}
+        +      globalDynamoNamespace: true
     """
     written = at.value["dynamoNamespace"]
     if written:
@@ -62,10 +62,9 @@ def service_field_without_effect(at: At) -> Hits:
     Example
          spec:
            services:
-        -    frontend:
-        -      componentType: frontend
+             frontend:
+               componentType: frontend
         -      serviceName: front  # expect
-        +    frontend: {componentType: frontend}
     """
     alone = at.review.kind == DCD_V1ALPHA1
     for path, why in list_ignored_of_service(at.value, (), grove=False if alone else may_run_on_grove(at.review), alone=alone):

@@ -26,12 +26,12 @@ def pvc_access_mode_enum(at: At) -> Hits:
     Example
          spec:
            pvcs:
-        -    - name: models
-        -      create: true
-        -      storageClass: shared
-        -      size: 100Gi
+             - name: models
+               create: true
+               storageClass: shared
+               size: 100Gi
         -      volumeAccessMode: RWX  # expect
-        +    - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+        +      volumeAccessMode: ReadWriteMany
     """
     mode = at.value["volumeAccessMode"]
     if at.value.get("create") and mode and mode not in _MODES:
@@ -53,12 +53,12 @@ def pvc_create_access_mode(at: At) -> Hits:
     Example
          spec:
            pvcs:
-        -    - name: models
-        -      create: true
-        -      storageClass: shared
-        -      size: 100Gi
+             - name: models
+               create: true
+               storageClass: shared
+               size: 100Gi
         -      volumeAccessMode: ""  # expect
-        +    - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+        +      volumeAccessMode: "ReadWriteMany"
     """
     if not at.value.get("volumeAccessMode"):
         yield at.required("volumeAccessMode", "must be set when create is true, got nothing")
@@ -77,12 +77,12 @@ def pvc_create_size(at: At) -> Hits:
     Example
          spec:
            pvcs:
-        -    - name: models
-        -      create: true
-        -      storageClass: shared
+             - name: models
+               create: true
+               storageClass: shared
         -      size: "0"  # expect
-        -      volumeAccessMode: ReadWriteMany
-        +    - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+        +      size: "100Gi"
+               volumeAccessMode: ReadWriteMany
     """
     size = at.value.get("size")
     if size is None or is_zero(size):
@@ -102,12 +102,12 @@ def pvc_create_storage_class(at: At) -> Hits:
     Example
          spec:
            pvcs:
-        -    - name: models  # expect
-        -      create: true
-        -      size: 100Gi
-        -      volumeAccessMode: ReadWriteMany
-        +    - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
-        +    - {name: there-already}
+             - name: models  # expect
+               create: true
+        +      storageClass: shared
+               size: 100Gi
+               volumeAccessMode: ReadWriteMany
+        +    - name: there-already
 
         -spec:
         -  pvcs:
@@ -171,9 +171,8 @@ def pvc_name_required(at: At) -> Hits:
     Example
          spec:
            pvcs:
-        -    - {name: models}
+             - {name: models}
         -    - name: ""  # expect
-        +    - name: models
     """
     # a null entry reads as a claim without anything, hence not the selector `spec.pvcs.*`
     claims: list[Fields | None] = at.value["pvcs"]
@@ -196,12 +195,12 @@ def pvc_size_negative(at: At) -> Hits:
     Example
          spec:
            pvcs:
-        -    - name: models
-        -      create: true
-        -      storageClass: shared
+             - name: models
+               create: true
+               storageClass: shared
         -      size: -100Gi  # expect
-        -      volumeAccessMode: ReadWriteMany
-        +    - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+        +      size: 100Gi
+               volumeAccessMode: ReadWriteMany
     """
     size = at.value.get("size")
     if size is not None and parse(size) < 0:

@@ -43,9 +43,10 @@ def warn_autoscaling(at: At) -> Hits:
     Example
          spec:
            services:
-        -    worker:
-        -      componentType: worker
+             worker:
+               componentType: worker
         -      autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
-        +    worker: {componentType: worker, scalingAdapter: {enabled: true}}
+        +      scalingAdapter:
+        +        enabled: true
     """
     yield at.warning("autoscaling", "is deprecated and ignored: remove it, use scalingAdapter")

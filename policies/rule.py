@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum, StrEnum
 from functools import cached_property, partial
-from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.kinds import BETA
@@ -21,6 +19,7 @@ from .rule_sections import (
     join_lines,
     read_documentation,
     read_examples,
+    require_headings,
     split_sections,
 )
 from .words import format_words
@@ -106,8 +105,7 @@ class Difference(NamedTuple):
 class Rule:
     """One rule or default as data; `check` is called once per match of the selector and yields findings (a default yields edits).
 
-    A rule from the index gets its function and documentation from its module on first use. Not a dataclass, whose import would delay
-    commands.
+    Not a dataclass, whose import would delay commands.
     """
 
     code: str
@@ -126,10 +124,10 @@ class Rule:
     until: Line | None = None  # the first line that has it no longer
     difference: Difference | None = None
     module: str
-    attribute: str  # what the module calls it, in the index alone
+    check: Check
 
     def __init__(self, **declared: Any) -> None:
-        """Takes every field by name; `documentation` and `check` may be left to the module."""
+        """Takes every field by name; `documentation` may be left to the docstring of `check`."""
         for name, value in declared.items():
             setattr(self, name, value)
 
@@ -137,26 +135,16 @@ class Rule:
         return f"Rule({self.code} {self.name})"
 
     @cached_property
-    def check(self) -> Check:
-        """The function; of a rule from the index that of its module. Raises: RuleError if the module declares the rule differently."""
-        return self._declared_in(importlib.import_module(self.module), self.attribute).check
-
-    @cached_property
     def documentation(self) -> str:
         """The docstring without its indentation; a compiled function has none, and its source is read."""
-        if "attribute" in vars(self):
-            return self._declared_in(importlib.import_module(self.module), self.attribute).documentation
-        return self._declared_in(interpret(self.module), self.check.__name__).documentation
-
-    def _declared_in(self, module: ModuleType, name: str) -> Rule:
-        found = getattr(module, name, None)
-        if not isinstance(found, Rule) or found.declared() != self.declared():
-            raise RuleError(f"policies/index.json says of {self.name} what its module does not: run make generate")
-        return found
+        if is_compiled(self.check):
+            found: Rule = getattr(interpret(self.module), self.check.__name__)
+            return found.documentation
+        return read_documentation(self.name, self.check)
 
     def declared(self) -> dict[str, Any]:
         """Every declared field but the function and the text."""
-        return {name: getattr(self, name) for name in Rule.__annotations__ if name != "attribute"}
+        return {name: getattr(self, name) for name in Rule.__annotations__ if name != "check"}
 
     @property
     def operations(self) -> list[str]:
@@ -258,8 +246,7 @@ def rule(
         name = check.__name__.replace("_", "-")
         if not re.fullmatch(_CODE, code):
             raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
-        sections = DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS
-        return Rule(
+        made = Rule(
             code=code,
             name=name,
             where=where,
@@ -274,8 +261,10 @@ def rule(
             until=Line(until) if until else None,
             check=check,
             module=check.__module__,
-            **({} if is_compiled(check) else {"documentation": read_documentation(name, check, sections)}),
         )
+        if not is_compiled(check):
+            require_headings(name, check, DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS)
+        return made
 
     return declare
 

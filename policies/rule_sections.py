@@ -58,19 +58,23 @@ class RuleError(ImportError):
     """A rule that is declared wrongly; its module does not import."""
 
 
-def read_documentation(name: str, check: Callable[..., object], headings: tuple[str, ...]) -> str:
-    """The documentation of a rule or default. Raises: RuleError if a heading or an example is missing."""
-    first, _, rest = (check.__doc__ or "").partition("\n")
-    documentation = _WIRING.sub(_wire, _BASE.sub(_write_base, f"{first}\n{_dedent(rest)}"))  # dedented as Python 3.13 and newer have it
-    missing = [heading for heading in headings if f"\n{heading}\n" not in documentation]
-    if missing or not documentation.split("\n", 1)[0].strip():
+def require_headings(name: str, check: Callable[..., object], headings: tuple[str, ...]) -> None:
+    """Looks for the title and the headings of a rule or default. Raises: RuleError if one is missing."""
+    text = check.__doc__ or ""
+    missing = [heading for heading in headings if f"\n    {heading}\n" not in text and f"\n{heading}\n" not in text]
+    if missing or not text.split("\n", 1)[0].strip():
         raise RuleError(
             f"rule {name}: the doc string must have a title and the sections {', '.join(headings)}; missing {', '.join(missing)}"
         )
+
+
+def read_documentation(name: str, check: Callable[..., object]) -> str:
+    """The documentation of a rule or default. Raises: RuleError if its examples show one side alone."""
+    first, _, rest = (check.__doc__ or "").partition("\n")
+    documentation = _WIRING.sub(_wire, _BASE.sub(_write_base, f"{first}\n{_dedent(rest)}"))  # dedented as Python 3.13 and newer have it
     examples = read_examples(documentation)
     if not (any(bad for bad, _ in examples) and any(good for _, good in examples)):
-        sections = " and ".join(one for one in headings if one not in ("Why", "Fix"))
-        raise RuleError(f"rule {name}: {sections} must hold YAML, and not only lines of one sign")
+        raise RuleError(f"rule {name}: its examples must hold YAML, and not only lines of one sign")
     return documentation
 
 

@@ -8,6 +8,7 @@ import orjson
 from ..admission.judging import judge
 from ..admission.losses import long_remainder
 from ..admission.new_pods import patch_new_pod
+from ..admission.open_parts import judge_open_parts
 from ..admission.pipeline import Admission, Settings
 from ..admission.registration import CONVERT, MUTATE, RESTORE
 from ..api.bounds import bounds
@@ -173,7 +174,7 @@ def _name(call: Call) -> str:
 
 def _validated(call: Call, write: Admission, length: int, *, excluded: bool) -> Outcome:
     review = write.review()
-    findings = [] if excluded else judge(review, MOST, NAMED) + long_remainder(review, length)
+    findings = [] if excluded else judge(review, MOST, NAMED) + judge_open_parts(review, MOST) + long_remainder(review, length)
     if write.settings.policies and not is_deletion(review):  # users' own are no operator's, whose namespace it may be
         findings += _by_policies(call, write)
     if not findings:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ..api.paths import Key, Path
-from ..api.schema import Node, load_schema, resolve
+from ..api.schema import Node, find_node, load_schema
 from ..api.walk.correlate import list_errors
 from ..api.walk.default import without_nulls
 from ..api.walk.prune import prune
@@ -40,7 +40,7 @@ def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:
     for path, component in _list_components(obj, place):
         for index, template in list_templates(component):
             whole: Path = (*path, "roles", index, "podTemplate")
-            node = _node_of(schema, whole)
+            node = find_node(schema, whole) or {}
             known = without_nulls(template, node)  # a copy, which may be pruned
             for below in prune(known, node):
                 yield Finding(UNKNOWN_FIELD, Cause.INVALID, Level.ERROR, whole + below, "is not a field of this kind")
@@ -58,14 +58,6 @@ def _list_components(obj: Fields, place: str) -> Iterator[tuple[Path, Fields]]:
     for step, component in listed.items() if isinstance(listed, dict) else enumerate(listed):
         if component:
             yield ("spec", place, Key(step) if isinstance(step, str) else step), component
-
-
-def _node_of(schema: Node, path: Path) -> Node:
-    node = resolve(schema)
-    for step in path:
-        below = node["items"] if isinstance(step, int) else (node.get("properties") or {}).get(step) or node["additionalProperties"]
-        node = resolve(below)
-    return node
 
 
 def _identify(finding: Finding, obj: Fields) -> tuple[tuple[object, ...], str]:

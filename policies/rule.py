@@ -142,10 +142,6 @@ class Rule:
             return found.documentation
         return read_documentation(self.name, self.check)
 
-    def declared(self) -> dict[str, Any]:
-        """Every declared field but the function and the text."""
-        return {name: getattr(self, name) for name in Rule.__annotations__ if name != "check"}
-
     @property
     def operations(self) -> list[str]:
         """The operations of requests that it is asked about."""

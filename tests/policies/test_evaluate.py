@@ -162,7 +162,7 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
 
     real = find_rule("ingress-host-required")
     assert isinstance(real, Rule)
-    faulty = Rule(**{**real.declared(), "documentation": real.documentation, "code": "DYN999", "name": "faulty", "check": broken})
+    faulty = Rule(**{**vars(real), "documentation": real.documentation, "code": "DYN999", "name": "faulty", "check": broken})
     monkeypatch.setattr(engine, "rules", lambda line: (faulty, find_rule("replicas-non-negative")))
     engine._plan.cache_clear()
     try:

@@ -1,4 +1,4 @@
-"""Users' own policies in a running server: those in force, what can't be used, and how both are reported."""
+"""Users' own policies in a running process: those in force, and problems with others."""
 
 import hashlib
 import logging
@@ -14,7 +14,7 @@ MAX_PROBLEMS: Final = 20  # that are logged and reported one by one
 
 
 class PolicySet(NamedTuple):
-    """What a folder of policies holds."""
+    """The content of a folder of policies."""
 
     documents: tuple[str, ...] = ()  # policies, Bindings, parameters and Namespaces, as JSON
     usable: int = 0  # policies that can be asked
@@ -30,13 +30,13 @@ class PolicySet(NamedTuple):
         return {"policies": {(self.digest,): float(self.usable)}, "policy_problems": float(len(self.problems))}
 
     def log(self) -> None:
-        """Logs what is in force, and each problem as an error."""
+        """Logs the number and digest of the policies, and each problem as an error."""
         _LOG.warning("policies in force: %d, digest %s", self.usable, self.digest)
         for each in self.details()[1:]:
             _LOG.error("policies: %s", each)
 
     def details(self) -> list[str]:
-        """Lines for people: what is in force, then the problems."""
+        """Lines for people: the number and digest, then the problems."""
         more = len(self.problems) - MAX_PROBLEMS
         rest = [f"{more} more problems; `dynamo-webhooks policy test` lists all"] if more > 0 else []
         return [f"{self.usable} in force, digest {self.digest}", *self.problems[:MAX_PROBLEMS], *rest]
@@ -51,7 +51,7 @@ class Policies:
         current.log()
 
     def take(self, printed: bytes) -> None:
-        """Takes over what a reader printed; where it failed, the earlier policies stay in force, with a problem more."""
+        """Takes over the policies that a reader printed; if it failed, the earlier ones stay in force."""
         try:
             found = orjson.loads(printed)
             self.current = PolicySet(tuple(found["documents"]), found["usable"], tuple(found["problems"]))

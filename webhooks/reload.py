@@ -13,7 +13,7 @@ _LOG: Final = logging.getLogger("webhooks.reload")
 
 
 class Source(NamedTuple):
-    """A file or a folder, and the command that prints what it means as JSON."""
+    """A file or a folder, and the command that reads it and prints JSON."""
 
     path: str
     command: tuple[str, ...]
@@ -26,10 +26,10 @@ def watch(path: str, command: tuple[str, ...]) -> Source:
 
 
 class Reload:
-    """Polls a source; `taken` gets what the command printed after each change, nothing where it failed."""
+    """Polls a source; after each change, `taken` gets the output of the command, empty if it failed."""
 
     def __init__(self, source: Source, taken: Callable[[bytes], None]) -> None:
-        """What the source held when it was read is in effect."""
+        """The content that was read is already in effect."""
         self._source, self._taken = source, taken
 
     async def run(self, pause: float) -> None:
@@ -64,7 +64,7 @@ class Reload:
 
 
 def _state_of(path: str) -> object:
-    """What differs after a change: the content of a file, or names, times and sizes in a folder; None while a file is replaced."""
+    """The content of a file, or names, times and sizes in a folder; None while a file is replaced."""
     try:
         if os.path.isdir(path):  # noqa: PTH112 - as its files are found
             # a mounted ConfigMap is replaced as a whole, by a link to another folder

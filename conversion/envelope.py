@@ -12,7 +12,7 @@ from .lens.protocol import ConversionError, Fields
 
 REQUEST: Final = "DynamoGraphDeploymentRequest"
 PARTS: Final = ("spec", "status")
-# what definitions add to a spec, also beside an envelope: of all releases, or of those before 1.7
+# defaults that definitions add to a spec, also beside an envelope: those of all releases, or of releases before 1.7
 _ADDED: Final[dict[str, Fields]] = {
     ALPHA: {"autoApply": False, "enableGpuDiscovery": True, "useMocker": False},
     BETA: {"autoApply": True, "backend": "auto", "searchStrategy": "rapid"},
@@ -61,7 +61,7 @@ def take_envelopes(obj: Fields) -> tuple[Fields, Fields]:
 
 
 def put_envelopes(obj: Fields, envelopes: Fields, plain: Fields) -> Fields:
-    """A converted request with its envelopes again, without defaults beside them; `plain` is what was converted."""
+    """A converted request with its envelopes again, without defaults beside them; `plain` is the source without them."""
     return {**obj, **{name: {**(obj[name] if name in plain else {}), GAMMA: envelope} for name, envelope in envelopes.items()}}
 
 

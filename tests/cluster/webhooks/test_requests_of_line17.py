@@ -55,7 +55,12 @@ def request(version: str, name: str, spec: Node) -> Node:
 def test_a_request_of_v1beta2_is_whole_in_every_version_and_changed_only_through_its_own(plane: ControlPlane) -> None:
     namespace = plane.namespace()
     assert plane.request("POST", path("v1beta2", namespace), request("v1beta2", "new", NATIVE)).status == 201
-    assert plane.request("POST", path("v1beta1", namespace), request("v1beta1", "old", {"model": "m", "image": "nvcr.io/x/dynamo-planner:1.6.0"})).status == 201
+    assert (
+        plane.request(
+            "POST", path("v1beta1", namespace), request("v1beta1", "old", {"model": "m", "image": "nvcr.io/x/dynamo-planner:1.6.0"})
+        ).status
+        == 201
+    )
     specs = {
         version: {one["metadata"]["name"]: one["spec"] for one in plane.request("GET", path(version, namespace)).body["items"]}
         for version in ("v1alpha1", "v1beta1", "v1beta2")

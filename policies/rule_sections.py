@@ -24,6 +24,10 @@ _BASES: Final = {
     "vllm worker": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}",
     "vllm worker with a GPU": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}\n{_GPU}",
     "lpx worker": "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}",
+    "picker": "spec:\n  components:\n    - name: picker\n      type: epp",
+    "worker service": "spec:\n  services:\n    worker:\n      componentType: worker",
+    "frontend service": "spec:\n  services:\n    frontend:\n      componentType: frontend",
+    "KV transfer policy": "spec:\n  experimental:\n    kvTransferPolicy:",
     "agent and conductor": '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}\n'
     '- {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
 }

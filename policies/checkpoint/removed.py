@@ -20,11 +20,7 @@ def ckpt_kind_gone(at: At) -> Hits:
         -  identity: {model: m, backendFramework: vllm}
 
         +# kind: DynamoGraphDeployment/v1beta1
-        +spec:
-        +  components:
-        +    - name: worker
-        +      type: worker
-        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        +{worker with an image}
         +      experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     yield at.warning("", "is of a kind that operator 1.5 no longer has: delete it before the upgrade")

@@ -41,10 +41,7 @@ def epp_config_source_exclusive(at: At) -> Hits:
         Keep `configMapRef` or `config`, and remove the other.
 
     Example
-         spec:
-           components:
-             - name: picker
-               type: epp
+         {picker}
                eppConfig:  # expect
                  configMapRef: {name: picker-config, key: epp.yaml}
         -        config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
@@ -92,10 +89,7 @@ def epp_configmap_name_required(at: At) -> Hits:
         Set `eppConfig.configMapRef.name`.
 
     Example
-         spec:
-           components:
-             - name: picker
-               type: epp
+         {picker}
                eppConfig:
         -        configMapRef: {key: epp.yaml}  # expect
         +        configMapRef: {name: picker-config, key: epp.yaml}
@@ -205,10 +199,7 @@ def epp_runtime_config_forbidden(at: At) -> Hits:
         Remove `eppConfig`, in the same update as the new image if there is one.
 
     Example
-         spec:
-           components:
-             - name: picker
-               type: epp
+         {picker}
                podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
         -      eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
     """
@@ -274,10 +265,7 @@ def epp_runtime_single_replica(at: At) -> Hits:
         Set `replicas` to 1, or leave it out.
 
     Example
-         spec:
-           components:
-             - name: picker
-               type: epp
+         {picker}
                replicas: 2  # expect
         -      podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
         -      eppConfig: {configMapRef: {name: c, key: k}}

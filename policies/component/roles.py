@@ -120,19 +120,11 @@ def roles_immutable(at: At) -> Hits:
         Restore the old roles, in any order, or create another component.
 
     Example
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+         {worker with an image}
                multinode: {nodeCount: 2}
                roles: [{name: leader}, {name: worker}]
          --- # becomes
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+         {worker with an image}
                multinode: {nodeCount: 2}
                roles:  # expect: roles-incomplete, roles-immutable
         +        - name: worker

@@ -24,9 +24,7 @@ def kvt_domain_format(at: At) -> Hits:
         Write lower-case letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                labelKey: topology.kubernetes.io/zone
         -      domain: Zone  # expect
         +      domain: zone
@@ -45,9 +43,7 @@ def kvt_domain_required(at: At) -> Hits:
         Set the domain of the node label, for example `zone`.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                labelKey: topology.kubernetes.io/zone
         -      domain: ""  # expect
         +      domain: "zone"
@@ -70,9 +66,7 @@ def kvt_enforcement_enum(at: At) -> Hits:
         Write `required` or `preferred` in lower case, or leave the field out, which means `required`.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                labelKey: topology.kubernetes.io/zone
                domain: zone
         -      enforcement: Preferred  # expect
@@ -147,9 +141,7 @@ def kvt_topology_requires_grove(at: At) -> Hits:
 
     Example
         -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                clusterTopologyName: default  # expect
                domain: rack
            components:
@@ -179,17 +171,13 @@ def kvt_topology_unknown(at: At) -> Hits:
         Name a ClusterTopologyBinding that exists, and one of its domains.
 
     Example
-        -spec:
-        -  experimental:
-        -    kvTransferPolicy:
+        -{KV transfer policy}
         -      clusterTopologyName: production  # expect
         -      domain: rack
         -  components:
         -    - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                clusterTopologyName: default
         -      domain: room  # expect
         +      domain: rack
@@ -225,9 +213,7 @@ def kvt_label_key_format(at: At) -> Hits:
         and a slash.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
         -      labelKey: topology.kubernetes.io/zone/a  # expect
         +      labelKey: topology.kubernetes.io/zone
                domain: zone
@@ -249,9 +235,7 @@ def kvt_label_key_required(at: At) -> Hits:
         ClusterTopology instead.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
         -      labelKey: ""  # expect
         +      labelKey: "topology.kubernetes.io/zone"
                domain: zone
@@ -271,9 +255,7 @@ def kvt_weight_forbidden(at: At) -> Hits:
         Write `enforcement: preferred`, or remove `preferredWeight`. Without `enforcement`, a policy is required.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                labelKey: topology.kubernetes.io/zone
                domain: zone
         +      enforcement: preferred
@@ -295,9 +277,7 @@ def kvt_weight_range(at: At) -> Hits:
         Write a number from 0 to 1, inclusive.
 
     Example
-         spec:
-           experimental:
-             kvTransferPolicy:
+         {KV transfer policy}
                labelKey: topology.kubernetes.io/zone
                domain: zone
                enforcement: preferred

@@ -18,10 +18,7 @@ def service_annotation_vllm_executor(at: At) -> Hits:
         Write `mp` or `ray`, or remove the annotation.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
         -      annotations: {nvidia.com/vllm-distributed-executor-backend: dask}  # expect
         +      annotations: {nvidia.com/vllm-distributed-executor-backend: Ray}
     """

@@ -29,25 +29,16 @@ def ingress_host_format(at: At) -> Hits:
         Write a host name without scheme, port or path. The first label may be `*`.
 
     Example
-        -spec:
-        -  services:
-        -    frontend:
-        -      componentType: frontend
+        -{frontend service}
         -      ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
 
-        -spec:
-        -  services:
-        -    frontend:
-        -      componentType: frontend
+        -{frontend service}
         -      ingress:
         -        enabled: true
         -        useVirtualService: true
         -        host: " "  # expect
 
-         spec:
-           services:
-             frontend:
-               componentType: frontend
+         {frontend service}
         -      ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
         +      ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
         +    other:
@@ -84,10 +75,7 @@ def ingress_host_required(at: At) -> Hits:
         Set `ingress.host`, or disable the ingress.
 
     Example
-         spec:
-           services:
-             frontend:
-               componentType: frontend
+         {frontend service}
         -      ingress: {enabled: true}  # expect
         +      ingress: {enabled: true, host: chat}
         +    worker:

@@ -24,10 +24,7 @@ def warn_dynamo_namespace(at: At) -> Hits:
         Remove `dynamoNamespace`.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
         -      dynamoNamespace: mine  # expect
         +      globalDynamoNamespace: true
     """
@@ -60,10 +57,7 @@ def service_field_without_effect(at: At) -> Hits:
         Remove it, or set it where it has an effect.
 
     Example
-         spec:
-           services:
-             frontend:
-               componentType: frontend
+         {frontend service}
         -      serviceName: front  # expect
     """
     alone = at.review.kind == DCD_V1ALPHA1

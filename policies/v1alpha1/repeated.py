@@ -33,10 +33,7 @@ def repeated_entry(at: At) -> Hits:
         Remove one of the two entries.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
                envs:
                  - {name: LOG_LEVEL, value: info}
         -        - {name: LOG_LEVEL, value: debug}  # expect

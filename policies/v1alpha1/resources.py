@@ -25,10 +25,7 @@ def resources_quantity_invalid(at: At) -> Hits:
         Write a number with an optional suffix, without spaces: 2, 500m, 16Gi.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
                resources:
         -        limits:
         -          cpu: two  # expect

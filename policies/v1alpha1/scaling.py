@@ -41,10 +41,7 @@ def warn_autoscaling(at: At) -> Hits:
         Remove `autoscaling`, and enable `scalingAdapter` to scale with a HorizontalPodAutoscaler, KEDA or the planner.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
         -      autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
         +      scalingAdapter:
         +        enabled: true

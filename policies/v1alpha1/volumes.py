@@ -53,10 +53,7 @@ def volume_mount_point_required(at: At) -> Hits:
         Set `mountPoint`, or set `useAsCompilationCache` if the mount is the cache.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
                volumeMounts:
                  - {name: models, mountPoint: /models}
         -        - {name: data}  # expect
@@ -81,10 +78,7 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
         Keep the flag `useAsCompilationCache` on one mount, and give the others a `mountPoint`.
 
     Example
-         spec:
-           services:
-             worker:
-               componentType: worker
+         {worker service}
                volumeMounts:
                  - {name: kernels, mountPoint: /kernels, useAsCompilationCache: true}
         -        - {name: more, mountPoint: /more, useAsCompilationCache: true}  # expect

@@ -43,8 +43,10 @@ def replicas_non_negative(at: At) -> Hits:
         Write 0 to stop the component, or the number of replicas that should run.
 
     Example
-        -{worker}
+         {worker}
         -      replicas: -1  # expect
+        +      replicas: 1
+
         +spec: {components: [{name: frontend, type: frontend, replicas: 0}]}
     """
     replicas = at.value["replicas"]

@@ -48,9 +48,9 @@ def dgd_services_required(at: At) -> Hits:
         Add at least one {service} under `spec.{services}`. If they vanished, repair the definition first (`dynamo-webhooks doctor`).
 
     Example
-        -spec:
+         spec:
         -  components: []  # expect
-        +spec: {components: [{name: frontend, type: frontend}]}
+        +  components: [{name: frontend, type: frontend}]
 
         -spec: {components: []}
         +spec: {components: []}

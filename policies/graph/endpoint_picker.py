@@ -18,13 +18,13 @@ def epp_single_per_graph(at: At) -> Hits:
         Keep one {service} of type `epp`, or make two graphs.
 
     Example
-        -spec:
-        -  components:
-        -    - {name: picker-a, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
+         spec:
+           components:
+             - {name: picker-a, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
         -    - name: picker-b
         -      type: epp  # expect
         -      eppConfig: {configMapRef: {name: c, key: k}}
-        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}, {name: worker, type: worker}]}
+        +    - {name: worker, type: worker}
     """
     pickers = sorted((name, index) for index, name, component in at.components if component.get("type") == "epp")
     if len(pickers) > 1:

@@ -256,10 +256,9 @@ def topology_spec_required(at: At) -> Hits:
         Add `spec.topologyConstraint` with the `{topologyProfile}` that defines the domains of the {services}.
 
     Example
-        -spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
-        +spec:
+         spec:  # expect
         +  topologyConstraint: {clusterTopologyName: default}
-        +  components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+           components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value.get("topologyConstraint") is not None:
         return

@@ -108,9 +108,9 @@ def dgdr_runtime_version_required(at: At) -> Hits:
 
         -spec: {image: "example/planner:latest", autoApply: false}
         ---- # becomes
-        -spec:  # expect
-        -  image: "example/planner:latest"
-        +spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
+         spec:  # expect
+           image: "example/planner:latest"
+        +  runtimeVersionOverride: 1.5.0
     """
     if (
         at.old is None

@@ -65,6 +65,13 @@ def test_the_dry_run_and_the_options_of_the_request_are_known(tmp_path: Path) ->
     assert not asked(tmp_path, text, options={**options, "fieldManager": "helm"})["allowed"]
 
 
+def test_a_converted_request_names_both_versions(tmp_path: Path) -> None:
+    """A policy that matches v1beta1 judges a v1alpha1 object as such, and may see how it was sent."""
+    text = policy("request.kind.version + request.resource.version + request.requestKind.version == 'v1beta1v1beta1v1alpha1'")
+    assert asked(tmp_path, text, OLDER)["allowed"]
+    assert not asked(tmp_path, text)["allowed"]
+
+
 def test_what_is_unknown_is_decided_by_the_failure_policy(tmp_path: Path) -> None:
     needing = {"kind": "Check", "expression": "facts.grove"}
     assert "is not evaluated: the fact grove is not known" in asked(tmp_path, policy(**needing))["status"]["message"]

@@ -1,30 +1,22 @@
 """Reports the result of a pass over a graph: its status, and Events about changes of it."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
+from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored, set_condition
-from ..common.problems import LONGEST, join_messages
+from ..common.problems import LONGEST, Refusal, join_messages
 from ..render.generation import is_parallel, order
+from ..render.graph import Graph
 from ..render.merge import object_items
 from ..render.planner_facts import FACTS, planner_facts
 from ..workload.orchestrator import ORCHESTRATOR
 from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
 from .snapshots import add_checkpoint_status, note_forbidden
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from ..common.problems import Refusal
-    from ..render.graph import Graph
-    from .decide import Plan
-    from .observe import Seen
-    from .reconcile import Result
+from .values import Plan, Result, Seen
 
 REFUSED: Final = "refused_by_validation"
 FAILED: Final = "failed_to_reconcile_the_resources"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 from typing import Any, Final
 
 from ...api.operator.controllers import Models as ModelSettings
@@ -16,17 +15,15 @@ from ...kube.clocks import LOCAL, Clocks
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import PODS, SERVICES
-from ..common.keys import Key, key_of, move_key
-from ..common.resources import SLICE
+from ..common.keys import Key
 from ..engine.cache import Cache
-from ..engine.work import Work
+from ..engine.context import Context
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from .endpoints import Endpoint, Found, list_endpoints
 from .lora import Standing, Wish, adapter_of
 from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
 
 PAUSE: Final = 2.0  # seconds between two writes of a status while loading
-_NONE: Final[frozenset[Key]] = frozenset()
 REMEMBERED: Final = 10_000  # Services whose base model is known; they never change it
 
 
@@ -48,42 +45,24 @@ class Models:
 
     loader: Loader
     settings: ModelSettings
-    # keys of models by their adapter, and by the digest of their base model; keys of slices by the digest
-    _keys: dict[Hashable, set[Key]] = field(default_factory=dict)
     _bases: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def heard(self, old: Node | None, new: Node | None) -> set[Key]:
-        """Takes a change of a model or a slice; gives the models that it concerns beside itself."""
-        seen = new or old
-        if seen is None:
-            return set()
-        for before, now in zip_longest(_places(old) if old else (), _places(new) if new else ()):
-            move_key(self._keys, key_of(seen), before, now)
-        known = [one for one in (old, new) if one is not None]
-        if seen["kind"] == SLICE:
-            return {key for one in known for key in self._keys.get(("models", *_place(one)), _NONE)}
-        if new is None:
-            self.loader.forget(key_of(seen))
-        asks_anew = old is None or new is None or _asks(old) != _asks(new)
-        return {key for one in known for key in self._keys.get(adapter_of(one), _NONE)} - {key_of(seen)} if asks_anew else set()
 
     def seen(self, cache: Cache, model: Node) -> Found:
         """The pods that serve a model's base model."""
         base = str((model.get("spec") or {}).get("baseModelName") or "")
-        slices = (cache.get(key) for key in self._keys.get(("slices", str(model["metadata"]["namespace"]), digest(base)), _NONE))
-        return list_endpoints((one for one in slices if one is not None), any_slice=self.settings.any_slice)
+        slices = cache.find(("slices", str(model["metadata"]["namespace"]), digest(base)))
+        return list_endpoints(slices, any_slice=self.settings.any_slice)
 
     def same(self, cache: Cache, model: Node) -> list[Node]:
         """The models that ask for the same adapter, this one among them as it is given."""
-        found = (cache.get(key) for key in self._keys.get(adapter_of(model), _NONE))
         uid = model["metadata"].get("uid")
-        return [model if one["metadata"].get("uid") == uid else one for one in found if one is not None]
+        return [model if one["metadata"].get("uid") == uid else one for one in cache.find(adapter_of(model))]
 
-    async def base_of(self, work: Work, namespace: str, service: str) -> str:
+    async def base_of(self, context: Context, namespace: str, service: str) -> str:
         """The base model that a Service says it serves; empty where it says none. Raises: ApiError."""
         known = self._bases.get((namespace, service))
         if known is None:
-            found = await work.cluster.get(SERVICES, service, namespace)
+            found = await context.cluster.get(SERVICES, service, namespace)
             if found is None:
                 return ""
             known = str((found["metadata"].get("annotations") or {}).get(BASE_MODEL) or "")
@@ -105,20 +84,26 @@ async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
     return f"status.podIPs must hold the address that an EndpointSlice gives, {', '.join(sorted(foreign))}" if foreign else ""
 
 
-def _places(found: Node) -> tuple[Hashable, ...]:
-    if found["kind"] == SLICE:
-        return (("slices", *_place(found)),)
-    adapter = adapter_of(found)
-    return adapter, ("models", adapter[0], digest(adapter[1]))
+def index_model(model: Node) -> Iterator[Hashable]:
+    """Where the index has a model: at its adapter, and at its base model."""
+    namespace, base, _ = adapter = adapter_of(model)
+    yield adapter
+    yield "models", namespace, digest(base)
+
+
+def index_slice(found: Node) -> Iterator[Hashable]:
+    """Where the index has a slice: at the digest of the base model."""
+    yield "slices", *_place(found)
+
+
+def models_of_slice(found: Node) -> Hashable:
+    """The place in the index of the models whose pods a slice has."""
+    return "models", *_place(found)
 
 
 def _place(found: Node) -> tuple[str, str]:
     metadata = found["metadata"]
     return str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(BASE_MODEL_HASH) or "")
-
-
-def _asks(model: Node) -> object:
-    return adapter_of(model), model["metadata"].get("deletionTimestamp")
 
 
 LOG: Final = logging.getLogger("reconciler.models")
@@ -281,8 +266,8 @@ class Loader:
             loads.runners += 1
             self._begin(self._run(key, loads))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
+    def _begin(self, calls: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(calls)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

@@ -3,12 +3,13 @@
 from typing import Any, Final
 
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
-from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, MODELS, REQUESTS
 from tests.reconciler.model.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 from tests.rows import run_each
 
+OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)
 OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
 

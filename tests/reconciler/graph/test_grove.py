@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.policies.no_effect import KAI_QUEUE
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
-from dynamo_webhooks.reconciler.common.resources import CLIQUE, OPTIONAL, resource_of
+from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_SETS, resource_of
 from dynamo_webhooks.reconciler.engine.write import REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.graph.clique_status import why_not
@@ -19,7 +19,7 @@ from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
 from tests.rows import run_each
 
-GROVE = OPTIONAL["grove"]
+GROVE = CLIQUE_SETS
 CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
 RESTART_AT = "nvidia.com/restartAt"
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -48,9 +48,12 @@ class Reconciler:
         lease: Timings | None = None,
         clocks: Clocks = LOCAL,
         controllers: Iterable[Controller] = (),
-        policies: tuple[str, ...] = (),
+        policies: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        """`identity` is unique per process start; `controllers` stand for those of the same kinds; `policies` are users' own, as JSON."""
+        """`identity` is unique per process start; `controllers` stand for those of the same kinds.
+
+        `policies` gives users' own that are in force now, as JSON.
+        """
         self._cluster, self._settings, self._clocks = cluster, settings, clocks
         made = (*(make() for make in CONTROLLERS), *controllers)
         self.controllers = {each.kind: each for each in made}

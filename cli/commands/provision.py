@@ -54,7 +54,7 @@ def serve(args: argparse.Namespace, settings: OperatorConfiguration, about: Inst
     from ..daemon import provisioner
     from ..daemon.run import Side
 
-    side = Side(*listening.listeners(args, settings), settings.server.metrics.secure, listening.level_source(args))
+    side = Side(*listening.listeners(args, settings), settings.server.metrics.secure, (listening.reload_level(args),))
     with listening.set_up_logging(settings):
         asyncio.run(provisioner.serve(about, args.kubeconfig, side, pace))
     return OK

@@ -7,11 +7,12 @@ import os
 import signal
 import socket
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from functools import partial
 
 from ...api.operator.configuration import OperatorConfiguration
 from ...webhooks import child_process
-from ...webhooks.logs import LevelSource
+from ...webhooks.logs import set_level, take_level
+from ...webhooks.reload import Reload, Source, watch
 from ...webhooks.sockets import Address, AddressError, bind, parse
 from ..console import flags
 from ..console.exits import UsageError
@@ -69,10 +70,15 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
     return sock
 
 
-def level_source(args: argparse.Namespace) -> LevelSource:
+def level_source(args: argparse.Namespace) -> Source:
     """Reads the log level from the configuration file while the process runs."""
     words = ("config", "--config", args.config, "-o", "json", *(["--lenient-config"] if args.lenient_config else []))
-    return LevelSource(Path(args.config), child_process.command("dynamo_webhooks.cli.main", *words))
+    return watch(args.config, child_process.command("dynamo_webhooks.cli.main", *words))
+
+
+def reload_level(args: argparse.Namespace) -> Reload:
+    """Sets the log level anew when the configuration file changes."""
+    return Reload(level_source(args), partial(take_level, taken=set_level))
 
 
 @contextlib.contextmanager

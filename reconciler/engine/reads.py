@@ -15,7 +15,7 @@ class Reads:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._last: dict[str, tuple[float, str]] = {}  # uid of the object -> when, and its namespace, oldest first
+        self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
         self._since: dict[str, tuple[datetime, float]] = {}  # uid of the object -> since when it waits, and when that was noted
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
@@ -29,7 +29,11 @@ class Reads:
         return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < PATIENCE
 
     def may(self, uid: str, namespace: str, pause: float = EVERY) -> bool:
-        """Whether an object's pods may be read now, and then are: once in `pause` seconds, and half of all reads for a namespace."""
+        """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""
+        return not self.seconds_until(uid, namespace, pause)
+
+    def seconds_until(self, uid: str, namespace: str, pause: float) -> float:
+        """Seconds until an object's pods may be read; 0.0 when they may now, and then are, and not again within `pause` seconds."""
         now = self._clock()
         for one in [*self._last]:
             if now - self._last[one][0] < EVERY:
@@ -37,14 +41,17 @@ class Reads:
             del self._last[one]
             self.texts.pop(one, None)
         lately = here = 0
-        for when, where in reversed(self._last.values()):
+        for when, where, _ in reversed(self._last.values()):
             if now - when >= EVERY / 10:
                 break
             lately += 1
             here += where == namespace
-        read = self._last.get(uid)
-        if (read and now - read[0] < pause) or lately >= AT_ONCE or here >= AT_ONCE // 2:
-            return False
+        read, _, earlier = self._last.get(uid, (now - EVERY, "", EVERY))
+        left = max(read + min(earlier, pause) - now, 0.0)
+        if left:
+            return left
+        if lately >= AT_ONCE or here >= AT_ONCE // 2:
+            return EVERY / 10
         self._last.pop(uid, None)  # to be the last again
-        self._last[uid] = now, namespace
-        return True
+        self._last[uid] = now, namespace, pause
+        return 0.0

@@ -79,16 +79,17 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
         return status, PATIENCE - age if context.reads.is_early(uid, since) else EVERY
     pause = min(age, EVERY) if age > 0 else EVERY
     before = str(condition_of(obj.get("status") or {}, condition).get("message") or "")
-    if context.reads.may(uid, obj["metadata"]["namespace"], pause):
+    left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
+    if not left:
         try:
             context.reads.texts[uid] = explain_waiting_pods(await pods_of(context, obj)) or _refused(context, obj)
         except ApiError as error:
             context.reads.texts[uid] = f"pods can't be read: {error.message}"
     text = context.reads.texts.get(uid, before.partition(_MARK)[2])
     if not text:
-        return status, pause
+        return status, left or pause
     told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:LONGEST]}
-    return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, pause
+    return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause
 
 
 def _refused(context: Context, obj: Node) -> str:

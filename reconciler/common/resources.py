@@ -67,6 +67,7 @@ _BELOW: Final = (STATEFUL_SETS, POD_CLIQUES, CLIQUE_GROUPS, POD_GANGS, resources
 _KNOWN: Final = {each.kind: each for each in (*_OWN_KINDS, *CHILDREN, *_BELOW)}
 ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
 KEPT: Final = ONCE | {resources.PODS.kind}  # never pruned: pods are none of our children
+ROUTES: Final = frozenset({"InferencePool", "VirtualService", "DestinationRule", "Ingress", "ResourceClaimTemplate"})  # beside workloads
 # nothing in them may be changed, so that they are made anew
 REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 

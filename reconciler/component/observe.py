@@ -20,6 +20,7 @@ from ..render.observed import NOTHING, Observed
 from ..render.pod.container import PARENT
 from ..render.settings import Settings
 from ..render.workload import read_graph_label
+from ..workload.kept import keep_facts, keep_settings
 from ..workload.pods import on_leader_worker_sets
 from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
@@ -43,18 +44,19 @@ class Seen(NamedTuple):
 
 async def observe(context: Context, obj: Node) -> Seen | Refusal:
     """Read a component's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
-    wide, facts = on_leader_worker_sets(obj), read_facts(context)
+    owned = context.cache.owned(obj)
+    wide, facts = on_leader_worker_sets(obj), keep_facts(read_facts(context), owned)
     refusal = explain_cut(obj)
     if not refusal and not is_of_a_graph(obj):  # one of a graph was judged with that
         refusal = context.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
     if refusal:
         return Refusal(REFUSED, refusal)
-    settings = render_settings(context, obj["metadata"]["namespace"])
+    settings = keep_settings(render_settings(context, obj["metadata"]["namespace"]), owned)
     if read_checkpoint_block(obj) is not None and is_unlisted(context, settings):
         return Refusal("", "", RETRY_UNLISTED)
     claims = await read_claims(context, [obj.get("spec") or {}], obj["metadata"]["namespace"])
     settings = settings._replace(lws=settings.lws or wide, claims=claims)
-    graph, owned = context.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj))), context.cache.owned(obj)
+    graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj)))
     observed = observe_component(obj, owned, beside_graph=graph is not None)
     try:
         seen = await _observe_restore(context, Seen(obj, settings, owned, observed))

@@ -7,13 +7,13 @@ from typing import Literal
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.capability import Capability, Detector, Presence
 from ...kube.clocks import Clocks
-from ...kube.errors import ApiError
+from ...kube.errors import ApiError, NotServedError
 from ...kube.events import Recorder
 from ...kube.protocol import Cluster, Node
-from ..common.conditions import IGNORED, condition_of
+from ..common.conditions import IGNORED, condition_of, is_acted_on
 from ..common.keys import key_of
 from ..common.problems import ContestedError, Problem, TakenError, problem_of_error
-from ..common.resources import FINALIZER, KEPT, resource_of
+from ..common.resources import FINALIZER, KEPT, ROUTES, resource_of
 from .cache import Cache
 from .judge import Judge
 from .queue import Queue
@@ -49,9 +49,18 @@ class Context:
     async def put(
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False
     ) -> Node | None:
-        """Apply a child; an error becomes a problem, so that the other children are still applied. See `Writer.put`."""
+        """Apply a child; an error becomes a problem, so that the other children are still applied. See `Writer.put`.
+
+        An API that vanished beside a running owner is an Event: what runs is not failed for it.
+        """
         try:
             return await self.writer.put(child, owner, inherits)
+        except NotServedError as error:
+            problem = problem_of_error(error, f"{child['kind']} {child['metadata']['name']}")
+            if owner is not None and child["kind"] in ROUTES and is_acted_on(owner):
+                await self.say(owner, "Warning", "NotServed", problem.text, lasting=True)
+            else:
+                problems.append(problem)
         except ApiError as error:
             problems.append(problem_of_error(error, f"{child['kind']} {child['metadata']['name']}"))
         except TakenError as error:
@@ -70,7 +79,10 @@ class Context:
             name = child["metadata"]["name"]
             if (child["kind"], name) in wanted or name in kept or child["kind"] in KEPT or child["metadata"].get("deletionTimestamp"):
                 continue
-            await self.writer.drop(child)
+            try:
+                await self.writer.drop(child)
+            except NotServedError:  # it went with its kind
+                continue
             await self.say(owner, "Normal", f"Deleted{child['kind']}", f"{child['kind']} {name} is not asked for any more")
 
     async def let_go_deleted(self, obj: Node) -> bool:

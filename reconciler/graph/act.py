@@ -93,7 +93,7 @@ async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: P
     await publish_offers(context, graph.namespace, offers)
     await sync_owners(context, graph, plan.owners, optional)
     await check_claims(context, graph, problems)
-    await check_scheduler(context, plan.rendered, problems)
+    await check_scheduler(context, graph, plan.rendered, problems)
     await ensure_ssh_keys(context, keyed, graph, [child for child in plan.rendered if child["kind"] == SECRET], problems)
     for child in plan.applied:
         live = await _put(context, start_waiting(graph, plan.observed.waits), child, optional if child["kind"] == CHECKPOINT else problems)

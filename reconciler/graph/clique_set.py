@@ -28,10 +28,14 @@ async def read_cliques(context: Context, graph: Graph) -> None:
 
 
 async def put_cliques(context: Context, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
-    """Apply a graph's set, and scale each component. Raises: StandDownError."""
+    """Apply a graph's set, and scale each component; returns the set as it is. Raises: StandDownError."""
     lacking = context.cache.lacking()  # without these kinds the state is unknown
     problems += [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
-    made = await context.put(as_grove_has_it(rendered, context.cache.get(key_of(rendered))), graph.object, problems)
+    refused, live = list[Problem](), context.cache.get(key_of(rendered))
+    made = await context.put(as_grove_has_it(rendered, live), graph.object, refused)
+    problems += refused
+    if made is None and live is not None and is_controlled(live, graph.object) and all(one.category != "not_found" for one in refused):
+        made = live  # what runs is scaled though Grove refuses the rest of a change
     if made is not None:
         await _scale(context, graph, made, problems)
     return made

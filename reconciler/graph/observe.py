@@ -17,9 +17,13 @@ from ..engine.context import Context
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
 from ..render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name, does_set_pack_by_name, is_constrained
+from ..render.grove.member import keep_scheduler
 from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
+from ..render.names import TOPOLOGY_LABEL
 from ..render.observed import NOTHING
+from ..render.template import pod_templates
 from ..render.without_effect import Note
+from ..workload.kept import keep_facts, keep_settings
 from ..workload.orchestrator import Orchestrator, find_blocking_pods, find_orchestrator, orchestrator_condition
 from ..workload.pods import on_leader_worker_sets
 from ..workload.prerequisites import read_claims
@@ -38,7 +42,7 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
         return Refusal(REFUSED, cut)
     way = find_orchestrator(context, obj)
     lws = any(on_leader_worker_sets(component) for component in components_of(context, obj))
-    facts = read_facts(context)
+    facts = keep_facts(read_facts(context), context.cache.owned(obj))
     if way.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
         facts = facts._replace(grove=way.grove)
     if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
@@ -47,7 +51,7 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
         condition = orchestrator_condition(way, obj)
         return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
     if way.grove:
-        obj, lacking = await resolve_topology(context, obj)
+        obj, lacking = await _resolve_topology(context, obj)
         if lacking:
             return Refusal(REFUSED, lacking, RETRY_SLOW)
     try:
@@ -57,7 +61,7 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
 
 
 async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
-    settings = render_settings(context, obj["metadata"]["namespace"])
+    settings = keep_settings(render_settings(context, obj["metadata"]["namespace"]), context.cache.owned(obj))
     graph = read_graph(obj, settings.line)
     settings = settings._replace(claims=await read_claims(context, (one.fields for one in graph.members), graph.namespace))
     if way.grove:
@@ -70,7 +74,7 @@ async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws:
     on_grove = NOTHING
     if way.grove:
         sets = [child for child in context.cache.owned(obj) if child["kind"] == CLIQUES]
-        settings = settings._replace(told_packing=await _packs_by_name(context, graph, sets))
+        settings = keep_scheduler(graph, sets, settings)._replace(told_packing=await _packs_by_name(context, graph, sets))
         on_grove = observe_on_grove(graph, sets, [child for one in sets for child in list_below(context.cache, one)])
         if snapshots.wanted:
             on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
@@ -105,7 +109,7 @@ def components_of(context: Context, graph: Node) -> list[Node]:
     return [child for child in context.cache.owned(graph) if child["kind"] == COMPONENT]
 
 
-async def resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
+async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
     """The graph with the label that its topology means, or why there is none; then its workers stay as they are. Raises: ApiError."""
     name, domain = read_topology(graph)
     if not name:
@@ -116,12 +120,20 @@ async def resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
     except ForbiddenError as error:
         return graph, f"{field}: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
     except NotServedError:
+        if key := _stored_key(context, graph):
+            return with_label_key(graph, key), ""
         found = None
     key = key_in(found, domain)
     if key:
         return with_label_key(graph, key), ""
     what = "which is not there" if found is None else f'which has no level of the domain "{domain[:80]}" with a key'
     return graph, f'{field}: must name a ClusterTopologyBinding, got "{name[:80]}", {what}'
+
+
+def _stored_key(context: Context, graph: Node) -> str:
+    """The label that running pods were made with."""
+    pods = (pod for child in context.cache.owned(graph) if child["kind"] == CLIQUES for pod in pod_templates(child).values())
+    return next((str(key) for pod in pods if (key := (pod.get("annotations") or {}).get(TOPOLOGY_LABEL))), "")
 
 
 def note_unlabelled(context: Context, graph: Graph) -> list[Note]:

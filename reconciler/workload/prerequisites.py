@@ -8,6 +8,7 @@ from ...kube.errors import ApiError, ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import CLAIM_TEMPLATES, CLAIMS, DEVICE_CLASSES, QUEUES, Resource
 from ...policies.no_effect import KAI_QUEUE
+from ..common.conditions import is_acted_on
 from ..common.problems import Problem, explain_missing_permission, problem_of_error
 from ..common.resources import CLIQUES
 from ..engine.context import Context
@@ -40,11 +41,11 @@ async def check_storage(context: Context, asked: Checkpoints, namespace: str) ->
     return storage.explain_missing(kept, namespace)
 
 
-async def check_scheduler(context: Context, children: Sequence[Node], problems: list[Problem]) -> None:
+async def check_scheduler(context: Context, graph: Graph, children: Sequence[Node], problems: list[Problem]) -> None:
     """The scheduler of pods on Grove must be there, and the queue from which KAI takes them, where it may be read."""
     cliques = [one for child in children if child["kind"] == CLIQUES for one in child["spec"]["template"]["cliques"]]
     volcano = any(one["spec"]["podSpec"].get("schedulerName") == VOLCANO for one in cliques)
-    if volcano and context.presence(SERVED) is Presence.ABSENT:
+    if volcano and context.presence(SERVED) is Presence.ABSENT and not is_acted_on(graph.object):
         text = "Volcano must be installed to place pods: scheduling.volcano.sh is not served; install it, or choose another scheduler"
         problems.append(Problem(text, "not_found"))
     for name in sorted({one["labels"][QUEUE] for one in cliques if QUEUE in one["labels"]}):

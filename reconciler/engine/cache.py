@@ -133,8 +133,10 @@ class Cache:
         self._written.pop(key, None)
 
     def _selected(self, watch: Watch, namespace: str, *, labels: str, fields: str) -> Reflector:
-        trim = partial(self._trim, watch)
-        return Reflector(self._cluster, watch.resource, namespace, labels=labels, fields=fields, trim=trim, clocks=self._clocks)
+        trim, needed = partial(self._trim, watch), watch.need is not Need.NONE
+        return Reflector(
+            self._cluster, watch.resource, namespace, labels=labels, fields=fields, trim=trim, needed=needed, clocks=self._clocks
+        )
 
     def _trim(self, watch: Watch, obj: Node) -> None:
         self._sharing.share(_lighten(watch, obj))

@@ -5,11 +5,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from ...kube.errors import ForbiddenError
+from ...kube.errors import ForbiddenError, lacks_right
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import key_of, uid_of
-from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, PassResult, Problem, lacks_right
+from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, PassResult, Problem
 from .context import Context
 from .controller import Controller
 from .switch import Switch

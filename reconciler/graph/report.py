@@ -95,11 +95,12 @@ def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
     """The state, and reason and message of the condition Ready."""
     if result.problems:
         return "failed", FAILED, join_messages([*result.problems])
-    if plan.roll.rolling:
-        failures = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
-        stopped = [f"{name}: {why}" for name, why in failures if why and name in plan.expected]
-        text = "; ".join(["Rolling update in progress", *stopped])
-        return "pending", ROLLING, text[:LONGEST]
+    failures = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
+    stopped = [f"{name}: {why}" for name, why in sorted(failures) if why and name in plan.expected]
+    if plan.roll.rolling:  # the older pods serve
+        return "pending", ROLLING, "; ".join(["Rolling update in progress", *stopped])[:LONGEST]
+    if stopped:
+        return "failed", FAILED, "; ".join(stopped)[:LONGEST]
     reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(plan, result)
     if reasons:
         text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
@@ -127,8 +128,6 @@ def _failure(obj: Node) -> str:
 def _why_not(obj: Node) -> str:
     generation, status = obj["metadata"].get("generation", 0), obj.get("status") or {}
     observed = status.get("observedGeneration") or 0
-    if why := _failure(obj):
-        return why
     if observed < generation:
         return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
     figures = status.get("component") or {}

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError
+from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError, lacks_right
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import SECRETS
 from ..common.keys import is_controlled, uid_of
-from ..common.problems import Problem, explain_missing_permission, lacks_right, problem_of_error
+from ..common.problems import Problem, explain_missing_permission, problem_of_error
 from ..engine.context import Context
 from ..render.framework import TRTLLM
 from ..render.graph import Graph

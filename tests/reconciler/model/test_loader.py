@@ -11,10 +11,10 @@ import pytest
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.model import shared as under_test
+from dynamo_webhooks.reconciler.model import loader as under_test
 from dynamo_webhooks.reconciler.model.endpoints import Endpoint, list_endpoints, trim_slice
+from dynamo_webhooks.reconciler.model.loader import Loader
 from dynamo_webhooks.reconciler.model.lora import Lora, Wish
-from dynamo_webhooks.reconciler.model.shared import Loader
 from tests.kube.timing import Timing, settle
 from tests.reconciler.model.workers import FakeWorkers, pod, slice_of
 

@@ -1,110 +1,20 @@
-"""What passes over models share: who loads adapters, where slices and models are found, and what the configuration says of them."""
+"""Loads and unloads adapters on workers' pods, for all models of a process."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from ...api.operator.controllers import Models as ModelSettings
 from ...kube.clocks import LOCAL, Clocks
-from ...kube.errors import ApiError
-from ...kube.protocol import Cluster, Node
-from ...kube.resources import PODS, SERVICES
 from ..common.keys import Key
-from ..engine.cache import Cache
-from ..engine.context import Context
-from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
-from .endpoints import Endpoint, Found, list_endpoints
-from .lora import Standing, Wish, adapter_of
+from .endpoints import Endpoint
+from .lora import Standing, Wish
 from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
-
-PAUSE: Final = 2.0  # seconds between two writes of a status while loading
-REMEMBERED: Final = 10_000  # Services whose base model is known; they never change it
-
-
-def models_by(
-    cluster: Cluster,
-    how: ModelSettings,
-    caller: Callable[[ModelSettings], Workers],
-    changed: Callable[[Key], None],
-    clocks: Clocks,
-) -> Models:
-    """As the configuration says; `changed` hears of models whose calls ended."""
-    stray = None if how.any_slice else partial(_stray, cluster)
-    return Models(Loader(caller(how), changed, how, stray=stray, clocks=clocks), how)
-
-
-@dataclass(slots=True)
-class Models:
-    """For one term of leading."""
-
-    loader: Loader
-    settings: ModelSettings
-    _bases: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def seen(self, cache: Cache, model: Node) -> Found:
-        """The pods that serve a model's base model."""
-        base = str((model.get("spec") or {}).get("baseModelName") or "")
-        slices = cache.find(("slices", str(model["metadata"]["namespace"]), digest(base)))
-        return list_endpoints(slices, any_slice=self.settings.any_slice)
-
-    def same(self, cache: Cache, model: Node) -> list[Node]:
-        """The models that ask for the same adapter, this one among them as it is given."""
-        uid = model["metadata"].get("uid")
-        return [model if one["metadata"].get("uid") == uid else one for one in cache.find(adapter_of(model))]
-
-    async def base_of(self, context: Context, namespace: str, service: str) -> str:
-        """The base model that a Service says it serves; empty where it says none. Raises: ApiError."""
-        known = self._bases.get((namespace, service))
-        if known is None:
-            found = await context.cluster.get(SERVICES, service, namespace)
-            if found is None:
-                return ""
-            known = str((found["metadata"].get("annotations") or {}).get(BASE_MODEL) or "")
-            if len(self._bases) >= REMEMBERED:
-                self._bases.clear()
-            self._bases[namespace, service] = known
-        return known
-
-
-async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
-    """Why an endpoint isn't called: whoever may write slices may write any address, and the label of the controller, into them."""
-    try:
-        pod = await cluster.get(PODS, endpoint.pod, model.namespace)
-    except ApiError as error:
-        return f"the pod can't be read: {error.message}"
-    status = (pod or {}).get("status") or {}
-    own = {str(status.get("podIP") or ""), *(str(each.get("ip") or "") for each in status.get("podIPs") or ())}
-    foreign = {endpoint.address, endpoint.other} - own - {""}
-    return f"status.podIPs must hold the address that an EndpointSlice gives, {', '.join(sorted(foreign))}" if foreign else ""
-
-
-def index_model(model: Node) -> Iterator[Hashable]:
-    """Where the index has a model: at its adapter, and at its base model."""
-    namespace, base, _ = adapter = adapter_of(model)
-    yield adapter
-    yield "models", namespace, digest(base)
-
-
-def index_slice(found: Node) -> Iterator[Hashable]:
-    """Where the index has a slice: at the digest of the base model."""
-    yield "slices", *_place(found)
-
-
-def models_of_slice(found: Node) -> Hashable:
-    """The place in the index of the models whose pods a slice has."""
-    return "models", *_place(found)
-
-
-def _place(found: Node) -> tuple[str, str]:
-    metadata = found["metadata"]
-    return str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(BASE_MODEL_HASH) or "")
-
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time

@@ -1,6 +1,7 @@
 """What running workloads keep of the choices that the cluster's APIs decided when they were made. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from ...kube.protocol import Node
 from ...policies.facts import Facts
@@ -11,6 +12,8 @@ from ..render.names import COMPONENT_TYPE, EPP
 from ..render.settings import Settings
 from ..render.template import pod_templates
 
+DEFAULT: Final = "default"  # the account of pods that name none
+
 
 def keep_facts(facts: Facts, children: Sequence[Node]) -> Facts:
     """The facts by which the owner of children is judged: what runs is not refused for an API that has vanished."""
@@ -20,7 +23,10 @@ def keep_facts(facts: Facts, children: Sequence[Node]) -> Facts:
 
 def keep_settings(settings: Settings, children: Sequence[Node]) -> Settings:
     """The settings by which the owner of children is rendered."""
-    return settings._replace(dra=settings.dra or uses_claims(children))
+    pods = [pod.get("spec") or {} for child in children for pod in pod_templates(child).values()]
+    before = {str(pod.get("serviceAccountName")) for pod in pods} == {DEFAULT}  # no account for discovery by etcd was there
+    account = DEFAULT if before else settings.service_account
+    return settings._replace(dra=settings.dra or uses_claims(children), service_account=account)
 
 
 def uses_claims(children: Iterable[Node]) -> bool:

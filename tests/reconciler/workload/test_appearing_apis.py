@@ -6,10 +6,10 @@ import pytest
 
 from dynamo_webhooks.kube.errors import NotServedError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, QUEUES, TOPOLOGY_BINDINGS, Resource
-from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, GRAPHS, LEADER_WORKER_SETS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, QUEUES, SERVICE_ACCOUNTS, TOPOLOGY_BINDINGS, Resource
+from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, GRAPHS, LEADER_WORKER_SETS, POD_ACCOUNT
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import GROVE_API, Site, draft, settings
+from tests.reconciler.site import GROVE_API, Site, draft, running, settings
 from tests.rows import run_each
 
 GATEWAY: Final = "ingress: {virtualServiceGateway: istio-system/gateway}\nserviceMesh: {provider: istio}\n"
@@ -122,3 +122,17 @@ async def test_a_set_is_scaled_and_edited_with_the_scheduler_that_it_was_made_wi
         await site.make(graph(vllm("w", replicas=1), name="new"))
         [new] = (await site.get(CLIQUE_SETS, "new"))["spec"]["template"]["cliques"]
         assert new["spec"]["podSpec"].get("schedulerName") == ("kai-scheduler" if appears else None)
+
+
+async def test_pods_keep_their_account_when_one_for_discovery_appears() -> None:
+    async with running(graph(vllm("w", replicas=1)), more="discovery: {backend: etcd}\n") as site:
+        before = await _look(site)
+        account = draft(SERVICE_ACCOUNTS, "pods", {"labels": {POD_ACCOUNT: "true"}})
+        await site.create(SERVICE_ACCOUNTS, account)
+        await site.stop()
+        site.start()
+        await site.later(5)
+        assert await _look(site) == before
+        await site.make(graph(vllm("w", replicas=1), name="new"))
+        accounts = {name: one["spec"]["template"]["spec"]["serviceAccountName"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+        assert sorted(accounts.values()) == ["default", "pods"]

@@ -50,9 +50,10 @@ POD_GANGS: Final = Resource("scheduler.grove.io", "v1alpha1", "podgangs", POD_GA
 VIRTUAL_SERVICES: Final = Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService")
 DESTINATION_RULES: Final = Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule")
 # children of other groups, which carry our label
-PLAIN: Final = (resources.DEPLOYMENTS, resources.SERVICES, resources.SERVICE_ACCOUNTS, resources.ROLES, resources.ROLE_BINDINGS)
+PLAIN: Final = (resources.DEPLOYMENTS, resources.SERVICES, resources.ROLES, resources.ROLE_BINDINGS)
 CHILDREN: Final = (
     *PLAIN,
+    resources.SERVICE_ACCOUNTS,
     resources.INGRESSES,
     resources.CLAIM_TEMPLATES,
     resources.CONFIG_MAPS,

@@ -41,10 +41,11 @@ class Cache:
     def listen(self, watches: Iterable[Watch], settings: OperatorConfiguration, known: Known) -> None:
         """Begin those watches that are possible now; a kind is watched once."""
         for watch in watches:
-            if watch.label not in self.reflectors and watch.when(settings, known):
-                self.watches[watch.label] = watch
+            kind = watch.resource.kind
+            if kind not in self.reflectors and watch.when(settings, known):
+                self.watches[kind] = watch
                 makes = [partial(self._selected, watch, labels=labels, fields=fields) for labels, fields in watch.selections]
-                made = self.reflectors[watch.label] = Several(watch.namespaces(settings), *makes)
+                made = self.reflectors[kind] = Several(watch.namespaces(settings), *makes)
                 made.subscribe(partial(self._hear, watch))
                 self._tasks.append(asyncio.ensure_future(made.run()))
 
@@ -144,8 +145,6 @@ class Cache:
     def _hear(self, watch: Watch, old: Node | None, new: Node | None) -> None:
         key = Change(old, new).key
         self._move(watch, key, new, old)
-        if watch.name:
-            return
         if key in self._held:
             self._held[key].append((old, new))
         else:
@@ -182,10 +181,8 @@ def _places(watch: Watch | None, obj: Node | None) -> set[Hashable]:
     """Where an index has an object: at the uid of its controller, and where its watch says."""
     if obj is None:
         return set()
-    places: set[Hashable] = {*watch.places(obj)} if watch is not None else set()
-    if (watch is None or not watch.name) and (uid := owner_uid(obj)):
-        places.add(uid)
-    return places
+    own: Iterable[Hashable] = watch.places(obj) if watch is not None else ()
+    return {*own, owner_uid(obj)} - {""}
 
 
 def _version(obj: Node) -> int:

@@ -1,26 +1,25 @@
 """What a pass depends on beside objects, read anew in each pass: the configuration and what the cluster serves."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
-from ...kube.resources import SERVICE_ACCOUNTS
+from ...kube.protocol import Node
 from ...policies.facts import UNKNOWN, Facts, Unknown
 from ..common.keys import key_of
 from ..common.resources import POD_ACCOUNT
 from ..render.settings import Settings, settings_from
 from .cache import Cache
 from .context import Context
-from .watch import Watch
 
 # for pods with discovery by etcd; of several in a namespace the first by name counts
-_ACCOUNTS: Final = "accounts of pods"
-ACCOUNTS: Final = Watch(
-    SERVICE_ACCOUNTS,
-    ((f"{POD_ACCOUNT}=true", ""),),
-    name=_ACCOUNTS,
-    places=lambda obj: [(_ACCOUNTS, key_of(obj).namespace)],
-)
+_ACCOUNTS: Final = "accounts of pods"  # with discovery by etcd; of several in a namespace the first by name counts
+
+
+def index_account(account: Node) -> list[Hashable]:
+    """Where the index has a service account."""
+    labelled = (account["metadata"].get("labels") or {}).get(POD_ACCOUNT) == "true"
+    return [(_ACCOUNTS, key_of(account).namespace)] if labelled else []
 
 
 def render_settings(context: Context, namespace: str) -> Settings:

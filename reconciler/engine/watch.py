@@ -29,24 +29,18 @@ class Need(IntEnum):
 
 
 class Watch(NamedTuple):
-    """A kind, or a selection of its objects, that is kept up to date in memory."""
+    """A kind that is kept up to date in memory."""
 
     resource: Resource
-    selections: Sequence[tuple[str, str]] = (EVERY,)  # by labels and fields
+    selections: Sequence[tuple[str, str]] = (EVERY,)  # by labels and fields, no two of the same object
     need: Need = Need.LISTED
     when: Callable[[OperatorConfiguration, Known], bool] = lambda _settings, _known: True
     trim: Callable[[Node], None] = lambda _obj: None  # drops what isn't read
     flat: bool = False  # whether the schema ends before any bound of nesting
     places: Callable[[Node], Iterable[Hashable]] = lambda _obj: ()  # what else than their owners objects are found by
-    name: str = ""  # of a second selection of a kind, which is only found by its index
     namespaces: Callable[[OperatorConfiguration], Sequence[str]] = lambda found: found.namespace.watched
     pause: float = PROGRESS  # seconds for which changes of status are gathered
     cause: Cause = Cause.BEGUN  # of passes over what a change concerns beside the object itself
-
-    @property
-    def label(self) -> str:
-        """The kind, or the name of the second selection."""
-        return self.name or self.resource.kind
 
 
 def served(capability: str) -> Callable[[OperatorConfiguration, Known], bool]:

@@ -5,18 +5,18 @@ from typing import Final
 from ...kube import resources
 from ...kube.protocol import Node
 from ..common.keys import Key, controller_reference
-from ..common.resources import CLIQUES, DESTINATION_RULES, PLAIN, VIRTUAL_SERVICES
+from ..common.resources import CLIQUES, DESTINATION_RULES, PLAIN, POD_ACCOUNT, RECONCILED, VIRTUAL_SERVICES
 from ..engine.cache import Cache
-from ..engine.cluster_settings import ACCOUNTS
+from ..engine.cluster_settings import index_account
 from ..engine.watch import LABELLED, Watch, served
 
 CHILDREN: Final = (
     *(Watch(each, (LABELLED,), flat=True) for each in PLAIN),
+    Watch(resources.SERVICE_ACCOUNTS, (LABELLED, (f"{POD_ACCOUNT}=true,{RECONCILED}!=true", "")), flat=True, places=index_account),
     *(Watch(each, (LABELLED,)) for each in (resources.INGRESSES, resources.CLAIM_TEMPLATES, resources.CONFIG_MAPS)),
     Watch(resources.INFERENCE_POOLS, (LABELLED,), when=served("inference-pools")),
     Watch(VIRTUAL_SERVICES, (LABELLED,), when=served("istio")),
     Watch(DESTINATION_RULES, (LABELLED,), when=served("istio")),
-    ACCOUNTS,
 )
 _WORDS: Final = frozenset({"phase", "currentPodTemplateHash"})  # of an orchestrator's status that count
 

@@ -16,11 +16,12 @@ from dynamo_webhooks.reconciler.common.problems import ContestedError
 from dynamo_webhooks.reconciler.common.resources import POD_ACCOUNT
 from dynamo_webhooks.reconciler.engine import judge, write
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.cluster_settings import ACCOUNTS, account_of_pods
+from dynamo_webhooks.reconciler.engine.cluster_settings import account_of_pods
 from dynamo_webhooks.reconciler.engine.judge import Judge
 from dynamo_webhooks.reconciler.engine.sharing import MOST, Sharing
 from dynamo_webhooks.reconciler.engine.write import Writer
 from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
+from dynamo_webhooks.reconciler.workload.watches import CHILDREN
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 from tests.reconciler.site import disagg, running
@@ -35,7 +36,7 @@ def _account(name: str, namespace: str) -> dict[str, Any]:
 async def test_accounts_of_pods_are_found_by_their_namespace() -> None:
     cluster = MemoryCluster()
     cache = Cache(cluster, lambda _: None)
-    cache.listen([ACCOUNTS], configuration(), {})
+    cache.listen(CHILDREN, configuration(), {})
     for name, namespace in (("b", "n"), ("a", "n"), ("c", "other")):
         await cluster.create(SERVICE_ACCOUNTS, _account(name, namespace))
     await settle()

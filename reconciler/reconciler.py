@@ -172,8 +172,10 @@ class Reconciler:
         if not self._acting or self.cache is None:
             return
         mine = change.key
-        if self.waiting and change.old is None and mine.kind not in self.controllers:
-            return  # while all is listed: its owner is passed over for its own sake
+        if self.waiting and change.old is None:  # while all is listed, each object is passed over for its own sake
+            if mine.kind in self.controllers:
+                self.queue.add(mine, cause=cause_of(change.obj, known=False))
+            return
         if is_overwritten(change, self.controllers):
             self.queue.add(mine, RETRY_SLOW, Cause.LOOK)  # not at once: they may answer each of our writes
         for key in route_change(change, self.cache, self.controllers):

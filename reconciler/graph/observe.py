@@ -61,12 +61,14 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
 
 
 async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
-    settings = keep_settings(render_settings(context, obj["metadata"]["namespace"]), context.cache.owned(obj))
+    settings = render_settings(context, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
-    settings = settings._replace(claims=await read_claims(context, (one.fields for one in graph.members), graph.namespace))
+    claims = await read_claims(context, (one.fields for one in graph.members), graph.namespace)
+    if way.grove:
+        await read_cliques(context, graph)
+    settings = keep_settings(settings, context.cache.owned(obj))._replace(claims=claims)
     if way.grove:
         settings = settings._replace(service_account="")
-        await read_cliques(context, graph)
     snapshots = observe_snapshots(context, graph, settings)
     if snapshots.wanted and is_unlisted(context, settings):
         return Refusal("", "", RETRY_UNLISTED)

@@ -9,9 +9,8 @@ from ...api.paths import format_path
 from ...conversion.lens.protocol import ConversionError
 from ...kube.protocol import Node
 from ...policies.facts import Facts
-from ...policies.finding import Level
 from ...policies.review import CREATE
-from ...policies.rule import Rule
+from ...policies.rule import Level, Rule
 from ..common.applied_diff import fingerprint
 from ..common.keys import uid_of
 

@@ -22,14 +22,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
-    from ....policies.catalogue import read_lazily
     from ...project.apply import Targets, apply_project
     from ...validation.pipeline import Settings
     from ..check.selection import ask_rules, select_rules
     from .answers import Asked
     from .server import server
 
-    read_lazily()
     apply_project(arguments, ("line", "facts", "clusters", "rules-from", "rules", "overrides", "site"), ())
     targets = Targets(arguments)
     targets.read_all()  # facts that can't be used end the server here, and not at a text

@@ -53,7 +53,7 @@ class Reflector:
         """With `name`, only the objects of that name are selected, as permissions by name demand.
 
         `relist` is seconds after which everything is listed again although the watch goes on; 0 is never. `trim` drops unused fields
-        of an object before it is stored. A missing definition of ours is a warning only if the kind is `needed`.
+        of an object before it is stored. A missing definition of a Dynamo kind is a warning only if it is `needed`.
         """
         self.store: dict[Key, Node] = {}
         self.synced = asyncio.Event()

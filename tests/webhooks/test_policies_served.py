@@ -13,7 +13,7 @@ from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.cli.daemon.policies import read_policies
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.engine.cluster_settings import Judge
+from dynamo_webhooks.reconciler.engine.judge import Judge
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.policies import PolicySet

@@ -86,7 +86,8 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome
     mutating = route.purpose is MUTATE
     if operation == (DELETE if mutating else "CONNECT"):
         return _ALLOWED
-    owned = judge_owner(route.kind, route.version, call.object, call.old if operation == UPDATE else None) if operation != DELETE else None
+    new, before = (None, None) if operation == DELETE else (call.object, call.old if operation == UPDATE else None)
+    owned = judge_owner(route.kind, route.version, new, before)
     if owned is not None:
         if not owned.reason or mutating or settings.facts.excludes(call.request.get("namespace")):
             return _ALLOWED

@@ -14,7 +14,7 @@ from ...policies.rule import Rule
 from ..console import flags
 from ..console.escaping import encode_json
 from ..console.exits import OK, UsageError
-from ..console.flags import parse_kind
+from ..console.kind_names import parse_kind
 from ..console.output import write_stderr, write_stdout
 from ..project.apply import RULES_FROM, apply_project
 

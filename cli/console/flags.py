@@ -1,13 +1,11 @@
-"""Flags that several commands declare and refuse, each in the same words, and kinds as people name them."""
+"""Flags that several commands declare and refuse, each in the same words."""
 
 import argparse
 from collections.abc import Sequence
 from typing import Final
 
-from ...api.kinds import KINDS
 from ...api.line import NEWEST, Line
 from .exits import UsageError
-from .nearest import did_you_mean
 
 ALLOW_EMPTY: Final = "for hooks: accept no Dynamo object, and unreadable files that do not contain nvidia.com"
 
@@ -99,21 +97,3 @@ def facts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; overrides the file; repeatable"
     )
-
-
-def find_kind(word: str) -> str | None:
-    """The kind that a word names in any case: itself, its plural, short name or abbreviation; None when it names none."""
-    wanted = word.lower().partition("/")[0].partition(".")[0]
-    for kind in KINDS:
-        if wanted in (kind.name.lower(), kind.plural, kind.short, kind.alias.lower()):
-            return kind.name
-    return None
-
-
-def parse_kind(word: str) -> str:
-    """The kind that a word names. Raises: UsageError with the nearest kind when it names none."""
-    found = find_kind(word)
-    if found is None:
-        names = [kind.name for kind in KINDS]
-        raise UsageError(f"--kind {word}: no such kind{did_you_mean(word, names) or '; known are ' + ', '.join(names)}")
-    return found

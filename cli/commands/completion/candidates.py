@@ -7,6 +7,7 @@ from typing import Final
 from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from ....policies.catalogue import list_all
 from ....policies.facts import Facts
+from ...console.parser import Parser
 from ...console.program import COMMANDS
 from ...project.keys import FORMATS
 from .. import load
@@ -43,18 +44,9 @@ NAMES: Final[dict[tuple[str, str], Callable[[], Iterable[str]]]] = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose declarations can be read."""
-
-    def actions(self) -> list[argparse.Action]:
-        return [action for action in self._actions if action.help != argparse.SUPPRESS]
-
-
 def list_actions(command: str) -> list[argparse.Action]:
     """The flags and arguments of a command."""
-    parser = _Parser(prog=command)
-    load(command).configure(parser)
-    return parser.actions()
+    return Parser(command, load(command)).actions()
 
 
 def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:

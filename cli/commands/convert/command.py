@@ -10,7 +10,7 @@ from ....api.wording import count_of, shorten
 from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
-from ...console.flags import find_kind
+from ...console.kind_names import find_kind
 from ...console.nearest import did_you_mean
 from ...console.output import write_document, write_stderr, write_stdout
 from ...files.budget import limit_cpu

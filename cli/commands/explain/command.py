@@ -30,6 +30,9 @@ examples:
 """
 
 
+is_word = flag.exists
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.epilog = _EXAMPLES
@@ -40,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--examples", action="store_true", help="also print the examples of rules")
     flags.project(parser, clusters=False)
     flags.verbose(parser)
-    parser.set_defaults(is_word=flag.exists)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from ....api.kinds import BY_NAME, GROUP, list_kind_versions
 from ....api.line import NEWEST, Line
 from ...console import flags
 from ...console.exits import OK, UsageError
-from ...console.flags import find_kind
+from ...console.kind_names import find_kind
 from ...console.nearest import did_you_mean
 from ...console.output import write_stderr, write_stdout
 from ...files.write import store

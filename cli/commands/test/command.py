@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from ....api.wording import count_of, escape_unprintable
 from ...console import flags
+from ...console.declared import FactFlags
 from ...console.exits import BUG, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.output import write_stderr, write_stdout
 from ...console.program import help_width
-from ...facts.load import read_fact_flags
+from ...facts.load import read_facts
 from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import Server
@@ -67,7 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("name the folder of case files")
     folder = load_cases(arguments.folder, arguments.word)
     apply_project(arguments, (RULES_FROM,), [arguments.folder])
-    server, rules = Server(read_fact_flags(arguments), arguments.user), ask_rules(arguments.user_rules, None)
+    server, rules = (
+        Server(read_facts(arguments.line, FactFlags(arguments.facts, tuple(arguments.set_fact))), arguments.user),
+        ask_rules(arguments.user_rules, None),
+    )
     verdicts = [_judged(case, server, rules) for case in folder.cases]
     failed = OK
     if arguments.update:

@@ -1,0 +1,58 @@
+"""Flags that several commands have, each with the same words, and what is refused of them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final, NamedTuple
+
+from ...api.line import NEWEST, Line
+from .exits import UsageError
+from .options import Flag, FlagError, argument, option, several, switch
+
+Paths = Annotated[tuple[str, ...], argument("files, folders, globs, or - for standard input", nargs="*", metavar="PATH")]
+Exclude = Annotated[tuple[str, ...], several("files to leave out; repeatable", metavar="GLOB")]
+AllowEmpty = Annotated[bool, switch("for hooks: accept no Dynamo object, and unreadable files that do not contain nvidia.com")]
+AllowNone = Annotated[bool, switch("accept no Dynamo object", "--allow-empty")]
+RequireFacts = Annotated[bool, switch("exit code 5 if something could not be evaluated")]
+User = Annotated[str, option("user name of the request", "--as", metavar="USER")]
+Config = Annotated[str | None, option("OperatorConfiguration, YAML or JSON; flags override it", metavar="FILE")]
+LenientConfig = Annotated[bool, switch("warn about unknown keys in the configuration instead of refusing it")]
+KUBECONFIG: Final = option("kubeconfig file (default: KUBECONFIG, or the pod's service account)", metavar="FILE")
+Kubeconfig = Annotated[str, KUBECONFIG]
+Context = Annotated[str, option("context of the kubeconfig", metavar="NAME")]
+Verbose = Annotated[bool, switch("show tracebacks of internal errors", "-v")]  # every command has it: the sentence about a bug advises it
+
+
+class FactFlags(NamedTuple):
+    """Flags that give facts about the cluster and the operator."""
+
+    file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", metavar="FILE")] = None
+    set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", metavar="NAME=VALUE")] = ()
+
+
+def line(text: str = f"operator release (default: from the facts, else {NEWEST})") -> Flag:
+    """A flag that names an operator release."""
+    return option(text, type=_line, choices=tuple(Line))
+
+
+def _line(word: str) -> Line:
+    """Reads a line. Raises: FlagError, whose sentence names all lines."""
+    if word not in tuple(Line):
+        raise FlagError(f"must be one of {', '.join(Line)}, got {word}")
+    return Line(word)
+
+
+def output(*forms: str, text: str = "format (default %(default)s)") -> Flag:
+    """`-o`, which chooses one of several formats."""
+    return option(text, "-o", choices=forms)
+
+
+def need_paths(paths: Sequence[str], more: str = "") -> None:
+    """Raises: UsageError where there are none."""
+    if not paths:
+        raise UsageError(f"name at least one file, folder or glob, or - for standard input{more}")
+
+
+def need_cluster(aim: str, *, cluster: bool, **given: str) -> None:
+    """Raises: UsageError for flags that say which cluster without `--cluster`; `aim` is what that is for."""
+    word = next((flag for flag, value in given.items() if value), "")
+    if word and not cluster:
+        raise UsageError(f"--{word} is for --cluster: add it to {aim}")

@@ -9,7 +9,7 @@ from ...api.operator.configuration import leaves
 from ...api.operator.judge import has_key, without_password
 from ...api.operator.section import dump
 from ...api.paths import lookup
-from ..console import declared as flags
+from ..console import flags
 from ..console.escaping import encode_json
 from ..console.exits import OK
 from ..console.options import option

@@ -12,7 +12,7 @@ from ...api.line import NEWEST, Line, of_definition
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import CRDS
-from ..console import declared as flags
+from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
 from ..console.kind_names import parse_kind
 from ..console.options import option, several, switch
@@ -43,7 +43,7 @@ class Options(NamedTuple):
         bool, switch("print nothing, with exit code 1, if fields would be lost; keep the definitions' url unless flags name another server")
     ] = False
     kubeconfig: flags.Kubeconfig = ""
-    context: Annotated[str, option("with --cluster: context of the kubeconfig", metavar="NAME")] = ""
+    context: flags.ClusterContext = ""
     verbose: flags.Verbose = False
 
 
@@ -51,8 +51,8 @@ def run(options: Options) -> int:
     """Prints the definitions in the order of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6. Raises: UsageError."""
     named = set(map(parse_kind, options.kind))
     kinds = [kind.name for kind in KINDS if not named or kind.name in named]  # in the same order however they are given
-    about = {"kubeconfig": options.kubeconfig, "context": options.context}
-    flags.need_cluster("compare with a cluster's definitions", cluster=options.cluster, **about)
+    aim = "compare with a cluster's definitions"
+    flags.need_cluster(aim, cluster=options.cluster, kubeconfig=options.kubeconfig, context=options.context)
     try:
         bundle = _bundle(options.ca_bundle) if options.ca_bundle else b""
     except InputError as error:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from ...kube.errors import ApiError
 from ...policies.facts import Facts
-from ..console import declared as flags
+from ..console import flags
 from ..console.exits import OK, UNREACHABLE, UsageError
 from ..console.options import option, switch
 from ..console.output import write_stderr, write_stdout

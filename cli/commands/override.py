@@ -6,9 +6,9 @@ from ...admission.pipeline import Settings
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ...reconciler.request.graph_override import GRAPH, OverrideError, override_graph, override_of
-from ..console import declared as flags
-from ..console.declared import FactFlags
+from ..console import flags
 from ..console.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError
+from ..console.flags import FactFlags
 from ..console.options import argument, switch
 from ..console.output import write_document, write_stderr, write_stdout
 from ..facts.load import read_facts

@@ -5,7 +5,7 @@ import os
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from ...api.operator.configuration import OperatorConfiguration
-from ..console import declared as flags
+from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ..console.options import switch
 from ..console.output import write_stderr

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.lease import Timings
-from ..console import declared as flags
+from ..console import flags
 from ..console.exits import OK, UsageError
 from ..daemon import listening
 from ..daemon.options import DaemonOptions

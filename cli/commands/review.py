@@ -9,10 +9,10 @@ from ...admission.registration import Purpose
 from ...api.line import Line
 from ...webhooks.admission import answer
 from ...webhooks.routes import ALIASES, CONVERT, ROUTES, Route, route_path
-from ..console import declared as flags
-from ..console.declared import FactFlags
+from ..console import flags
 from ..console.escaping import JSON, inert
 from ..console.exits import OK, REFUSED, UNREADABLE, UsageError
+from ..console.flags import FactFlags
 from ..console.nearest import did_you_mean
 from ..console.options import argument, option, switch
 from ..console.output import write_bytes, write_stderr

@@ -7,7 +7,7 @@ import orjson
 
 from ...api.kinds import GROUP, KINDS
 from ...conversion import is_compiled
-from ..console import declared as flags
+from ..console import flags
 from ..console.exits import OK
 from ..console.output import write_stdout
 from ..console.program import installed_version

@@ -1,4 +1,4 @@
-"""Flags and arguments as annotations of a named tuple's fields: declares them to argparse, and makes a record of what it parsed.
+"""Flags and arguments as annotations of a named tuple's fields: declares them to argparse, and turns its result into a record.
 
     class Options(NamedTuple):
         paths: Annotated[tuple[str, ...], argument("files to read", nargs="*")] = ()
@@ -21,6 +21,7 @@ class Flag(NamedTuple):
 
     names: tuple[str, ...] | None
     given: Mapping[str, Any]
+    long: bool = True  # whether there is one
     former: Mapping[str, str] = {}  # other flags for the field, which scripts of earlier versions use, each with the value that it sets
 
 
@@ -30,9 +31,9 @@ class Without(NamedTuple):
     names: tuple[str, ...]
 
 
-def option(text: str, *names: str, former: Mapping[str, str] = {}, **given: Any) -> Flag:
-    """A flag with a value, whose help is `text`. Its long name is that of the field unless one of `names` is long."""
-    return Flag(names, {"help": text, **given}, former)
+def option(text: str, *names: str, long: bool = True, former: Mapping[str, str] = {}, **given: Any) -> Flag:
+    """A flag with a value, whose help is `text`. Its long name is that of the field, if it is `long` and no name is."""
+    return Flag(names, {"help": text, **given}, long, former)
 
 
 def switch(text: str, *names: str) -> Flag:
@@ -69,7 +70,7 @@ def _declare(
         elif flag.names is None:
             target.add_argument(name, **flag.given)
         else:
-            long = () if any(each.startswith("--") for each in flag.names) else (f"--{name.replace('_', '-')}",)
+            long = () if any(each.startswith("--") for each in flag.names) or not flag.long else (f"--{name.replace('_', '-')}",)
             target.add_argument(*flag.names, *long, dest=name, **{"default": default, **flag.given})
             for former, value in flag.former.items():
                 target.add_argument(former, dest=name, action="store_const", const=value, help=HIDDEN)
@@ -80,14 +81,14 @@ def _flag_of(annotation: Any) -> Any:
 
 
 def read(kind: type[_Record], parsed: argparse.Namespace) -> _Record:
-    """The record of what was parsed; lists become tuples."""
-    values: dict[str, Any] = {}
+    """The record of argparse's result; lists become tuples."""
     known: Any = kind
-    for name in known._fields:
+    values: dict[str, Any] = {}
+    for name, annotation in known.__annotations__.items():
         default = known._field_defaults.get(name)
         if hasattr(default, "_fields"):
             values[name] = read(type(default), parsed)
-        elif name in parsed:
+        elif isinstance(_flag_of(annotation), Flag) and name in parsed:
             value = getattr(parsed, name)
             values[name] = tuple(value) if isinstance(value, list) else value
     return kind(**values)

@@ -10,6 +10,8 @@ from .nearest import did_you_mean
 from .options import declare, read
 from .program import PROGRAM, help_width
 
+Action = argparse.Action  # a flag or an argument, declared
+
 
 class Parser(argparse.ArgumentParser):
     """Raises instead of ending the process, and answers an unknown flag with the nearest known one."""
@@ -19,10 +21,7 @@ class Parser(argparse.ArgumentParser):
         epilog = getattr(command, "EPILOG", None)
         super().__init__(prog=f"{PROGRAM} {name}", description=command.HELP, epilog=epilog, allow_abbrev=False)
         self._command = command
-        if hasattr(command, "configure"):
-            command.configure(self)
-        else:
-            declare(self, command.Options, getattr(command, "SECTIONS", {}))
+        declare(self, command.Options, getattr(command, "SECTIONS", {}))
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # asked for with every flag; with a width it doesn't import shutil to find one out
@@ -54,7 +53,7 @@ class Parser(argparse.ArgumentParser):
             what = "flag" if word.startswith("-") else "argument"
             known = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
             raise UsageError(f"unknown {what} {word}{did_you_mean(word, known) if what == 'flag' else ''}")
-        return parsed if hasattr(self._command, "configure") else read(self._command.Options, parsed)
+        return read(self._command.Options, parsed)
 
     def actions(self) -> list[argparse.Action]:
         """The flags and arguments that help shows."""

@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple, NoReturn
 
 from ...api.operator.server import ONE_PROCESS
-from ..console import declared as flags
+from ..console import flags
 from ..console.options import HIDDEN, FlagError, option, switch
 
 _ProbeListen = Annotated[str | None, option("address of /healthz and /readyz (default :8081)", metavar="HOST:PORT")]

@@ -5,8 +5,8 @@ from typing import Any
 
 from ...api.line import Line
 from ...policies.facts import UNKNOWN, Facts, FactsError, facts_from
-from ..console.declared import FactFlags
 from ..console.exits import UsageError
+from ..console.flags import FactFlags
 from ..console.nearest import did_you_mean
 from ..files.read import load_text
 from ..yaml.load import InputError, load_documents

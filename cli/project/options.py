@@ -1,4 +1,4 @@
-"""The flags about the project file, beside what it gives a run once it is read."""
+"""The flags about the project file, and the file once it is read."""
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class ProjectOptions(NamedTuple):
-    """Whether a project file is read, which of its clusters files are for, and what it gives where no flag does."""
+    """Whether a project file is read, which of its clusters files are for, and the keys that no flag overrides."""
 
     no_project: Annotated[bool, switch("read no .dynamo-webhooks.yaml")] = False
     facts_of: Annotated[str | None, option("check all input for this cluster of the project file", metavar="CLUSTER")] = None

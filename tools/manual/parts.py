@@ -19,6 +19,7 @@ from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
 from dynamo_webhooks.certs import perform as provisioner
 from dynamo_webhooks.cli.commands import load
+from dynamo_webhooks.cli.commands.completion.candidates import describe
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
 from dynamo_webhooks.cli.commands.explain.message import tables
 from dynamo_webhooks.cli.console.parser import Parser
@@ -128,8 +129,7 @@ def _spelled(action: argparse.Action) -> str:
 
 def _effect(action: argparse.Action) -> str:
     """A flag's help as a cell of a table."""
-    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+    return re.sub(r"\s+", " ", describe(action)).replace("|", "\\|")
 
 
 # an entry that only refers to a difference of the engine

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from ...console import declared as flags
+from ...console import flags
 from ...console.options import argument, option, switch
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, NamedTuple
 
-from ...console import declared as flags
+from ...console import flags
 from ...console.exits import OK
 from ...console.options import HIDDEN, argument
 from ...console.output import write_document

@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from ....api.line import Line
-from ...console import declared as flags
+from ...console import flags
 from ...console.options import option, switch
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, NamedTuple
 
-from ...console import declared as flags
+from ...console import flags
 from ...console.options import option, several, switch
 
 VERSIONS: Final = ("v1alpha1", "v1beta1")

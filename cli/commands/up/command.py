@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from ....api.line import NEWEST, Line
 from ....kube.errors import ApiError, UnavailableError
 from ....webhooks.sockets import Address
-from ...console import declared as flags
+from ...console import flags
 from ...console.exits import OK, REFUSED, UNREACHABLE
 from ...console.options import option, switch
 from ...console.output import write_stderr

@@ -1,11 +1,11 @@
 """The entry of the command: finding sub-commands, wrong words, interrupts, bugs, and readers that go away."""
 
-import argparse
 import os
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
@@ -88,15 +88,15 @@ def test_paths_may_stand_on_both_sides_of_a_flag(command: Command, files: Files,
 
 
 def _broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def run(arguments: argparse.Namespace) -> int:
+    class Options(NamedTuple):
+        paths: flags.Paths = ()
+        verbose: flags.Verbose = False
+
+    def run(_options: Options) -> int:
         raise error
 
-    def configure(parser: argparse.ArgumentParser) -> None:
-        flags.verbose(parser)
-        parser.add_argument("paths", nargs="*")
-
     module = ModuleType("dynamo_webhooks.cli.commands.version")
-    module.__dict__.update(HELP="", configure=configure, run=run)
+    module.__dict__.update(HELP="", Options=Options, run=run)
     monkeypatch.setitem(sys.modules, "dynamo_webhooks.cli.commands.version", module)
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.cli.commands.completion.candidates import list_actions
-from dynamo_webhooks.cli.commands.policy.command import EXAMPLES
+from dynamo_webhooks.cli.commands.policy.options import EXAMPLES
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dynamo_webhooks.cli.commands.policy.actions import try_cases
-from dynamo_webhooks.cli.commands.policy.command import EXAMPLES, FOLDER
+from dynamo_webhooks.cli.commands.policy.command import FOLDER
+from dynamo_webhooks.cli.commands.policy.options import EXAMPLES
 from tests.cli.conftest import Command, Files
 from tests.cli.userrules.samples import GRAPH, PROJECT, policy
 from tests.rows import run_each

@@ -11,7 +11,12 @@ from typing import Final
 ENGINE: Final[Mapping[str, str]] = {
     "all-findings": "Every rule runs and all findings are reported, in a fixed order; 1.2 stops at the first.",
     "ratchet": "An update isn't refused for findings of the stored object with the same rule, place and value, except immutability, "
-    "ownership and locks. So labels and finalizers of older objects stay editable.",
+    "ownership and locks. So labels and finalizers of older objects stay editable. As upstream, some rules of operator 1.5 and later "
+    "refuse any update, of labels too, until the object is mended: checkpoint-use-of-graphs, checkpoint-use-of-workers, "
+    "dgdr-runtime-version-required, epp-runtime-config-forbidden, epp-runtime-config-required, epp-runtime-version-required, "
+    "ingress-lpx-gate, lpx-gate, lpx-role-template-required, multinode-type-unsupported, role-template-runtime, roles-incomplete, "
+    "roles-name-unknown, roles-need-multinode, roles-replicas-mismatch, runtime-sidecar-alone, runtime-sidecar-image, "
+    "runtime-sidecar-of-workers, runtime-sidecar-restarts. So does dgd-services-required, since such a graph has lost its components.",
     "components-of-graphs": "For a component that the operator creates from a graph, only the rules that 1.2 has in the same form and "
     "those on immutability are evaluated: its graph was validated, or is older than the rules.",
     "lease-defaults": "In a namespace that another operator claims with a Lease, neither rules nor defaults apply; 1.2 still sets "

@@ -56,11 +56,11 @@ class Reconciler:
         clocks: Clocks = LOCAL,
         caller: Callable[[ModelSettings], Workers] = Workers,
         scraper: Callable[[], Scraper] = Scraper,
-        policies: tuple[str, ...] = (),
+        policies: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs.
 
-        `policies` are users' own, as JSON.
+        `policies` gives users' own that are in force now, as JSON.
         """
         self._cluster, self._settings, self._clocks, self._caller = cluster, settings, clocks, caller
         self._scraper = scraper

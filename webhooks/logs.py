@@ -4,20 +4,17 @@ import asyncio
 import logging
 import os
 import queue
-import subprocess
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
 from ..api.operator.server import Logging
 from ..api.wording import escape_unprintable, shorten
-from . import child_process
 
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05
@@ -180,62 +177,12 @@ def remove(handler: logging.Handler) -> None:
     logging.getLogger().removeHandler(handler)
 
 
-class LevelSource(NamedTuple):
-    """The source of the level."""
-
-    file: Path
-    command: tuple[str, ...]  # prints the effective configuration as JSON: `config -o json`
-
-
-class LevelFile:
-    """Polls the file; `taken` gets its level after each change."""
-
-    def __init__(self, source: LevelSource, taken: Callable[[str], None]) -> None:
-        """What the file holds now is taken to be in effect."""
-        self._source, self._taken = source, taken
-        self._seen = self._content()
-
-    async def run(self, pause: float) -> None:
-        """Looks again after each pause, until it is cancelled."""
-        while True:
-            await asyncio.sleep(pause)
-            try:
-                await self.look()
-            except Exception:  # noqa: BLE001 - logs must not end with a file system's mood
-                _LOG.exception("the configuration file could not be read")
-
-    async def look(self) -> None:
-        """Read the level if the file has changed; returns the outcome."""
-        content = self._content()
-        if content in (b"", self._seen):
-            return
-        level = await self._ask()
-        self._seen = content  # now: where no process could be started for it, it is read again
-        if level:
-            self._taken(level)
-            _LOG.warning("the configuration file has changed: the log level is %s; other changes take effect after a restart", level)
-        else:
-            _LOG.error("the configuration file has changed and can't be used; `dynamo-webhooks config --config FILE` says why")
-
-    def _content(self) -> bytes:
-        try:
-            return self._source.file.read_bytes()
-        except OSError:
-            return b""  # it is being replaced
-
-    async def _ask(self) -> str:
-        nowhere, environment = subprocess.DEVNULL, child_process.environment()
-        process = await asyncio.create_subprocess_exec(
-            *self._source.command, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere, env=environment
-        )
-        try:
-            printed, _ = await process.communicate()
-        except BaseException:
-            process.kill()
-            raise
-        if process.returncode != 0:
-            return ""
-        try:
-            return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
-        except (ValueError, TypeError, KeyError, StopIteration):
-            return ""
+def take_level(printed: bytes, taken: Callable[[str], None]) -> None:
+    """Calls `taken` with the log level of a configuration that has changed, as `config -o json` prints it."""
+    try:
+        level = next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
+    except (ValueError, TypeError, KeyError, StopIteration):
+        _LOG.error("the configuration file has changed and can't be used; `dynamo-webhooks config --config FILE` says why")
+        return
+    taken(level)
+    _LOG.warning("the configuration file has changed: the log level is %s; other changes take effect after a restart", level)

@@ -84,6 +84,8 @@ _OWN: Final = (
     Declared("topology_watch_stale_seconds", GAUGE, "Age of the known ClusterTopologies"),
     Declared("api_groups_stale_seconds", GAUGE, "Age of the known API groups"),
     Declared("excluded_namespaces", GAUGE, "Namespaces that other operators have claimed"),
+    Declared("policies", GAUGE, "Policies of your own in force, with a digest of their documents", ("digest",)),
+    Declared("policy_problems", GAUGE, "What can't be used in the folder of your own policies"),
     Declared("cluster_watch_restarts", GAUGE, "Restarts of the process that watches the cluster"),
 )
 
@@ -92,11 +94,11 @@ DECLARED: Final = {each.name: each for each in (*_OPERATOR, *_FRAMEWORK, *(each.
 
 def export(
     meter: Meter,
-    gauges: Mapping[str, float],
+    gauges: Mapping[str, float | Values],
     certificate: Mapping[str, str] = MappingProxyType({}),
     traffic: Mapping[TrafficKey, int] = MappingProxyType({}),
 ) -> bytes:
-    """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to values.
+    """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to a value, or to values by their labels.
 
     `certificate` is what `Served.facts` says of the pair that is served; empty when there is none. `traffic`: requests to the API server.
     """
@@ -107,7 +109,7 @@ def export(
         yield from _ours(meter)
         yield CLIENT, traffic
         for name, value in gauges.items():
-            yield OWN + name, {(): value}
+            yield OWN + name, {(): value} if isinstance(value, int | float) else value
         if certificate:
             name = f"{OWN}certificate_info"
             yield name, {tuple(certificate.get(label, "") for label in DECLARED[name].labels): 1}

@@ -5,6 +5,7 @@ import gc
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,7 @@ import uvloop
 from ..admission.pipeline import Settings
 from ..api.operator.server import Logging
 from ..certs.context import ClientTrust, Pairs, ReloadingContext
+from ..kube.metrics import Values
 from ..policies.facts import facts_from
 from . import logs, metrics
 from .certificate_source import CertificateSource, SecretNames
@@ -20,8 +22,10 @@ from .cluster.feed import Feed
 from .executor.executor import Executor
 from .executor.forker import SIGNALS
 from .limits import Limits
-from .logs import LevelFile, LevelSource, Lines
+from .logs import Lines, take_level
+from .policies import Policies, PolicySet
 from .probes import METRICS, PROBES, Handshake, MetricsAccess, Probes
+from .reload import Reload, Source
 from .server import Webhooks, self_check
 
 SAME_SECONDS: Final = 0.2
@@ -41,9 +45,11 @@ class Plan(NamedTuple):
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logging = Logging()
     secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: only the directory
-    level: LevelSource | None = None  # source of the log level while the server runs; None: fixed
+    level: Source | None = None  # of the log level while the server runs; None: fixed
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
     pair: Pairs | None = None  # the pair that is served instead of the directory's
+    policies: PolicySet | None = None  # users' own; None where none are wanted
+    policy_source: Source | None = None  # of newer ones
 
 
 class SideListeners(NamedTuple):
@@ -70,6 +76,7 @@ class State:
     def __init__(self, server: Webhooks, feed: Feed | None, source: CertificateSource | None, handshake: Handshake) -> None:
         """`feed` is the view of the cluster, if there is one."""
         self._server, self._feed, self._source, self._handshake = server, feed, source, handshake
+        self.policies: Policies | None = None  # users' own
 
     async def checks(self) -> dict[str, list[str]]:
         """Why the server is not ready; its certificate is verified by a handshake if all other checks pass."""
@@ -84,12 +91,17 @@ class State:
         degraded = [trouble] if certificate and trouble else []
         degraded += [f"the serving Secret can't be read: {self._source.away}"] if self._source is not None and self._source.away else []
         degraded += self._feed.degraded() if self._feed is not None else []
+        if self.policies is not None:
+            in_force, *problems = self.policies.current.details()
+            found.append(f"policies: {in_force}")
+            degraded += [f"policies: {each}" for each in problems]
         return [*found, *(f"degraded: {each}" for each in degraded)]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
-        gauges = {**self._server.gauges(), "ready": float(not any((await self.checks()).values()))}
+        gauges: dict[str, float | Values] = {**self._server.gauges(), "ready": float(not any((await self.checks()).values()))}
         gauges |= self._feed.gauges() if self._feed is not None else {}
+        gauges |= self.policies.current.gauges() if self.policies is not None else {}
         certificate = self._server.certificate.report()["certificate"]
         return metrics.export(self._server.snapshot(), gauges, certificate, self._feed.traffic() if self._feed is not None else {})
 
@@ -129,10 +141,14 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
             feed.log_level(level)
 
     feeding = loop.create_task(feed.run()) if feed is not None else None
+
     beside = [loop.create_task(_announce(server, state, ready))]
     if plan.level is not None:
-        level = LevelFile(plan.level, set_level)
+        level = Reload(plan.level, partial(take_level, taken=set_level))
         beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
+    if plan.policies is not None and plan.policy_source is not None:
+        state.policies = Policies(plan.policies, lambda found: server.use(server.settings._replace(policies=found)))
+        beside.append(loop.create_task(Reload(plan.policy_source, state.policies.take).run(plan.limits.poll_seconds)))
     waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in (*waiting, *beside):

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP, api_version
 from ...api.line import Line
-from ...api.paths import MISSING, Path, lookup
+from ...api.paths import MISSING, Path, format_path, lookup
 from ...cel import DEFAULT, EvaluationError, Lazy
 from ...conversion.kinds import KINDS, kind_of
 from ...conversion.lens.protocol import ConversionError
@@ -18,21 +18,23 @@ from ...conversion.translate import translate_path
 from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Cause, Finding, Level
 from ...policies.review import Fields
-from .policy import ACTIONS, AUDIT, DENY, WARN, Asked, Binding, Expression, Policy, Validation
-from .read import is_binding, is_policy, read_binding, read_policy
+from .policy import ACTIONS, AUDIT, DENY, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
+from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 
 LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
 _WHOLE: Final = 20_000_000  # of the cost of all expressions about one object
 _LEAST: Final = 1_000  # of the cost of one
+_LACKING: Final = frozenset({"pods", "documents", "authorizer"})  # names that the server has no value for
 _LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
 
 
 class UnknownError(Exception):
     """Something that a policy reads is not known here; the text ends a sentence, `fact` names the missing fact."""
 
-    def __init__(self, text: str, fact: str = "") -> None:
+    def __init__(self, text: str, fact: str = "", *, is_allowed: bool = False) -> None:
+        """`is_allowed` says that a write passes without it."""
         super().__init__(text)
-        self.text, self.fact = text, fact
+        self.text, self.fact, self.is_allowed = text, fact, is_allowed
 
 
 class Said(NamedTuple):
@@ -147,7 +149,7 @@ def ask(policy: Policy, write: Write, around: Around) -> list[Said]:
         try:
             found = list(_Asking(policy, binding, write, around, version).said(sure=taken is not None and bound is not None))
         except UnknownError as error:
-            found = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
+            found = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=not error.is_allowed)]
         said += found
     return said
 
@@ -173,6 +175,9 @@ class _Asking:
     def said(self, *, sure: bool) -> Iterator[Said]:
         """The verdicts, validation by validation; `sure` says whether it is about the write at all. Raises: UnknownError."""
         policy = self.policy
+        if policy.trouble:
+            yield from self._each(policy.trouble, None, is_error=True) if policy.fails else ()
+            return
         if not sure:
             raise UnknownError("the labels of the object's namespace are not known: add its Namespace to rules-from")
         if "authorizer" in policy.reads:
@@ -259,7 +264,8 @@ class _Asking:
             found = [one for one in found if lookup(one, ("metadata", "name")) == binding.param_name]
         if not found:
             named = f" {binding.param_name}" if binding.param_name else ""
-            raise UnknownError(f"its parameter, the {kind}{named}, is neither in rules-from nor in the input")
+            text = f"its parameter, the {kind}{named}, is neither in rules-from nor in the input"
+            raise UnknownError(text, is_allowed=binding.allows_missing)
         return found
 
 
@@ -305,9 +311,29 @@ def _labels(obj: Fields) -> Mapping[str, Any]:
 def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ...], int]:
     """The policies of JSON documents, the other objects among these, and what one expression may cost."""
     documents = [json.loads(text) for text in texts]
-    bindings = [read_binding(one) for one in documents if is_binding(one)]
-    policies = tuple(read_policy(one, bindings, "") for one in documents if is_policy(one))
+    bindings = [_bound(one) for one in documents if is_binding(one)]
+    policies = tuple(read_or_mark(one, bindings) for one in documents if is_policy(one))
     return policies, tuple(one for one in documents if not is_policy(one) and not is_binding(one)), share_budget(policies)
+
+
+def _bound(data: Fields) -> Binding:
+    """A binding; one that can't be read asks nothing, as it couldn't in a cluster, where it couldn't be created."""
+    try:
+        return read_binding(data)
+    except PolicyError:
+        return Binding(str(lookup(data, ("metadata", "name"))), str(lookup(data, ("spec", "policyName"))), NO_WRITE, (DENY,))
+
+
+def read_or_mark(data: Fields, bindings: Iterable[Binding]) -> Policy:
+    """A policy as the server asks it; its `trouble` says why it can't be asked. Raises: PolicyError without a usable name."""
+    name = name_of(data)
+    try:
+        policy = read_policy(data, bindings, "")
+    except PolicyError as error:
+        return read_unusable_policy(data, name, f"the policy can't be used: {format_path(error.path)}: {error.text}")
+    if lacking := sorted(policy.reads & _LACKING):
+        return policy._replace(trouble=f"must not read {lacking[0]}, which the server does not know; leave it to check")
+    return policy
 
 
 def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sure: bool = False) -> list[Finding]:

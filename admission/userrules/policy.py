@@ -138,6 +138,7 @@ class Match(NamedTuple):
 
 
 _OPS: Final = (CREATE, UPDATE, DELETE)
+NO_WRITE: Final = Match((ResourceRule(frozenset(), frozenset(), (), frozenset(), frozenset(), _ANY),))  # is about nothing
 
 
 class PolicyError(Exception):
@@ -175,6 +176,7 @@ class Binding(NamedTuple):
     param_name: str = ""
     param_namespace: str = ""
     param_selector: Selector | None = None  # in place of a name
+    allows_missing: bool = False  # whether a write passes where the parameter is not there
 
 
 class Policy(NamedTuple):
@@ -192,6 +194,7 @@ class Policy(NamedTuple):
     reads: frozenset[str]  # root names that any of its expressions reads
     facts: tuple[str, ...]  # that any of them reads
     rule: Rule
+    trouble: str = ""  # why it can't be asked; then `fails` decides
 
 
 def rule_of(

@@ -18,6 +18,7 @@ from .policy import (
     CHECK_VERSION,
     DENY,
     EVERYTHING,
+    NO_WRITE,
     POLICY,
     POLICY_GROUP,
     WARN,
@@ -130,6 +131,7 @@ def read_binding(data: Any) -> Binding:
     spec.fields("matchResources", "paramRef", "policyName", "validationActions")
     ref = spec.at("paramRef")
     ref.fields("name", "namespace", "selector", "parameterNotFoundAction")
+    allows_missing = ref.at("parameterNotFoundAction").choice(("Allow", "Deny"), "Deny") == "Allow"
     if ref.data is not None and (ref.at("name").data is None) == (ref.at("selector").data is None):
         raise ref.wrong("must have a name or a selector, one of them")
     return Binding(
@@ -140,6 +142,7 @@ def read_binding(data: Any) -> Binding:
         ref.at("name").text(),
         ref.at("namespace").text(),
         _selector(ref.at("selector")) if ref.at("selector").data is not None else None,
+        allows_missing,
     )
 
 
@@ -164,14 +167,15 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
         one.fields("name", "expression")
         conditions.append((one.at("name").required(), reading.expression(one.at("expression"))))
     validations = tuple(_validation(one, reading, kind) for one in _few(spec.at("validations")))
-    if not validations:
+    audited = [reading.expression(one.at("valueExpression")) for one in _few(spec.at("auditAnnotations"))]
+    if not validations and not audited:
         raise spec.at("validations").wrong("must have at least one validation")
     match = _match(spec.at("matchConstraints"), required=True)
     found = tuple(one for one in bindings if one.policy == name) if kind == POLICY else ()
     bound = found or (Binding("", name, Match(), _actions(spec.at("validationActions"), (DENY,))),)
     facts = tuple(sorted(reading.facts))
     actions = {action for one in bound for action in one.actions}
-    messages = [one.message or f"must be true: {one.expression.text.strip()}" for one in validations]
+    messages = [one.message or f"must be true: {one.expression.text.strip()}" for one in validations] or ["only writes audit annotations"]
     return Policy(
         name,
         kind,
@@ -186,6 +190,19 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
         facts,
         rule_of(name, match, facts, DENY if DENY in actions else WARN, data["metadata"], messages, module),
     )
+
+
+def read_unusable_policy(data: Any, name: str, trouble: str) -> Policy:
+    """A policy that can't be asked, with what can still be read of it: which writes it is about, and its failure policy."""
+    spec = Reader(data).at("spec")
+    try:
+        match = _match(spec.at("matchConstraints"), required=True)
+    except PolicyError:
+        match = NO_WRITE
+    rule = rule_of(name, match, (), DENY, {}, [trouble], "")
+    bound = (Binding("", name, Match(), (DENY,)),)
+    fails = spec.at("failurePolicy").data != "Ignore"
+    return Policy(name, str(data["kind"]), match, (), {}, (), fails, None, bound, frozenset(), (), rule, trouble)
 
 
 def name_of(data: Any) -> str:
@@ -249,7 +266,7 @@ def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
     return Validation(
         reading.expression(one.at("expression")),
         message,
-        reading.expression(computed) if computed.data is not None else None,
+        reading.expression(computed) if computed.data not in (None, "") else None,
         tuple(_steps(path)) if path.data is not None else None,
     )
 

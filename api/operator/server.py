@@ -106,7 +106,7 @@ class Serving:
     drain_timeout: Annotated[float, span_of(0, 300)] = key(default=20.0, text="time for requests in flight to end after that")
     site: Url = key(default="", text="address of this documentation's site; if set, causes of refusals name the page of their rule")
     limits: Limits = Limits()
-    policies: Text = key(default="", text="folder of your own policies, which server and reconciler also evaluate; read at their start")
+    policies: Text = key(default="", text="folder of your own policies, also evaluated by server and reconciler; read again after changes")
 
 
 @section

@@ -32,19 +32,23 @@ def serve(options: DaemonOptions, lease: Timings | None = None) -> int:
     """Reconcile until stopped; tests use a shorter Lease."""
     from ...reconciler.common.resources import MANAGER
     from ...reconciler.reconciler import Reconciler
-    from ..daemon.policies import read_policies
+    from ...webhooks.policies import Policies
+    from ...webhooks.reload import Reload
+    from ..daemon.policies import policy_source, read_policies
     from ..daemon.run import Side, identity, run_daemon
 
     settings = settings_of(options)
-    side = Side(
-        *listening.listeners(options, settings),
-        settings.server.metrics.secure,
-        listening.level_source(options.config, lenient=options.lenient_config),
-    )
+    reloads = [listening.reload_level(options)]
+    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
-        policies = read_policies(settings.serving.policies)
-        made = partial(Reconciler, settings=settings, identity=identity(), lease=lease, policies=policies)
-        asyncio.run(run_daemon("reconciler", MANAGER, options.kubeconfig, made, side))
+        make = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
+        if folder := settings.serving.policies:
+            source = policy_source(folder)
+            policies = Policies(read_policies(folder))
+            reloads.append(Reload(source, policies.take))
+            make = partial(make, policies=lambda: policies.current.documents)
+        side = side._replace(reloads=tuple(reloads))
+        asyncio.run(run_daemon("reconciler", MANAGER, options.kubeconfig, make, side))
     return OK
 
 

@@ -1,21 +1,40 @@
-"""Users' own policies, which the server and the reconciler ask."""
+"""Users' own policies, which the server and the reconciler ask. As a program it prints those of a folder as JSON."""
 
 import json
 import os
+import sys
 
+from ...admission.userrules.evaluate import read_or_mark
+from ...admission.userrules.read import is_policy
+from ...webhooks.child_process import command
+from ...webhooks.policies import PolicySet
+from ...webhooks.reload import Source, watch
 from ..console.exits import UsageError
+from ..userrules.load import read_user_rules
 
 
-def read_policies(folder: str) -> tuple[str, ...]:
-    """The documents of `serving.policies` as JSON. Raises: UsageError for a folder or a policy that the server can't use."""
+def read_policies(folder: str) -> PolicySet:
+    """The documents of `serving.policies` as JSON, and a sentence for each thing in it that can't be used."""
     if not folder:
-        return ()
-    from ..userrules.load import load_user_rules
-
+        return PolicySet()
     if not os.path.isdir(folder):  # noqa: PTH112 - as the files below it are found
-        raise UsageError(f"serving.policies: must be a folder that exists, got {folder}")
-    rules = load_user_rules([folder], os.path.realpath(folder))
-    for one in rules.policies:
-        if lacking := sorted(one.reads & {"pods", "documents", "authorizer"}):
-            raise UsageError(f"serving.policies: {one.name}: must not read {lacking[0]}, which the server does not know; leave it to check")
-    return tuple(json.dumps(one) for one in rules.documents)
+        return PolicySet(problems=(f"serving.policies: must be a folder that exists, got {folder}",))
+    try:
+        if all(name.startswith(".") for name in os.listdir(folder)):  # noqa: PTH208 - as above; an optional ConfigMap that isn't there
+            return PolicySet()
+        rules, errors = read_user_rules([folder], os.path.realpath(folder))
+    except (OSError, UsageError) as error:
+        return PolicySet(problems=(f"serving.policies: {error}",))
+    read = [read_or_mark(one, ()) for one in rules.documents if is_policy(one)]
+    lacking = [f"{one.name}: {one.trouble}" for one in read if one.trouble and any(known.name == one.name for known in rules.policies)]
+    usable = sum(not one.trouble for one in read)
+    return PolicySet(tuple(json.dumps(one) for one in rules.documents), usable, (*map(str, errors), *lacking))
+
+
+def policy_source(folder: str) -> Source:
+    """The folder of `serving.policies`, to be read again after each change. Call it before the folder is read."""
+    return watch(folder, command("dynamo_webhooks.cli.daemon.policies", folder))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(read_policies(sys.argv[1])._asdict()))

@@ -26,9 +26,9 @@ from ...kube.metrics import COUNTER, GAUGE, Declared, Values, export
 from ...kube.protocol import Cluster, Traffic
 from ...webhooks.cluster.reviews import AccessReviewer
 from ...webhooks.limits import Limits
-from ...webhooks.logs import LevelFile, LevelSource, set_level
 from ...webhooks.metrics import CLIENT, DECLARED, OWN
 from ...webhooks.probes import METRICS, PROBES, MetricsAccess, Probes
+from ...webhooks.reload import Reload
 from ..console.output import write_stderr
 from ..console.signals import on_first_signal
 
@@ -124,7 +124,7 @@ class Side(NamedTuple):
     probes: socket.socket  # bound
     metrics: socket.socket  # the same one when both are served at one address
     secure: bool = False  # metrics over TLS, and only to those whom the API server lets
-    level: LevelSource | None = None  # the source of the log level; None keeps it
+    reloads: tuple[Reload, ...] = ()  # of the log level, and of what else may change while it runs
 
 
 class State:
@@ -177,8 +177,7 @@ async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[
         await listener.listen(loop, side.probes, PROBES)
         await listener.listen(loop, side.metrics, METRICS, *((guard.context, guard.gate) if guard is not None else ()))
     beside = [asyncio.ensure_future(_uncollected(state))]
-    if side.level is not None:
-        beside.append(asyncio.ensure_future(LevelFile(side.level, set_level).run(Limits().poll_seconds)))
+    beside += [asyncio.ensure_future(each.run(Limits().poll_seconds)) for each in side.reloads]
     try:
         await _until_stopped(work())
     finally:

@@ -26,7 +26,7 @@ from ..console.exits import UsageError
 from ..facts.load import load_values
 from .listening import level_source, load_settings
 from .options import ServerOptions
-from .policies import read_policies
+from .policies import policy_source, read_policies
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
 # without a configuration: one machine, no drain before the end, no facts of an operator
@@ -104,11 +104,25 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
     names = secret_names(options, settings) if orders is not None else None
     checkpoints = settings_from(settings).checkpoints
     pods = NewPods(restore=partial(restore_pod, asked=checkpoints))
-    judge = Settings(facts_from(stated), pods, read_policies(serving.policies), serving.site)
+    source = policy_source(serving.policies) if serving.policies else None
+    policies = read_policies(serving.policies)
+    judge = Settings(facts_from(stated), pods, policies.documents, serving.site)
     level = level_source(options.config, lenient=options.lenient_config) if options.config is not None else None
     webhook = settings.server.webhook
     callers = (Path(webhook.client_ca), webhook.client_names) if webhook.client_ca else None
-    return Plan(judge, directory, limits, serving.drain_lag, orders, settings.logging, names, level, callers)
+    return Plan(
+        judge,
+        directory,
+        limits,
+        serving.drain_lag,
+        orders,
+        settings.logging,
+        names,
+        level,
+        callers,
+        policies=policies,
+        policy_source=source,
+    )
 
 
 def secret_names(options: ServerOptions, settings: OperatorConfiguration) -> SecretNames | None:

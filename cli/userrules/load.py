@@ -8,6 +8,7 @@ A repository may be a stranger's: files lie in the project's folder, and nothing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...admission.userrules.evaluate import Around, UnknownError, Write, find_namespace, find_objects, known_facts, share_budget
@@ -43,10 +44,23 @@ class UserRules(NamedTuple):
 
 def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
     """Reads files and folders, all in `folder`. Raises: UsageError with file, line and column of the first thing that can't be used."""
+    rules, problems = read_user_rules(paths, folder)
+    if problems:
+        raise problems[0]
+    return rules
+
+
+def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[UsageError]]:
+    """Reads files and folders; returns the rules that can be used, and an error for all else.
+
+    Policies with a name and Bindings are among `documents`, even if they can't be used.
+    """
+    problems: list[UsageError] = []
     policies: dict[str, Document] = {}
-    bound: list[tuple[Binding, Document]] = []
+    bound: list[Document] = []
+    bindings: list[Binding] = []
     objects: list[dict[str, Any]] = []
-    for document in _documents(paths, folder):
+    for document in _documents(paths, folder, problems):
         data = document.data
         try:
             if is_policy(data):
@@ -56,46 +70,54 @@ def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
                     raise PolicyError(("metadata", "name"), text)  # noqa: TRY301 - one place words all errors
                 policies[name] = document
             elif is_binding(data):
-                bound.append((read_binding(data), document))
+                bound.append(document)
+                bindings.append(read_binding(data))
             elif isinstance(data, dict):
                 objects.append(data)
         except PolicyError as error:
-            raise _placed(error, document) from None
-    for binding, document in bound:
-        if binding.policy not in policies:
-            wrong = PolicyError(("spec", "policyName"), f"must be the name of a policy in rules-from, got {binding.policy}")
-            raise _placed(wrong, document)
+            problems.append(_placed(error, document))
+    for document in bound:
+        policy = (document.data.get("spec") or {}).get("policyName") if isinstance(document.data.get("spec"), dict) else None
+        if isinstance(policy, str) and policy not in policies:
+            wrong = PolicyError(("spec", "policyName"), f"must be the name of a policy in rules-from, got {policy}")
+            problems.append(_placed(wrong, document))
     if len(policies) > MOST:
-        raise UsageError(f"rules-from must hold at most {MOST} policies, got {len(policies)}")
-    documents = (*(one.data for one in policies.values()), *(one.data for _, one in bound), *objects)
+        problems.append(UsageError(f"rules-from must hold at most {MOST} policies, got {len(policies)}"))
+    used = dict(islice(policies.items(), MOST))
+    documents = (*(one.data for one in used.values()), *(one.data for one in bound), *objects)
     read: list[Policy] = []
-    for document in policies.values():
+    for document in used.values():
         try:
-            read.append(read_policy(document.data, [binding for binding, _ in bound], document.source.name))
+            read.append(read_policy(document.data, bindings, document.source.name))
         except PolicyError as error:
-            raise _placed(error, document) from None
-    return UserRules(tuple(read), tuple(objects), documents)
+            problems.append(_placed(error, document))
+    return UserRules(tuple(read), tuple(objects), documents), problems
 
 
-def _documents(paths: Sequence[str], folder: str) -> Iterator[Document]:
+def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:
     files = [one for one in find_files(paths) if isinstance(one, InputError) or not one.endswith(CASES)]
     if len(files) > MOST:
-        raise UsageError(f"rules-from must hold at most {MOST} files, got {len(files)}")
-    for file in files:
+        problems.append(UsageError(f"rules-from must hold at most {MOST} files, got {len(files)}"))
+    for file in files[:MOST]:
         if isinstance(file, InputError):
-            raise UsageError(f"rules-from: {file}")
+            problems.append(UsageError(f"rules-from: {file}"))
+            continue
         if not is_within(os.path.realpath(file), folder):
-            raise UsageError(f"{file}: must lie in the folder of the project file, and is a link out of it")
+            problems.append(UsageError(f"{file}: must lie in the folder of the project file, and is a link out of it"))
+            continue
         if os.path.isfile(file) and (size := os.path.getsize(file)) > LONGEST:
-            raise UsageError(f"{file}: must be at most {LONGEST // 2**20} MiB long, got {size} bytes")
+            problems.append(UsageError(f"{file}: must be at most {LONGEST // 2**20} MiB long, got {size} bytes"))
+            continue
         try:
             source = Source(file, load_text(file))
         except InputError as error:
-            raise UsageError(f"rules-from: {error}") from None
+            problems.append(UsageError(f"rules-from: {error}"))
+            continue
         for document in read_text(source):
             if isinstance(document, InputError):
-                raise UsageError(str(document))
-            yield from unfold_list(document)
+                problems.append(UsageError(str(document)))
+            else:
+                yield from unfold_list(document)
 
 
 def _placed(error: PolicyError, document: Document) -> UsageError:

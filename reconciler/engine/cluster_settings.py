@@ -1,7 +1,7 @@
 """What a pass depends on beside objects, asked anew in each pass: configuration, cluster, and whether admission would refuse the object."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from ...admission import pipeline
@@ -66,21 +66,22 @@ LISTED: Final = 5  # findings in the message
 
 
 class Judge:
-    """Judges an object again only if it or a fact changed."""
+    """Judges an object again only if it, a fact or a policy changed."""
 
-    def __init__(self, policies: tuple[str, ...] = ()) -> None:
-        """`policies` are users' own, as JSON."""
+    def __init__(self, policies: Callable[[], tuple[str, ...]] = tuple) -> None:
+        """`policies` gives users' own that are in force now, as JSON."""
         self._policies = policies
-        self._known: OrderedDict[str, tuple[str, Facts, str]] = OrderedDict()  # uid -> (content, facts, verdict)
+        # uid -> what was judged (content, facts, policies), and the verdict
+        self._known: OrderedDict[str, tuple[tuple[str, Facts, tuple[str, ...]], str]] = OrderedDict()
 
     def refusal(self, obj: Node, facts: Facts) -> str:
         """Why admission would refuse the object, or an empty string."""
-        uid, content = uid_of(obj), fingerprint(obj)
+        uid, judged = uid_of(obj), (fingerprint(obj), facts, self._policies())
         known = self._known.get(uid)
-        if known is not None and known[:2] == (content, facts):
-            return known[2]
+        if known is not None and known[0] == judged:
+            return known[1]
         verdict = self.ask(obj, facts)
-        self._known[uid] = (content, facts, verdict)
+        self._known[uid] = judged, verdict
         self._known.move_to_end(uid)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
@@ -88,7 +89,7 @@ class Judge:
 
     def ask(self, obj: Node, facts: Facts) -> str:
         """The same of an object that isn't stored, which is judged each time."""
-        return check_admission(obj, facts, self._policies)
+        return check_admission(obj, facts, self._policies())
 
 
 def check_admission(obj: Node, facts: Facts, policies: tuple[str, ...] = ()) -> str:

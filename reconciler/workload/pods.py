@@ -76,7 +76,7 @@ class Reads:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._last: dict[str, tuple[float, str]] = {}  # uid of the object -> when, and its namespace, oldest first
+        self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
         self._since: dict[str, tuple[datetime, float]] = {}  # uid of the object -> since when it waits, and when that was noted
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
@@ -90,7 +90,11 @@ class Reads:
         return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < PATIENCE
 
     def may(self, uid: str, namespace: str, pause: float = EVERY) -> bool:
-        """Whether an object's pods may be read now, and then are: once in `pause` seconds, and half of all reads for a namespace."""
+        """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""
+        return not self.seconds_until(uid, namespace, pause)
+
+    def seconds_until(self, uid: str, namespace: str, pause: float) -> float:
+        """Seconds until an object's pods may be read; 0.0 when they may now, and then are, and not again within `pause` seconds."""
         now = self._clock()
         for one in [*self._last]:
             if now - self._last[one][0] < EVERY:
@@ -98,17 +102,20 @@ class Reads:
             del self._last[one]
             self.texts.pop(one, None)
         lately = here = 0
-        for when, where in reversed(self._last.values()):
+        for when, where, _ in reversed(self._last.values()):
             if now - when >= EVERY / 10:
                 break
             lately += 1
             here += where == namespace
-        read = self._last.get(uid)
-        if (read and now - read[0] < pause) or lately >= AT_ONCE or here >= AT_ONCE // 2:
-            return False
+        read, _, earlier = self._last.get(uid, (now - EVERY, "", EVERY))
+        left = max(read + min(earlier, pause) - now, 0.0)
+        if left:
+            return left
+        if lately >= AT_ONCE or here >= AT_ONCE // 2:
+            return EVERY / 10
         self._last.pop(uid, None)  # to be the last again
-        self._last[uid] = now, namespace
-        return True
+        self._last[uid] = now, namespace, pause
+        return 0.0
 
 
 async def add_pod_reasons(work: Work, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
@@ -123,16 +130,17 @@ async def add_pod_reasons(work: Work, obj: Node, status: Node, condition: str = 
         return status, PATIENCE - age if work.reads.is_early(uid, since) else EVERY
     pause = min(age, EVERY) if age > 0 else EVERY
     before = str(condition_of(obj.get("status") or {}, condition).get("message") or "")
-    if work.reads.may(uid, obj["metadata"]["namespace"], pause):
+    left = work.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
+    if not left:
         try:
             work.reads.texts[uid] = explain_waiting_pods(await pods_of(work, obj)) or _refused(work, obj)
         except ApiError as error:
             work.reads.texts[uid] = f"pods can't be read: {error.message}"
     text = work.reads.texts.get(uid, before.partition(_MARK)[2])
     if not text:
-        return status, pause
+        return status, left or pause
     told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:LONGEST]}
-    return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, pause
+    return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause
 
 
 def _refused(work: Work, obj: Node) -> str:

@@ -16,6 +16,7 @@ from dynamo_webhooks.policies import catalogue
 from dynamo_webhooks.policies.catalogue import INDEX, find_rule, import_all, list_all, list_declared, list_rules, load_index
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
 from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Hits, Rule, Stage, rule
 from dynamo_webhooks.policies.rule_sections import SECTIONS, RuleError
@@ -223,6 +224,13 @@ GAPS = tuple(f"G-{number:02}" for number in range(1, 28))
 ALL = {*QUIRKS, *GAPS}
 BY_RULES = {number for rule in list_declared() if rule.difference for number in rule.difference.quirks}
 TABLES = {"ENGINE": ENGINE, "CHANGED": CHANGED, "KEPT": KEPT}
+
+
+def test_the_page_of_differences_names_each_rule_that_refuses_any_update() -> None:
+    kept = (Stage.IMMUTABLE, Stage.LOCK, Stage.OWNERSHIP)
+    strict = [one for one in list_declared() if one.level is Level.ERROR and not one.ratchets and one.stage not in kept]
+    assert len(strict) >= 20
+    assert {one.name for one in strict} == set(re.findall(r"[a-z]+(?:-[a-z]+)+", ENGINE["ratchet"]))
 
 
 def test_every_number_is_decided_once_and_no_other_is_named() -> None:

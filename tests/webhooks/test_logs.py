@@ -1,11 +1,9 @@
 """Log lines: whole, in order, never blocking, and never the text of an exception."""
 
 import asyncio
-import json
 import logging
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +14,7 @@ import pytest
 from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.envelope import Verdict
-from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, LevelFile, LevelSource, Lines, readable, stamp, word
+from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, readable, stamp, word
 from dynamo_webhooks.webhooks.meters import access_line
 from tests.rows import run_each
 from tests.webhooks.processes import Command, ask
@@ -24,6 +22,8 @@ from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
 from tests.webhooks.test_facts_serving import stored
 from tests.webhooks.test_processes import eventually, proc_only
+
+PLAIN: dict[str, Any] = {"server": {"metrics": {"secure": False}}}
 
 
 @pytest.fixture
@@ -253,61 +253,6 @@ def test_words_are_cut_and_escaped() -> None:
     assert word("a\nb") == "a\\nb"
     assert word("x" * 300) == "x" * 252 + "\N{HORIZONTAL ELLIPSIS}"
     assert len(word("\x1b" * 300)) == 253
-
-
-def printing(*values: Any) -> tuple[str, ...]:
-    return (sys.executable, "-c", f"print({json.dumps({'values': values})!r})")
-
-
-PLAIN: dict[str, Any] = {"server": {"metrics": {"secure": False}}}
-LEVEL = {"key": "logging.level", "value": "debug", "from": "default"}
-
-
-async def looked(tmp_path: Path, command: tuple[str, ...], after: bytes | None) -> list[str]:
-    """What a level file passes on when its content becomes `after`."""
-    file = tmp_path / "config.yaml"
-    file.write_bytes(b"before")
-    taken: list[str] = []
-    level = LevelFile(LevelSource(file, command), taken.append)
-    if after is None:
-        file.unlink()
-    else:
-        file.write_bytes(after)
-    await level.look()
-    await level.look()
-    return taken
-
-
-async def test_a_changed_file_is_asked_once(tmp_path: Path) -> None:
-    assert await looked(tmp_path, printing({"key": "kind", "value": "x"}, LEVEL), b"after") == ["debug"]
-
-
-@run_each("after", [b"before", b"", None])
-async def test_the_same_file_or_none_changes_nothing(tmp_path: Path, after: bytes | None) -> None:
-    assert await looked(tmp_path, printing(LEVEL), after) == []
-
-
-@pytest.mark.parametrize(
-    "command",
-    [printing({"key": "kind", "value": "x"}), (sys.executable, "-c", "print('no json')"), (sys.executable, "-c", "raise SystemExit(2)")],
-)
-async def test_a_file_that_cant_be_used_changes_nothing_and_is_told_of(
-    tmp_path: Path, command: tuple[str, ...], caplog: pytest.LogCaptureFixture
-) -> None:
-    assert await looked(tmp_path, command, b"after") == []
-    assert "can't be used" in caplog.text
-
-
-async def test_a_change_waits_for_room_for_a_process(tmp_path: Path) -> None:
-    file, program, taken = tmp_path / "config.yaml", tmp_path / "program", list[str]()
-    file.write_bytes(b"before")
-    level = LevelFile(LevelSource(file, (str(program),)), taken.append)
-    file.write_bytes(b"after")
-    with pytest.raises(OSError, match="No such file"):
-        await level.look()
-    level._source = LevelSource(file, printing(LEVEL))
-    await level.look()
-    assert taken == ["debug"]
 
 
 def test_every_level_of_the_configuration_is_one() -> None:

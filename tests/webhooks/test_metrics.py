@@ -16,6 +16,7 @@ from dynamo_webhooks.webhooks.envelope import FAULT, REFUSED, ConversionStatisti
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.meters import BUCKETS, Meter
 from dynamo_webhooks.webhooks.metrics import DECLARED, OWN, export
+from dynamo_webhooks.webhooks.policies import PolicySet
 from dynamo_webhooks.webhooks.probes import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.rows import run_each
@@ -175,7 +176,7 @@ def full() -> Meter:
 async def everything(tmp_path: Path) -> list[Metric]:
     """What a server with a feed prints."""
     async with served(tmp_path) as running:
-        gauges = {**running.server.gauges(), "ready": 1.0, **Feed({}, lambda _facts: None).gauges()}
+        gauges = {**running.server.gauges(), "ready": 1.0, **Feed({}, lambda _facts: None).gauges(), **PolicySet().gauges()}
         certificate = running.server.certificate.report()["certificate"]
     traffic = {("200", "GET", "api:6443"): 2}
     return list(text_string_to_metric_families(export(full(), gauges, certificate, traffic).decode()))

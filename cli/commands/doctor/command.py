@@ -101,6 +101,7 @@ async def examine(
     from .neighbours import neighbours
     from .observe import look
     from .others import others
+    from .policies import policies
     from .rights import rights
 
     place, found = await _installed(cluster, namespace, config, lenient=lenient)
@@ -129,7 +130,8 @@ async def examine(
     found += [each for check in checks for each in check(sight)]
     missing = {str(kind): name for kind, name in place.targets if sight.configurations.get(kind, {}) is None}
     restore = {kind: sight.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
-    asking = [rights(cluster, place, sight.parts), others(cluster, sight, sight.parts), storage.contents(cluster, sight)]
+    asking = [rights(cluster, place, sight.parts), others(cluster, sight, sight.parts), policies(cluster, sight.parts)]
+    asking += [storage.contents(cluster, sight)]
     asking += [storage.servers(cluster, opener, sight)] if opener else []
     asking += [neighbours(cluster, sight, upgrade_to)] if upgrade_to is not None else []
     answers = await asyncio.gather(*asking, requests(cluster, sight.namespace, sight.claims, restore))

@@ -26,6 +26,7 @@ from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.dry_run import requests
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
 from dynamo_webhooks.cli.commands.doctor.observe import Sight
+from dynamo_webhooks.cli.commands.doctor.policies import policies
 from dynamo_webhooks.cli.commands.doctor.repairs import addressed, set_version
 from dynamo_webhooks.cli.commands.doctor.storage import removal
 from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
@@ -38,6 +39,7 @@ from dynamo_webhooks.policies import finding
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
 from tests.certs.states import NOW, leaf, state
+from tests.cli.userrules.samples import policy
 from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
 
@@ -469,6 +471,19 @@ def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> 
 def test_a_repair_is_for_the_cluster_that_was_looked_at(repair: str, wanted: str) -> None:
     assert addressed(repair, "a b", "c") == wanted
     assert addressed(repair, "", "") == repair
+
+
+async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
+    volume = {"name": "policies", "configMap": {"name": "own"}}
+    metadata = {"name": "server", "labels": {"app.kubernetes.io/component": "server"}}
+    deployment = {"metadata": metadata, "spec": {"template": {"spec": {"volumes": [volume]}}}}
+    parts, cluster = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): deployment}), MemoryCluster()
+    assert has(await policies(cluster, parts), "warning", "policies", "is not there: no policies of your own are in force")
+    data = {"good.yaml": policy(), "bad.yaml": policy("object.spec ===", name="bad"), "bad.cases.yaml": "deny: []"}
+    await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
+    [found] = await policies(cluster, parts)
+    assert (found.object, found.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
+    assert await policies(cluster, Parts(NAMESPACE)) == []
 
 
 def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:

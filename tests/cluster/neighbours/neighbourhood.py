@@ -95,7 +95,8 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
     }
     (home / "config.yaml").write_text(yaml.safe_dump(settings))
     plane.apply(yaml.safe_load((built / "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml").read_text()))
-    wait_until(lambda: plane.request("GET", SETS.format("default")).status == 200, "LeaderWorkerSets being served", plane.server)
+    # its controller looks for the kind when it starts, and again ten seconds later
+    wait_until(lambda: plane.serves(SETS.partition("/namespaces")[0]), "LeaderWorkerSets being discovered", plane.server)
     command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
     with running(Process("lws", command, home / "lws.log")) as process:
         wait_until(

@@ -124,6 +124,7 @@ CASES: Final[dict[str, Case]] = {
         "endpoint_leaf_in_sync", "0x40", "0x10 1x40", 31, 'namespace="n", address="10.0.0.1"', namespace="n", address="10.0.0.1"
     ),
     "DynamoWebhooksCertificateRefused": _gauge("certificate_refused", "1x20", "1x10 0x10", 16, namespace="n", pod="a"),
+    "DynamoWebhooksPoliciesUnusable": _gauge("policy_problems", "2x20", "2x4 0x16", 6, namespace="n", pod="a"),
     "DynamoWebhooksClockSkew": _gauge("clock_skew_seconds", "-400x10", "-200x10", 6, value="6m 40s"),
     "DynamoWebhooksNoProvisioner": _gauge("provisioner_leading", "0x20", "0x10 1x10", 16),
     "DynamoWebhooksNoReconciler": _gauge("reconciler_leading", "0x20", "0x10 1x10", 16),

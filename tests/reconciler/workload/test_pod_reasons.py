@@ -139,6 +139,22 @@ async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None
         assert said == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
 
 
+async def test_pods_are_read_after_5_10_20_and_40_seconds_though_none_were_there_at_first() -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        moments: list[float] = []
+
+        def noted(verb: str, resource: Resource | None, *_: str) -> None:
+            if (verb, resource) == ("list", PODS):
+                moments.append(site.timing.clock())
+
+        site.cluster.fail(noted)
+        for _ in range(3):
+            await site.later(60)
+        assert [round(moment - moments[0] + 5) for moment in moments] == [5, 10, 20, 40, 80, 140]
+
+
 @run_each("served", [{}, SERVED["grove"], SERVED["lws"]], ids=["deployments", "grove", "lws"])
 async def test_the_reason_is_there_within_seconds(served: dict[str, frozenset[str]]) -> None:
     async with running() as site:

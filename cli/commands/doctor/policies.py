@@ -1,0 +1,41 @@
+"""Checks users' own policies in the ConfigMap that the server's Deployment mounts."""
+
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from ....api.paths import lookup
+from ....kube.errors import ForbiddenError
+from ....kube.protocol import Cluster, Node
+from ....kube.resources import CONFIG_MAPS
+from ....webhooks.policies import MAX_PROBLEMS
+from ...daemon.policies import read_policies
+from ...installation.parts import Parts, component_of, pod_of
+from .finding import Finding, warning
+
+VOLUME: Final = "policies"
+
+
+async def policies(cluster: Cluster, parts: Parts) -> list[Finding]:
+    """A warning for each thing that the server can't use. Raises: ApiError."""
+    mounted = [_mounted(live) for key, live in parts.live.items() if live and key[0] == "Deployment" and component_of(live) == "server"]
+    if not (name := next(filter(None, mounted), "")):
+        return []
+    what = f"ConfigMap {name}"
+    try:
+        found = await cluster.get(CONFIG_MAPS, name, parts.namespace)
+    except ForbiddenError as error:
+        return [warning("permission", what, f"can't be read: {error.message}")]
+    if found is None:
+        return [warning("policies", what, "is not there: no policies of your own are in force")]
+    with tempfile.TemporaryDirectory() as folder:
+        for key, text in (found.get("data") or {}).items():
+            (Path(folder) / key).write_text(text, encoding="utf-8")
+        problems = read_policies(folder).problems
+    return [warning("policies", what, each.replace(f"{folder}/", "")) for each in problems[:MAX_PROBLEMS]]
+
+
+def _mounted(deployment: Node) -> str:
+    """The ConfigMap of policies that a Deployment's pods mount; empty for none."""
+    volumes = pod_of(deployment).get("volumes") or ()
+    return next((str(lookup(each, ("configMap", "name"))) for each in volumes if each.get("name") == VOLUME and "configMap" in each), "")

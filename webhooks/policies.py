@@ -1,0 +1,62 @@
+"""Users' own policies in a running process: those in force, and problems with others."""
+
+import hashlib
+import logging
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import orjson
+
+from ..kube.metrics import Values
+
+_LOG: Final = logging.getLogger("policies")
+MAX_PROBLEMS: Final = 20  # that are logged and reported one by one
+
+
+class PolicySet(NamedTuple):
+    """The content of a folder of policies."""
+
+    documents: tuple[str, ...] = ()  # policies, Bindings, parameters and Namespaces, as JSON
+    usable: int = 0  # policies that can be asked
+    problems: tuple[str, ...] = ()  # a sentence for each thing that can't be used, with its place
+
+    @property
+    def digest(self) -> str:
+        """A short digest of the documents, by which replicas can be compared."""
+        return hashlib.sha256("\n".join(self.documents).encode()).hexdigest()[:12]
+
+    def gauges(self) -> dict[str, float | Values]:
+        """The metrics, by name."""
+        return {"policies": {(self.digest,): float(self.usable)}, "policy_problems": float(len(self.problems))}
+
+    def log(self) -> None:
+        """Logs the number and digest of the policies, and each problem as an error."""
+        _LOG.warning("policies in force: %d, digest %s", self.usable, self.digest)
+        for each in self.details()[1:]:
+            _LOG.error("policies: %s", each)
+
+    def details(self) -> list[str]:
+        """Lines for people: the number and digest, then the problems."""
+        more = len(self.problems) - MAX_PROBLEMS
+        rest = [f"{more} more problems; `dynamo-webhooks policy test` lists all"] if more > 0 else []
+        return [f"{self.usable} in force, digest {self.digest}", *self.problems[:MAX_PROBLEMS], *rest]
+
+
+class Policies:
+    """The policies in force in a process."""
+
+    def __init__(self, current: PolicySet, taken: Callable[[tuple[str, ...]], None] = lambda _: None) -> None:
+        """`taken` gets the documents of each newer set."""
+        self.current, self._taken = current, taken
+        current.log()
+
+    def take(self, printed: bytes) -> None:
+        """Takes over the policies that a reader printed; if it failed, the earlier ones stay in force."""
+        try:
+            found = orjson.loads(printed)
+            self.current = PolicySet(tuple(found["documents"]), found["usable"], tuple(found["problems"]))
+        except (ValueError, TypeError, KeyError):
+            failed = "the policies have changed and could not be read; the earlier ones stay in force"
+            self.current = self.current._replace(problems=(failed, *(each for each in self.current.problems if each != failed)))
+        self._taken(self.current.documents)
+        self.current.log()

@@ -1,0 +1,76 @@
+"""Reads a file or a folder again when it changes, in a process of its own: the loop waits for no parser."""
+
+import asyncio
+import logging
+import os
+import subprocess
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from . import child_process
+
+_LOG: Final = logging.getLogger("webhooks.reload")
+
+
+class Source(NamedTuple):
+    """A file or a folder, and the command that reads it and prints JSON."""
+
+    path: str
+    command: tuple[str, ...]
+    state: object  # when it was read last
+
+
+def watch(path: str, command: tuple[str, ...]) -> Source:
+    """A source that is read now."""
+    return Source(path, command, _state_of(path))
+
+
+class Reload:
+    """Polls a source; after each change, `taken` gets the output of the command, empty if it failed."""
+
+    def __init__(self, source: Source, taken: Callable[[bytes], None]) -> None:
+        """The content that was read is already in effect."""
+        self._source, self._taken = source, taken
+
+    async def run(self, pause: float) -> None:
+        """Looks again after each pause, until it is cancelled."""
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await self.look()
+            except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
+                _LOG.exception("%s could not be read", self._source.path)
+
+    async def look(self) -> None:
+        """Reads the source if it has changed."""
+        state = _state_of(self._source.path)
+        if state in (None, self._source.state):
+            return
+        printed = await self._print()
+        self._source = self._source._replace(state=state)  # now: where no process could be started for it, it is read again
+        self._taken(printed)
+
+    async def _print(self) -> bytes:
+        nowhere, environment = subprocess.DEVNULL, child_process.environment()
+        process = await asyncio.create_subprocess_exec(
+            *self._source.command, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere, env=environment
+        )
+        try:
+            printed, _ = await process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        return b"" if process.returncode else printed
+
+
+def _state_of(path: str) -> object:
+    """The content of a file, or names, times and sizes in a folder; None while a file is replaced."""
+    try:
+        if os.path.isdir(path):  # noqa: PTH112 - as its files are found
+            # a mounted ConfigMap is replaced as a whole, by a link to another folder
+            with os.scandir(path) as entries:
+                return sorted((one.name, (status := one.stat()).st_mtime_ns, status.st_size, status.st_ino) for one in entries)
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            return file.read() or None
+    except OSError:
+        return None

@@ -37,7 +37,7 @@ class Options(NamedTuple):
     url: Annotated[str | None, option("conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")] = None
     ca_bundle: Annotated[str | None, option("PEM certificates for the caBundle of conversion", metavar="FILE")] = None
     line: Annotated[
-        Line | None, flags.line(f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
+        Line | None, flags.release(f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
     ] = None
     cluster: Annotated[
         bool, switch("print nothing, with exit code 1, if fields would be lost; keep the definitions' url unless flags name another server")

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Final, NamedTuple
 
 from ...admission.pipeline import Settings
-from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ...reconciler.request.graph_override import GRAPH, OverrideError, override_graph, override_of
 from ..console import flags
@@ -35,7 +34,6 @@ class Options(NamedTuple):
         str, argument("file with a partial graph, or with the request whose overrides.dgd is one; or - for standard input", metavar="PATCH")
     ]
     output: Annotated[str, flags.output("yaml", "json", "diff")] = "yaml"
-    line: Annotated[Line | None, flags.line()] = None
     facts: FactFlags = FactFlags()
     quiet: Annotated[bool, switch("don't report parts of the patch without effect", "-q")] = False
     verbose: flags.Verbose = False
@@ -60,7 +58,7 @@ def run(options: Options) -> int:
     """
     if options.blueprint == options.patch == "-":
         raise UsageError("only one of BLUEPRINT and PATCH can be standard input")
-    settings, name = Settings(read_facts(options.line, options.facts)), options.blueprint
+    settings, name = Settings(read_facts(options.facts)), options.blueprint
     try:
         blueprint, (patch, begin) = _load_blueprint(name), _load_patch(options.patch)
     except (InputError, _NothingError) as error:

@@ -6,7 +6,6 @@ import orjson
 
 from ...admission.pipeline import Settings
 from ...admission.registration import Purpose
-from ...api.line import Line
 from ...webhooks.admission import answer
 from ...webhooks.routes import ALIASES, CONVERT, ROUTES, Route, route_path
 from ..console import flags
@@ -30,7 +29,6 @@ class Options(NamedTuple):
     path: Annotated[str | None, option("path to post it to (default: that of request.kind)")] = None
     mutate: Annotated[bool, switch("use the mutating webhook instead of the validating one")] = False
     verbose: flags.Verbose = False
-    line: Annotated[Line | None, flags.line()] = None
     facts: FactFlags = FactFlags()
 
 
@@ -38,7 +36,7 @@ def run(options: Options) -> int:
     """Prints the response; 0 when it allows or converts, 1 when it refuses, 4 when no review could be answered."""
     if options.path and options.mutate:
         raise UsageError("--mutate chooses the path that --path already names")
-    settings = Settings(read_facts(options.line, options.facts))
+    settings = Settings(read_facts(options.facts))
     write_stderr(f"as operator {settings.line} answers")
     try:
         body = load_bytes(options.review)

@@ -32,7 +32,7 @@ class Options(NamedTuple):
         str | None, option("print rules as ValidatingAdmissionPolicies, for clusters without the webhook", choices=("vap",))
     ] = None
     kind: Annotated[str | None, option("only rules that read this kind (name, plural or short name)")] = None
-    line: Annotated[Line | None, flags.line("only rules that this operator release has (default: all)")] = None
+    line: Annotated[Line | None, flags.release("only rules that this operator release has (default: all)")] = None
     output: Annotated[str, flags.output("text", "json")] = "text"
     project: OneCluster = ProjectOptions()
     verbose: flags.Verbose = False

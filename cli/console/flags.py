@@ -28,14 +28,7 @@ ObjectNamespace = Annotated[
 Verbose = Annotated[bool, switch(TRACEBACKS, "-v")]  # every command has it: the sentence about a bug advises it
 
 
-class FactFlags(NamedTuple):
-    """Flags that give facts about the cluster and the operator."""
-
-    file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", metavar="FILE")] = None
-    set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", metavar="NAME=VALUE")] = ()
-
-
-def line(text: str = f"operator release (default: from the facts, else {NEWEST})") -> Flag:
+def release(text: str) -> Flag:
     """A flag that names an operator release."""
     return option(text, type=_line, choices=tuple(Line))
 
@@ -45,6 +38,14 @@ def _line(word: str) -> Line:
     if word not in tuple(Line):
         raise FlagError(f"must be one of {', '.join(Line)}, got {word}")
     return Line(word)
+
+
+class FactFlags(NamedTuple):
+    """Flags that give facts about the cluster and the operator."""
+
+    line: Annotated[Line | None, release(f"operator release (default: from the facts, else {NEWEST})")] = None
+    file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", metavar="FILE")] = None
+    set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", metavar="NAME=VALUE")] = ()
 
 
 def output(*forms: str, text: str = "format (default %(default)s)") -> Flag:

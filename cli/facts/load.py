@@ -13,9 +13,9 @@ from ..yaml.load import InputError, load_documents
 from ..yaml.scalars import parse_plain_scalar
 
 
-def read_facts(line: Line | None, flags: FactFlags) -> Facts:
+def read_facts(flags: FactFlags) -> Facts:
     """The facts of `--facts`, `--set-fact` and `--line`. Raises: UsageError."""
-    return facts_of_line(load_facts(flags.file, flags.set_fact), line)
+    return facts_of_line(load_facts(flags.file, flags.set_fact), flags.line)
 
 
 def facts_of_line(facts: Facts, line: Line | None) -> Facts:

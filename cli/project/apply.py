@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RULES_FROM: Final = "rules-from"
 _Options = TypeVar("_Options")
 _FIELDS: Final = {"outputs": "output"}  # of options, where they are not called as the key
+_FACTS: Final = {"line": "line", "facts": "file"}  # of the flags that give facts, where there are such
 _FILLED: Final = frozenset(("paths", "line", "facts", "baseline", "outputs"))  # the others are more than a flag can say
 _INPUTS: Final = ("paths", "files_from", "kustomize", "helm", "cluster")  # any of them says what to read
 
@@ -48,15 +49,16 @@ def apply(options: _Options, project: Project, names: Sequence[str]) -> _Options
     given: Any = options
     laid = frozenset(name for name in names if name in project.values and not _given(given, name))
     filled = {_FIELDS.get(name, name): project.values[name] for name in laid.intersection(_FILLED)}
-    if "facts" in filled:
-        filled["facts"] = given.facts._replace(file=filled["facts"])
+    if hasattr(given, "facts"):
+        facts = {name: filled.pop(key) for key, name in _FACTS.items() if key in filled}
+        filled["facts"] = given.facts._replace(**facts)
     made: _Options = given._replace(project=given.project._replace(file=project, laid=laid), **filled)
     return made
 
 
 def _given(options: Any, name: str) -> bool:
-    if name == "facts":
-        return options.facts.file is not None
+    if name in _FACTS and hasattr(options, "facts"):
+        return getattr(options.facts, _FACTS[name]) is not None
     names = _INPUTS if name == "paths" else (_FIELDS.get(name, name),)
     return any(getattr(options, one, None) for one in names)
 
@@ -102,9 +104,9 @@ class Target(NamedTuple):
 class Targets:
     """Finds the target of each file. Flags win over a cluster's keys, these over the project's; facts are read once a cluster."""
 
-    def __init__(self, line: Line | None, facts: FactFlags, project: ProjectOptions, *, clusters_line: bool = True) -> None:
+    def __init__(self, facts: FactFlags, project: ProjectOptions, *, clusters_line: bool = True) -> None:
         """Without `clusters_line` the lines of clusters don't count. Raises: UsageError for a cluster that does not exist."""
-        self._line, self._facts, self._project, self._clusters_line = line, facts, project, clusters_line
+        self._facts, self._project, self._clusters_line = facts, project, clusters_line
         self._clusters: dict[str, Cluster] = project.value("clusters") or {}
         self._names = list(self._clusters)
         self._targets: dict[str, Target] = {}
@@ -172,7 +174,7 @@ class Targets:
         return facts_of_line(load_facts(file, self._facts.set_fact, called), self._line_of(cluster))
 
     def _line_of(self, cluster: Cluster | None) -> Line | None:
-        line = self._line
+        line = self._facts.line
         if cluster is None or (line is not None and "line" not in self._project.laid) or not self._clusters_line:
             return line
         # facts of its own have the line, unless it names one

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...console import flags
-from ...console.exits import UsageError
+from ...console.exits import UsageError, refuse
 from ...files.find import read_file_list
 from ...files.read import STDIN
 from ...project.apply import input_files
@@ -142,13 +142,6 @@ def refuse_changes(options: Options) -> None:
         (STDIN in options.paths, f"{writes} changes files, and - is none"),
         (ignoring and not said, "--add-ignores must be followed by a reason on one line, such as 'the gateway sets it'"),
     )
-
-
-def refuse(*mistakes: tuple[object, str]) -> None:
-    """Raises: UsageError with the sentence of the first mistake that was made."""
-    for made, sentence in mistakes:
-        if made:
-            raise UsageError(sentence)
 
 
 def _read_once(options: Options, paths: list[str]) -> None:

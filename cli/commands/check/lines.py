@@ -30,11 +30,11 @@ def explain_lines(options: Options, targets: Targets, files: Iterable[str], fill
 
 
 def _told(options: Options, target: Target, known: Facts) -> str:
-    if options.line is not None and "line" not in options.project.laid:
+    if options.facts.line is not None and "line" not in options.project.laid:
         return "--line"
     if target.cluster:
         return f"cluster {target.cluster}"
-    if options.line is not None:
+    if options.facts.line is not None:
         return "the project file"
     if known.operatorLine is not UNKNOWN:
         return "the fact operatorLine" if target.facts.operatorLine is not UNKNOWN else "the cluster's definitions"

@@ -14,7 +14,7 @@ from ...validation.levels import IGNORE, STRICT, WARN
 SECTIONS: Final = {
     "paths": "inputs",
     "op": "request",
-    "line": "",
+    "facts": "",
     "select": "rules",
     "fail_on": "strictness",
     "baseline": "suppression",
@@ -70,11 +70,11 @@ class Options(NamedTuple):
     op: Annotated[str, option("auto: an update if --old or --against has the object", choices=("auto", "create", "update", "delete"))] = (
         "auto"
     )
-    user: Annotated[str, option("user name of the request", "--as", metavar="USER")] = ""
-    line: Annotated[Line | None, flags.line()] = None
+    user: flags.User = ""
     facts: flags.FactFlags = flags.FactFlags()
     upgrade_to: Annotated[
-        Line | None, flags.line("also check with each later operator release up to this one; each finding names the release that adds it")
+        Line | None,
+        flags.release("also check with each later operator release up to this one; each finding names the release that adds it"),
     ] = None
     select: Annotated[tuple[str, ...], several("only these rules: names, codes or prefixes", metavar="WORD")] = ()
     ignore: Annotated[tuple[str, ...], several("without these rules", metavar="WORD")] = ()

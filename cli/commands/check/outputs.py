@@ -7,10 +7,9 @@ from importlib import import_module
 from typing import Final
 
 from ...console.escaping import inert
-from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, worst_code
+from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, refuse, worst_code
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.reports import ReportRequest, spare_others
-from .inputs import refuse
 from .options import Options
 from .result import Result
 

@@ -41,7 +41,7 @@ def _rows(options: Options, name: str, flag: str) -> Iterator[tuple[str, str, st
             for one in options.output or (ReportRequest("text"),):
                 yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if options.output else "default"
         case _:
-            given = {"paths": options.paths, "exclude": options.exclude, "line": options.line, "facts": options.facts.file}
+            given = {"paths": options.paths, "exclude": options.exclude, "line": options.facts.line, "facts": options.facts.file}
             value = laid if laid is not None else {**given, "baseline": options.baseline}.get(name)
             text = ", ".join(value) if isinstance(value, list | tuple) else value
             yield name, text or "-", "" if laid is not None else f"flag {flag}" if value else "default"

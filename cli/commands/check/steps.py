@@ -78,7 +78,7 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         from .baseline import load
 
         known = load(options.baseline, missing=options.update_baseline)
-    targets = Targets(options.line, options.facts, options.project)
+    targets = Targets(options.facts, options.project)
     choice = select_rules(options.project, options.select, options.ignore, validated=options.validate is not None)
     inputs = gather_inputs(options)
     usual = Settings(

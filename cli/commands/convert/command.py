@@ -8,7 +8,7 @@ from ....api.line import NEWEST, Line
 from ....api.wording import count_of, shorten
 from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
-from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, refuse, worst_code
 from ...console.kind_names import find_kind
 from ...console.nearest import did_you_mean
 from ...console.options import option, switch
@@ -33,7 +33,7 @@ class Options(NamedTuple):
     paths: flags.Paths = ()
     to: Annotated[str | None, option("version to convert to", choices=("v1alpha1", "v1beta1"))] = None
     line: Annotated[
-        Line | None, flags.line(f"operator release that will store the objects (default: the project file's, else {NEWEST})")
+        Line | None, flags.release(f"operator release that will store the objects (default: the project file's, else {NEWEST})")
     ] = None
     exclude: flags.Exclude = ()
     check: Annotated[bool, switch("write nothing; exit code 1 if a file would change")] = False
@@ -60,18 +60,17 @@ def run(options: Options) -> int:
     if not options.to:
         raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
     flags.need_paths(options.paths, "; or paths in .dynamo-webhooks.yaml")
-    if options.check and options.write:
-        raise UsageError("--check writes nothing, --write writes: use one of them")
-    if options.output and (options.check or options.write):
-        raise UsageError("-o is for printed output; --check and --write keep the format of each file")
-    if options.write and "-" in options.paths:
-        raise UsageError("--write can't change standard input")
+    refuse(
+        (options.check and options.write, "--check writes nothing, --write writes: use one of them"),
+        (options.output and (options.check or options.write), "-o is for printed output; --check and --write keep the format of each file"),
+        (options.write and "-" in options.paths, "--write can't change standard input"),
+    )
     return _convert(options, options.to)
 
 
 def _convert(options: Options, to: str) -> int:
     codes, done, changed, releases = [OK], [], 0, set()
-    targets = Targets(options.line, flags.FactFlags(), options.project)
+    targets = Targets(flags.FactFlags(options.line), options.project)
     files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     builds = cache(lambda: _builds(files))
     how = {"verify": options.verify, "builds": builds, "lenient": options.allow_empty}

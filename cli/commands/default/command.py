@@ -11,7 +11,7 @@ from ....api.wording import count_of, escape_unprintable, shorten
 from ....policies.finding import Level
 from ...console import flags
 from ...console.escaping import encode_json
-from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, refuse, worst_code
 from ...console.options import option, several, switch
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import flag_for
@@ -50,7 +50,6 @@ class Options(NamedTuple):
     ] = "text"
     op: Annotated[str, option("auto: an update if --old has the object", choices=("auto", "create", "update"))] = "auto"
     old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", metavar="PATH")] = ()
-    line: Annotated[Line | None, flags.line()] = None
     facts: flags.FactFlags = flags.FactFlags()
     require_facts: Annotated[bool, switch("exit code 5 if a default could not be evaluated")] = False
     allow_empty: flags.AllowNone = False
@@ -66,16 +65,14 @@ def run(options: Options) -> int:
     """
     options = apply_project(options, ("paths", "exclude", "line", "facts", "clusters"), options.paths)
     flags.need_paths(options.paths, "; or paths in .dynamo-webhooks.yaml")
-    if options.check and options.write:
-        raise UsageError("--check writes nothing, --write writes: use one of them")
-    if options.write and options.output != "text":
-        raise UsageError("-o is for printed output; --write keeps the format of each file")
-    if options.write and "-" in options.paths:
-        raise UsageError("--write can't change standard input")
-    if options.op == "update" and not options.old:
-        raise UsageError("--op update needs --old with the stored objects")
+    refuse(
+        (options.check and options.write, "--check writes nothing, --write writes: use one of them"),
+        (options.write and options.output != "text", "-o is for printed output; --write keeps the format of each file"),
+        (options.write and "-" in options.paths, "--write can't change standard input"),
+        (options.op == "update" and not options.old, "--op update needs --old with the stored objects"),
+    )
     old = load_stored(options.old) if options.old and options.op != "create" else None
-    targets = Targets(options.line, options.facts, options.project)
+    targets = Targets(options.facts, options.project)
 
     def asked(file: str) -> Asked:
         return Asked(Server(targets.of(file).facts), options.op, old)

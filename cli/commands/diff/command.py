@@ -48,7 +48,6 @@ class Options(NamedTuple):
     exclude: flags.Exclude = ()
     output: Annotated[str, flags.output("text", "json")] = "text"
     user: Annotated[str, option("user name of the update", "--as", metavar="USER")] = ""
-    line: Annotated[Line | None, flags.line()] = None
     facts: flags.FactFlags = flags.FactFlags()
     allow_empty: flags.AllowNone = False
     quiet: Annotated[bool, switch("no summary", "-q")] = False
@@ -63,7 +62,7 @@ def run(options: Options) -> int:
     """
     old_path = _agree(options)
     options = apply_project(options, ("line", "facts", "clusters"), [options.new or old_path])
-    targets = Targets(options.line, options.facts, options.project)
+    targets = Targets(options.facts, options.project)
     sight = None
     if options.cluster:
         from ...objects.cluster_snapshot import Live, snapshot_cluster

@@ -22,7 +22,7 @@ class Options(NamedTuple):
     ] = ""
     uninstall_check: Annotated[bool, switch("list what prevents removing the installation, in the order of removal")] = False
     upgrade_to: Annotated[
-        Line | None, flags.line("also compare other controllers with those of each operator release up to this one, and list gated pods")
+        Line | None, flags.release("also compare other controllers with those of each operator release up to this one, and list gated pods")
     ] = None
     output: Annotated[str, flags.output("text", "json")] = "text"
     verbose: flags.Verbose = False

@@ -5,7 +5,6 @@ import os
 import signal
 from typing import Annotated, NamedTuple
 
-from ....api.line import Line
 from ...console import flags
 from ...console.exits import INTERRUPTED, OK
 from ...console.options import option, switch
@@ -17,7 +16,6 @@ HELP = "serve editors by the language server protocol: findings, fields, complet
 class Options(NamedTuple):
     """Flags: those of `check` that say how texts are judged."""
 
-    line: Annotated[Line | None, flags.line()] = None
     facts: flags.FactFlags = flags.FactFlags()
     against: Annotated[str, option("revision that restarted pods are counted from (default main)", metavar="GIT-REF")] = "main"
     stdio: Annotated[bool, switch("what editors add; there is no other way")] = False
@@ -36,7 +34,7 @@ def run(options: Options) -> int:
 
     read_lazily()
     options = apply_project(options, ("line", "facts", "clusters", "rules-from", "rules", "overrides", "site"), ())
-    targets = Targets(options.line, options.facts, options.project)
+    targets = Targets(options.facts, options.project)
     targets.read_all()  # facts that can't be used end the server here, and not at a text
 
     rules = ask_rules(load_own_rules(options.project), None)

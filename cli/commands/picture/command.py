@@ -2,7 +2,6 @@
 
 from typing import Annotated, NamedTuple
 
-from ....api.line import Line
 from ...console import flags
 from ...console.exits import NOTHING_FOUND, REFUSED, UNREADABLE, worst_code
 from ...console.options import option, switch
@@ -27,7 +26,6 @@ class Options(NamedTuple):
         str | None, option("mark components added, removed, scaled or restarted since this Git revision", metavar="GIT-REF")
     ] = None
     namespace: NamespaceFlag = ""
-    line: Annotated[Line | None, flags.line()] = None
     facts: flags.FactFlags = flags.FactFlags()
     config: ConfigFlag = None
     allow_empty: Annotated[bool, switch("accept no graph")] = False
@@ -42,7 +40,7 @@ def run(options: Options) -> int:
     """
     flags.need_paths(options.paths)
     options = lay_project(options, options.config, options.paths)
-    targets = Targets(options.line, options.facts, options.project, clusters_line=options.config is None)
+    targets = Targets(options.facts, options.project, clusters_line=options.config is None)
     ask = ask_by_target(targets, options.config, options.namespace, lambda _: None)
     files = find_files(options.paths, options.exclude)
     codes: list[int] = []

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
 
-from ....api.line import Line
 from ....api.wording import shorten
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
@@ -30,7 +29,6 @@ class Options(NamedTuple):
     only: Annotated[tuple[str, ...], several("children of one kind, such as Deployment; repeatable", metavar="KIND")] = ()
     against: Annotated[str | None, option("print which pods would restart since this Git revision, and why", metavar="GIT-REF")] = None
     namespace: NamespaceFlag = ""
-    line: Annotated[Line | None, flags.line()] = None
     facts: flags.FactFlags = flags.FactFlags()
     config: ConfigFlag = None
     lenient_config: flags.LenientConfig = False
@@ -49,7 +47,7 @@ def run(options: Options) -> int:
     if options.against is not None and options.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
     options = lay_project(options, options.config, options.paths)
-    targets = Targets(options.line, options.facts, options.project, clusters_line=options.config is None)
+    targets = Targets(options.facts, options.project, clusters_line=options.config is None)
     tell = _silent if options.quiet else write_stderr
     ask = ask_by_target(targets, options.config, options.namespace, tell, lenient=options.lenient_config)
     files = find_files(options.paths, options.exclude)

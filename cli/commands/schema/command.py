@@ -30,7 +30,7 @@ class Options(NamedTuple):
         ),
     ] = None
     version: Annotated[str | None, option("version of the kind (default: newest)", metavar="VERSION")] = None
-    line: Annotated[Line | None, flags.line(f"operator release (default: the project file's, else {NEWEST})")] = None
+    line: Annotated[Line | None, flags.release(f"operator release (default: the project file's, else {NEWEST})")] = None
     catalogue: Annotated[
         str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", metavar="DIR")
     ] = None

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
-from ....api.line import Line
 from ....api.wording import count_of, escape_unprintable
 from ...console import flags
 from ...console.exits import BUG, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
@@ -50,7 +49,6 @@ class Options(NamedTuple):
     update: Annotated[bool, switch("write the actual marks and results")] = False
     output: Annotated[str, flags.output("text", "json")] = "text"
     user: Annotated[str, option("user name of requests, unless a case names one", "--as", metavar="USER")] = ""
-    line: Annotated[Line | None, flags.line()] = None
     facts: flags.FactFlags = flags.FactFlags()
     project: OneCluster = ProjectOptions()
     require_facts: flags.RequireFacts = False
@@ -68,7 +66,7 @@ def run(options: Options) -> int:
         raise UsageError("name the folder of case files")
     folder = load_cases(options.folder, options.word)
     rules = ask_rules(load_own_rules(apply_project(options, (RULES_FROM,), [options.folder]).project), None)
-    server = Server(read_facts(options.line, options.facts), options.user)
+    server = Server(read_facts(options.facts), options.user)
     verdicts = [_judged(case, server, rules) for case in folder.cases]
     failed = OK
     if options.update:

@@ -25,7 +25,7 @@ class Options(NamedTuple):
     address: Annotated[
         str | None, option("address of this machine that the API server reaches (default: detected)", metavar="HOST:PORT")
     ] = None
-    line: Annotated[Line | None, flags.line(f"operator release (default {NEWEST})")] = None
+    line: Annotated[Line | None, flags.release(f"operator release (default {NEWEST})")] = None
     clean: Annotated[bool, switch("only remove what a killed run left behind")] = False
     verbose: flags.Verbose = False
 

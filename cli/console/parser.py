@@ -17,7 +17,10 @@ class Parser(argparse.ArgumentParser):
     """Raises instead of ending the process, and answers an unknown flag with the nearest known one."""
 
     def __init__(self, name: str, command: Any) -> None:
-        """`command` is a module with HELP and Options, perhaps with EPILOG, SECTIONS of the help, and `is_word` for flags of others."""
+        """`command` is a module with HELP and Options, perhaps with EPILOG and SECTIONS of the help.
+
+        `is_word` says which flags of other commands are words, and LITERAL names the field of all words behind `--`.
+        """
         epilog = getattr(command, "EPILOG", None)
         super().__init__(prog=f"{PROGRAM} {name}", description=command.HELP, epilog=epilog, allow_abbrev=False)
         self._command = command
@@ -42,9 +45,12 @@ class Parser(argparse.ArgumentParser):
 
     def options(self, words: Sequence[str]) -> Any:
         """The options that words give; paths may precede and follow a flag. Raises: UsageError."""
-        parsed, unknown = self.parse_known_args(list(words))
+        given, literal = list(words), getattr(self._command, "LITERAL", "")
+        if literal and "--" in given:  # of several, argparse would drop more than the first
+            given = given[: given.index("--")]
+        parsed, unknown = self.parse_known_args(given)
         if unknown:  # the first look leaves over all paths but the first row of them; the second takes longer, so not every start has one
-            parsed, unknown = self.parse_known_intermixed_args(list(words))
+            parsed, unknown = self.parse_known_intermixed_args(given)
         is_word = getattr(self._command, "is_word", None)
         if unknown and is_word is not None and all(map(is_word, unknown)):
             parsed.words += unknown
@@ -53,7 +59,8 @@ class Parser(argparse.ArgumentParser):
             what = "flag" if word.startswith("-") else "argument"
             known = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
             raise UsageError(f"unknown {what} {word}{did_you_mean(word, known) if what == 'flag' else ''}")
-        return read(self._command.Options, parsed)
+        options: Any = read(self._command.Options, parsed)
+        return options._replace(**{literal: tuple(words[len(given) + 1 :])}) if literal else options
 
     def actions(self) -> list[argparse.Action]:
         """The flags and arguments that help shows."""

@@ -4,7 +4,7 @@ from typing import Annotated, Final, NamedTuple
 
 from ...console import flags
 from ...console.exits import OK
-from ...console.options import HIDDEN, argument
+from ...console.options import argument
 from ...console.output import write_document
 
 HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
@@ -80,6 +80,7 @@ _KUBECTL: Final = """#!/bin/sh
 exec kubectl-dynamo completion kubectl -- "$@"
 """
 SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH, "kubectl": _KUBECTL}
+LITERAL: Final = "words"
 EPILOG: Final = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
 
 
@@ -87,7 +88,7 @@ class Options(NamedTuple):
     """The shell, and the words that its script gives."""
 
     shell: Annotated[str, argument("the shell", choices=tuple(SCRIPTS))]
-    words: Annotated[tuple[str, ...], argument(HIDDEN, nargs="*", default=[])] = ()
+    words: tuple[str, ...] = ()
     verbose: flags.Verbose = False
 
 

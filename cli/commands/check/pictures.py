@@ -29,7 +29,8 @@ def draw_graphs(options: Options, result: Result, targets: Targets, fill: Callab
         target = targets.of(name)
         if target.cluster not in done:
             facts = fill(target.facts)
-            done[target.cluster] = Asked(facts, choose_operator(facts, None)[0], target.namespace or DEFAULT_NAMESPACE)
+            operator = choose_operator(facts, None)[0]._replace(restarted=options.against is not None)
+            done[target.cluster] = Asked(facts, operator, target.namespace or DEFAULT_NAMESPACE)
         return done[target.cluster]
 
     if options.against is None:

@@ -41,7 +41,7 @@ def run(options: Options) -> int:
     flags.need_paths(options.paths)
     options = lay_project(options, options.config, options.paths)
     targets = Targets(options.facts, options.project, clusters_line=options.config is None)
-    ask = ask_by_target(targets, options.config, options.namespace, lambda _: None)
+    ask = ask_by_target(targets, options.config, options.namespace, lambda _: None, restarted=options.against is not None)
     files = find_files(options.paths, options.exclude)
     codes: list[int] = []
     after = [one for file in files for one in _draw(render_file(file, ask), codes)]

@@ -49,7 +49,9 @@ def run(options: Options) -> int:
     options = lay_project(options, options.config, options.paths)
     targets = Targets(options.facts, options.project, clusters_line=options.config is None)
     tell = _silent if options.quiet else write_stderr
-    ask = ask_by_target(targets, options.config, options.namespace, tell, lenient=options.lenient_config)
+    ask = ask_by_target(
+        targets, options.config, options.namespace, tell, lenient=options.lenient_config, restarted=options.against is not None
+    )
     files = find_files(options.paths, options.exclude)
     done = [render_file(file, ask) for file in files]
     for line in (line for one in done for line in (*one.told, *one.notes)):

@@ -176,7 +176,7 @@ def lay_project(options: _Options, config: str | None, paths: Sequence[str]) -> 
 
 
 def ask_by_target(
-    targets: Targets, config: str | None, namespace: str, tell: Callable[[str], None], *, lenient: bool = False
+    targets: Targets, config: str | None, namespace: str, tell: Callable[[str], None], *, lenient: bool = False, restarted: bool = False
 ) -> Callable[[str], Asked]:
     """Renders files, each by its target; `tell` gets the assumptions of a target once. Raises: UsageError, also later, for unfit facts."""
     done: dict[str, Asked] = {}
@@ -190,6 +190,7 @@ def ask_by_target(
             tell(f"{f'cluster {target.cluster}: ' if target.cluster else ''}{assumed}")
         if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
             known = known._replace(operatorVersion=operator.settings.operator_version)
+        operator = operator._replace(restarted=restarted)
         done[target.cluster] = Asked(known, operator, namespace or target.namespace or DEFAULT_NAMESPACE)
         return done[target.cluster]
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from ..api.kinds import ALPHA, BETA, BY_NAME
+from ..api.kinds import ALPHA, BETA, BY_NAME, GAMMA
 
 
 class Purpose(StrEnum):
@@ -34,6 +34,8 @@ WEBHOOKS: Final = (
     ("DynamoCheckpoint", VALIDATE),
     ("DynamoModel", VALIDATE),
 )
+# kinds and versions of which only the owner is validated, see ownership.py
+OWNED: Final = (("DynamoGraphDeploymentRequest", GAMMA),)
 # kinds whose mutating webhook is called only for new objects
 MUTATED_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
 # webhooks whose names omit the version, as in the Go operator

@@ -3,16 +3,20 @@
 from typing import Final, NamedTuple
 
 from ..api.decode import decoder
-from ..api.kinds import BY_NAME, GROUP
+from ..api.kinds import ALPHA, BETA, BY_NAME, GAMMA, GROUP, api_version
 from ..api.line import Line
 from ..api.paths import Path
 from ..api.wording import article
 from .engine import Converted, convert
+from .envelope import PARTS, REQUEST, from_gamma, is_enveloped, put_envelopes, take_envelopes, to_gamma
 from .kinds import kind_of
 from .lens.protocol import ConversionError, Fields
 
 QUOTED: Final = 80  # characters of a name in an error
-_VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.versions) for name, kind in BY_NAME.items()}
+_VERSIONS_OF: Final = {
+    name: frozenset((*(version.name for version in kind.versions), *((GAMMA,) if name == REQUEST else ())))
+    for name, kind in BY_NAME.items()
+}
 
 
 class Target(NamedTuple):
@@ -43,6 +47,12 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
     _require_objects(obj)
     if version == wanted.version:
         return Converted(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
+    if name == REQUEST and (GAMMA in (version, wanted.version) or is_enveloped(obj)):
+        return _convert_request(obj, version, wanted, whole=whole)
+    return _converted(obj, name, version, wanted, whole=whole)
+
+
+def _converted(obj: Fields, name: str, version: str, wanted: Target, *, whole: bool) -> Converted:
     try:
         return convert(kind_of(name, wanted.line), obj, wanted.version, whole=whole)
     except ConversionError:
@@ -50,6 +60,23 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
     except Exception:
         _require_types(obj, name, version)
         raise
+
+
+def _convert_request(obj: Fields, version: str, wanted: Target, *, whole: bool) -> Converted:
+    """Convert a request from or to v1beta2, or one that keeps a part of it, by way of v1beta1."""
+    if version == GAMMA:
+        beta = from_gamma(obj)
+        return Converted(beta, ()) if wanted.version == BETA else _convert_request(beta, BETA, wanted, whole=whole)
+    if wanted.version == GAMMA:
+        if version == BETA:
+            return Converted(to_gamma(obj), ())
+        done = _convert_request(obj, ALPHA, target(api_version(BETA), wanted.line), whole=whole)
+        return done._replace(object=to_gamma(done.object))
+    plain, envelopes = take_envelopes(obj)
+    if not any(name in plain for name in PARTS):
+        return Converted({**obj, "apiVersion": wanted.api_version, **{name: {GAMMA: one} for name, one in envelopes.items()}}, ())
+    done = _converted(plain, REQUEST, version, wanted, whole=whole)
+    return done._replace(object=put_envelopes(done.object, envelopes, plain))
 
 
 def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:

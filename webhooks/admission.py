@@ -8,6 +8,7 @@ import orjson
 from ..admission.judging import judge
 from ..admission.losses import long_remainder
 from ..admission.new_pods import patch_new_pod
+from ..admission.ownership import judge_owner
 from ..admission.pipeline import Admission, Settings
 from ..admission.registration import CONVERT, MUTATE, RESTORE
 from ..api.bounds import bounds
@@ -83,6 +84,11 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome
     mutating = route.purpose is MUTATE
     if operation == (DELETE if mutating else "CONNECT"):
         return _ALLOWED
+    owned = judge_owner(route.kind, route.version, call.object, call.old if operation == UPDATE else None) if operation != DELETE else None
+    if owned is not None:
+        if not owned.reason or mutating or settings.facts.excludes(call.request.get("namespace")):
+            return _ALLOWED
+        return _invalid(call, route, owned.field, Cause.FORBIDDEN.value, owned.reason, owned.reason)
     if (early := _exceeded(route, call, mutating=mutating)) is not None:
         return early
     for field in _needed(call, mutating=mutating):

@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from ..api import deep
-from ..api.kinds import BY_NAME, GROUP
+from ..api.kinds import BY_NAME, GAMMA, GROUP
 from ..api.wording import article
+from ..conversion.envelope import REQUEST
 from ..policies.edit import PatchOperation
 from .limits import MEMORY, Bound, Limits
 
@@ -21,15 +22,17 @@ FAULT: Final = "fault"
 
 OTHER: Final = "other"
 
-_VERSIONS: Final = {f"{GROUP}/{version.name}": version.name for kind in BY_NAME.values() for version in kind.versions}
-_OURS: Final = frozenset((name, version.name) for name, kind in BY_NAME.items() for version in kind.versions)
+_KNOWN: Final = {name: [version.name for version in kind.versions] for name, kind in BY_NAME.items()}
+_KNOWN[REQUEST].append(GAMMA)
+_VERSIONS: Final = {f"{GROUP}/{version}": version for versions in _KNOWN.values() for version in versions}
+_OURS: Final = frozenset((name, version) for name, versions in _KNOWN.items() for version in versions)
 # kind, the object's version, the desired version, outcome; "other" if unknown
 ConversionKey: TypeAlias = tuple[str, str, str, str]
 # failures that can be counted, which metrics show as 0 from the start: a series that begins at 1 is no increase
 FAILURES: Final[tuple[ConversionKey, ...]] = tuple(
     (*key, outcome)
     for key in (
-        *((name, a.name, b.name) for name, kind in BY_NAME.items() for a, b in permutations(kind.versions, 2)),
+        *((name, a, b) for name, versions in _KNOWN.items() for a, b in permutations(versions, 2)),
         (OTHER, OTHER, OTHER),
     )
     for outcome in (REFUSED, FAULT)

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from ..admission.new_pods import PATH
-from ..admission.registration import WEBHOOKS, Purpose, read_as
+from ..admission.registration import OWNED, WEBHOOKS, Purpose, read_as
 from ..api.kinds import BETA, BY_NAME
 
 
@@ -42,7 +42,8 @@ def _table() -> dict[str, Route]:
         for kind, purpose in WEBHOOKS
         for version in BY_NAME[kind].versions
     ]
-    return {route.path: route for route in (*routes, CONVERT, RESTORE)}
+    owned = [Route(route_path(*each, Purpose.VALIDATE), Purpose.VALIDATE, *each, each[1]) for each in OWNED]
+    return {route.path: route for route in (*routes, *owned, CONVERT, RESTORE)}
 
 
 ROUTES: Final[dict[str, Route]] = _table()

@@ -177,6 +177,7 @@ def test_every_metric_of_ours_is_shown() -> None:
     assert {name for name, each in ours.items() if not shown & set(each.samples)} == {
         "dynamo_webhooks_requests_by_caller",  # of interest only while client certificates are introduced
         "dynamo_webhooks_connections",
+        "dynamo_webhooks_policies",  # by whose digest replicas are compared after a change
         "dynamo_webhooks_connections_refused",  # in bounds_met too
         "dynamo_webhooks_trust_mismatch",  # the opposite of trust_in_sync, for objects that are there
         "dynamo_webhooks_secret_conflicts",

@@ -13,6 +13,7 @@ READ = {
     "/mutate-nvidia-com-v1beta1-dynamographdeployment",
     "/mutate-nvidia-com-v1beta1-dynamocomponentdeployment",
     "/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest",
+    "/validate-nvidia-com-v1beta2-dynamographdeploymentrequest",
 }
 
 

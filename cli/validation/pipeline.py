@@ -54,6 +54,7 @@ class Settings(NamedTuple):
     phases: Mapping[str, str] | None = None  # of the namespaces of the cluster that is asked; None: not known
     cluster: str = ""  # of the project file, empty without one
     asked: Asked | None = None  # users' own rules, and what they read; None without any
+    groups: tuple[str, ...] = ()  # of the user; none where they are not known
     before: Line | None = None  # the line that an upgrade begins with; None without one
 
     @property
@@ -265,7 +266,7 @@ class _Run:
         if self.settings.asked is not None and not wrong:
             from .user_rules import ask_user_rules
 
-            ask_user_rules(self.settings.asked, self.write, self.findings, self.settings.facts)
+            ask_user_rules(self.settings.asked, self.write, self.findings, self.settings.facts, self.settings.groups)
 
     def _conversion(self) -> None:
         """Report values that do not round-trip through the other version; the policies have reported objects that can't be converted."""

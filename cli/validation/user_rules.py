@@ -1,5 +1,7 @@
 """Findings and notes of users' own rules about one object, at the line of the value that decided."""
 
+from collections.abc import Sequence
+
 from ...admission.pipeline import Admission
 from ...admission.userrules.evaluate import Write, ask
 from ...api.paths import Path
@@ -14,10 +16,10 @@ from .finding import Findings
 from .levels import ERROR, POLICIES, SCHEMA
 
 
-def ask_user_rules(asked: Asked, write: Admission, findings: Findings, facts: Facts) -> None:
+def ask_user_rules(asked: Asked, write: Admission, findings: Findings, facts: Facts, groups: Sequence[str]) -> None:
     """Asks every policy about a write, and adds its findings and notes."""
     obj, old = (None, write.object) if write.operation == DELETE else (write.object, write.old)
-    user = {"username": write.user} if write.user else None
+    user = {"username": write.user, **({"groups": [*groups]} if groups else {})} if write.user else None
     seen = Write(write.kind, write.version, write.operation, obj, old, user, facts.line)
     around = asked.around(facts)
     invalid = any(one.level == ERROR and one.stage == SCHEMA for one in findings.located)

@@ -113,6 +113,7 @@ def _agree(options: Options) -> None:
     refuse(
         *((against and given, f"--against compares files, and what {flag} renders is none: use --old") for flag, given in rendered.items()),
         (options.values and not options.helm, "--values is for --helm: name the chart; --set and --env-file fill ${NAME} in files"),
+        (options.as_group and not options.user, "--as-group names a group of the user of --as: name the user, too"),
         (options.op == "update" and not options.old, "--op update needs --old with the stored objects"),
         (not (named or options.cluster), f"{nothing}; or paths in .dynamo-webhooks.yaml"),
     )

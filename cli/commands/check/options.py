@@ -71,6 +71,7 @@ class Options(NamedTuple):
         "auto"
     )
     user: flags.User = ""
+    as_group: Annotated[tuple[str, ...], several("group of this user; repeatable", metavar="GROUP")] = ()
     facts: flags.FactFlags = flags.FactFlags()
     upgrade_to: Annotated[
         Line | None,

@@ -11,6 +11,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, r
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.reports import ReportRequest, spare_others
 from .options import Options
+from .reports.shared import group_notes
 from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
@@ -79,6 +80,9 @@ def write_reports(options: Options, asked: Sequence[ReportRequest], result: Resu
             write_stderr(f"dynamo-webhooks check: -o {one.form}: {failure}")
             code = worst_code((code, USAGE))
     excuse(result, code, quiet=options.quiet)
+    if options.quiet and any(one == ReportRequest("text") for one in asked):
+        for group in group_notes(result.not_evaluated):
+            write_stderr(f"not evaluated: {group.sentence}")
     if code != NOTHING_FOUND and not options.quiet and not any(one.form in _TOLD and not one.file for one in asked):
         from .reports.text import format_summary
 

@@ -89,6 +89,7 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         options.validate or inputs.usual_validation,
         choice.judges,
         phases=inputs.phases,
+        groups=(*options.as_group, "system:authenticated") if options.as_group else (),
         asked=ask_rules(rules, inputs.files, inputs.fill),
     )
     return Plan(options, reports, known, targets, choice, inputs, usual)

@@ -35,7 +35,7 @@ from .options import Options
 
 ALLOW: Final = "allow"
 DENY: Final = "deny"
-_KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "message")
+_KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "as-groups", "message")
 
 
 def test_policies(options: Options) -> int:
@@ -103,7 +103,8 @@ def _tried(document: Document, rules: UserRules, sort: str, index: int) -> tuple
         raise UsageError(f"{where}: {old}")
     beside = [one for one in case.get("documents") or () if isinstance(one, dict)]
     asked = Asked(rules, lambda: [*beside, case["object"]], read_pods)
-    outcome = check_object(found, CREATE if old is None else UPDATE, old, Settings(facts, str(case.get("as") or ""), asked=asked))
+    settings = Settings(facts, str(case.get("as") or ""), asked=asked, groups=tuple(map(str, case.get("as-groups") or ())))
+    outcome = check_object(found, CREATE if old is None else UPDATE, old, settings)
     return f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or ""))
 
 

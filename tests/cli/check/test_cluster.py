@@ -130,7 +130,9 @@ def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, 
     connected(made)
     files(a=BAD)
     ran = command("check", "--cluster", "a.yaml", "-q")
-    assert (ran.code, ran.err) == (6, "the cluster can't be asked: who are you?\n")
+    why = "the cluster can't be asked: who are you?"
+    said = f"{why}\nnot evaluated: updates: {why}, so the stored object is not known; DynamoGraphDeployment llm/bad (a.yaml:1)\n"
+    assert (ran.code, ran.err) == (6, said)
     assert BAD_RULE in ran.out
     [note] = [one for one in command("check", "--cluster", "a.yaml", "-o", "json").json["notEvaluated"] if one["rule"] == "updates"]
     assert note["reason"] == "the cluster can't be asked: who are you?, so the stored object is not known"

@@ -27,7 +27,6 @@ class Options(NamedTuple):
     )
     lenient_config: flags.LenientConfig = False
     output: Annotated[str, flags.output("text", "yaml", "json")] = "text"
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

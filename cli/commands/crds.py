@@ -44,7 +44,6 @@ class Options(NamedTuple):
     ] = False
     kubeconfig: flags.Kubeconfig = ""
     context: flags.ClusterContext = ""
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -76,7 +76,6 @@ class Options(NamedTuple):
     context: flags.Context = ""
     redact: Annotated[bool, switch("replace names of namespaces and accounts with numbers")] = False
     output: Annotated[str | None, option("file to write instead of stdout", "-o", metavar="FILE")] = None
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

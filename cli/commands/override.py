@@ -36,7 +36,6 @@ class Options(NamedTuple):
     output: Annotated[str, flags.output("yaml", "json", "diff")] = "yaml"
     facts: FactFlags = FactFlags()
     quiet: Annotated[bool, switch("don't report parts of the patch without effect", "-q")] = False
-    verbose: flags.Verbose = False
 
 
 class _NothingError(Exception):

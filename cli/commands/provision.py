@@ -5,7 +5,6 @@ import os
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 from ...api.operator.configuration import OperatorConfiguration
-from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ..console.options import switch
 from ..console.output import write_stderr
@@ -24,7 +23,6 @@ class Options(NamedTuple):
 
     daemon: DaemonOptions = DaemonOptions("")
     once: Annotated[bool, switch("run once; exit code 1 if not everything is ready")] = False
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

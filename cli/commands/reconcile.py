@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.lease import Timings
-from ..console import flags
 from ..console.exits import OK, UsageError
 from ..daemon import listening
 from ..daemon.options import DaemonOptions
@@ -19,7 +18,6 @@ class Options(NamedTuple):
     """Flags and arguments."""
 
     daemon: DaemonOptions = DaemonOptions("")
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

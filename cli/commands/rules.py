@@ -35,7 +35,6 @@ class Options(NamedTuple):
     line: Annotated[Line | None, flags.release("only rules that this operator release has (default: all)")] = None
     output: Annotated[str, flags.output("text", "json")] = "text"
     project: OneCluster = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -7,7 +7,6 @@ import orjson
 
 from ...api.kinds import GROUP, KINDS
 from ...conversion import is_compiled
-from ..console import flags
 from ..console.exits import OK
 from ..console.output import write_stdout
 from ..console.program import installed_version
@@ -17,8 +16,6 @@ HELP = "print versions as JSON"
 
 class Options(NamedTuple):
     """No flags of its own: the answer is always whole."""
-
-    verbose: flags.Verbose = False
 
 
 def run(_options: Options) -> int:

@@ -25,7 +25,7 @@ ObjectNamespace = Annotated[
     str,
     option("namespace of objects that name none (else the context's, with --cluster); --cluster lists no other", "-n", metavar="NS"),
 ]
-Verbose = Annotated[bool, switch(TRACEBACKS, "-v")]  # every command has it: the sentence about a bug advises it
+Verbose = Annotated[bool, switch(TRACEBACKS, "-v")]
 
 
 def release(text: str) -> Flag:
@@ -64,3 +64,9 @@ def need_cluster(aim: str, *, cluster: bool, **given: str) -> None:
     word = next((flag for flag, value in given.items() if value), "")
     if word and not cluster:
         raise UsageError(f"--{word} is for --cluster: add it to {aim}")
+
+
+class VerboseFlag(NamedTuple):
+    """The flag of commands that show nothing more by it."""
+
+    verbose: Verbose = False

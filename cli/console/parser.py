@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .exits import UsageError
+from .flags import VerboseFlag
 from .nearest import did_you_mean
 from .options import declare, read
 from .program import PROGRAM, help_width
@@ -25,6 +26,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=f"{PROGRAM} {name}", description=command.HELP, epilog=epilog, allow_abbrev=False)
         self._command = command
         declare(self, command.Options, getattr(command, "SECTIONS", {}))
+        if "verbose" not in command.Options._fields:  # every command has it: the sentence about a bug advises it
+            declare(self, VerboseFlag)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # asked for with every flag; with a width it doesn't import shutil to find one out

@@ -45,4 +45,3 @@ class ServerOptions(NamedTuple):
     drain_lag: Annotated[
         float | None, option("accept connections for so long after SIGTERM (default 0; with --config 15)", metavar="SECONDS", type=float)
     ] = None
-    verbose: flags.Verbose = False

@@ -27,4 +27,3 @@ class Options(NamedTuple):
     compromised: Annotated[bool, switch("rotate: the CA's key was disclosed, so don't wait")] = False
     dry_run: Annotated[bool, switch("print what would be done, and write nothing")] = False
     output: Annotated[str, flags.output("text", "json", text="inspect: the format")] = "text"
-    verbose: flags.Verbose = False

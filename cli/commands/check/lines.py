@@ -7,7 +7,7 @@ from typing import Final
 from ....api.line import NEAREST, Line, is_beyond
 from ....policies.facts import UNKNOWN, Facts
 from ...console.exits import UsageError
-from ...project.apply import Target, Targets
+from ...project.targets import Target, Targets
 from .options import Options
 from .result import DEFAULT, JudgedBy, Result
 

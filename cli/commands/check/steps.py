@@ -9,7 +9,8 @@ from ....api.wording import count_of, escape_unprintable
 from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
-from ...project.apply import Targets, apply_project, load_own_rules
+from ...project.apply import apply_project, load_own_rules
+from ...project.targets import Targets
 from ...validation.finding import merge_duplicates
 from ...validation.pipeline import Settings
 from ...yaml.load import Source

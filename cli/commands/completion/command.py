@@ -2,7 +2,6 @@
 
 from typing import Annotated, Final, NamedTuple
 
-from ...console import flags
 from ...console.exits import OK
 from ...console.options import argument
 from ...console.output import write_document
@@ -89,7 +88,6 @@ class Options(NamedTuple):
 
     shell: Annotated[str, argument("the shell", choices=tuple(SCRIPTS))]
     words: tuple[str, ...] = ()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

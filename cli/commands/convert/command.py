@@ -17,8 +17,9 @@ from ...files.budget import limit_cpu
 from ...files.read import STDIN, load_text
 from ...files.write import write_if_unchanged
 from ...legacy.recognise import recognise
-from ...project.apply import Targets, apply_project, input_files
+from ...project.apply import apply_project, input_files
 from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
@@ -44,7 +45,6 @@ class Options(NamedTuple):
     allow_empty: flags.AllowEmpty = False
     quiet: Annotated[bool, switch("report neither saved values nor lost comments, and no summary", "-q")] = False
     project: ProjectOptions = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

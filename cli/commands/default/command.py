@@ -20,8 +20,9 @@ from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import Server
 from ...objects.stored import load_stored
-from ...project.apply import Targets, apply_project, input_files
+from ...project.apply import apply_project, input_files
 from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.unified_diff import format_diff
@@ -55,7 +56,6 @@ class Options(NamedTuple):
     allow_empty: flags.AllowNone = False
     quiet: Annotated[bool, switch("no summary, and nothing about defaults that were not evaluated", "-q")] = False
     project: ProjectOptions = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

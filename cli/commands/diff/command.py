@@ -15,8 +15,9 @@ from ...console.output import write_stderr, write_stdout
 from ...objects.forms import Server
 from ...objects.manifest import Manifest
 from ...objects.stored import format_place
-from ...project.apply import Targets, apply_project
+from ...project.apply import apply_project
 from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json
 from ...validation.levels import FAULT
 from ...yaml.load import InputError
@@ -52,7 +53,6 @@ class Options(NamedTuple):
     allow_empty: flags.AllowNone = False
     quiet: Annotated[bool, switch("no summary", "-q")] = False
     project: ProjectOptions = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -25,4 +25,3 @@ class Options(NamedTuple):
         Line | None, flags.release("also compare other controllers with those of each operator release up to this one, and list gated pods")
     ] = None
     output: Annotated[str, flags.output("text", "json")] = "text"
-    verbose: flags.Verbose = False

@@ -43,7 +43,6 @@ class Options(NamedTuple):
     output: Annotated[str, flags.output("markdown", "json")] = "markdown"
     examples: Annotated[bool, switch("also print the examples of rules")] = False
     project: OneCluster = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -26,7 +26,8 @@ class Options(NamedTuple):
 def run(options: Options) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
     from ....policies.catalogue import read_lazily
-    from ...project.apply import Targets, apply_project, load_own_rules
+    from ...project.apply import apply_project, load_own_rules
+    from ...project.targets import Targets
     from ...validation.pipeline import Settings
     from ..check.selection import ask_rules, select_rules
     from .answers import Asked

@@ -33,5 +33,4 @@ class Options(NamedTuple):
     kubeconfig: flags.Kubeconfig = ""
     context: flags.Context = ""
     output: Annotated[str, flags.output("text", "json", text="format of the report (default text)")] = "text"
-    verbose: flags.Verbose = False
     workers: int = 8  # writes under way at once

@@ -7,8 +7,8 @@ from ...console.exits import NOTHING_FOUND, REFUSED, UNREADABLE, worst_code
 from ...console.options import option, switch
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
-from ...project.apply import Targets
 from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ..render.run import ConfigFlag, NamespaceFlag, Outcome, ask_by_target, lay_project, render_file, render_revision
 from .formats import mermaid, svg
 from .parts import Drawn, draw, pair_pictures
@@ -30,7 +30,6 @@ class Options(NamedTuple):
     config: ConfigFlag = None
     allow_empty: Annotated[bool, switch("accept no graph")] = False
     project: ProjectOptions = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -10,8 +10,8 @@ from ...console.nearest import did_you_mean
 from ...console.options import option, several, switch
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
-from ...project.apply import Targets
 from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from .pods import find_restarts, report
 from .run import Child, ConfigFlag, NamespaceFlag, Outcome, ask_by_target, into_folder, lay_project, render_file, render_revision
@@ -35,7 +35,6 @@ class Options(NamedTuple):
     allow_empty: flags.AllowNone = False
     quiet: Annotated[bool, switch("don't report assumptions about the cluster", "-q")] = False
     project: ProjectOptions = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

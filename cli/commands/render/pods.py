@@ -14,7 +14,7 @@ from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.observed import Held
 from ....reconciler.render.template import pod_templates
 from ...objects.forms import FormError, create
-from ...objects.manifest import Placed, pair_up
+from ...objects.pairs import Placed, pair_up
 from .kinds import Operator, children
 from .run import DEFAULT_NAMESPACE, Child, choose_operator
 

@@ -25,7 +25,8 @@ from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...objects.forms import FormError, create
 from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
-from ...project.apply import Target, Targets, apply_project
+from ...project.apply import apply_project
+from ...project.targets import Target, Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text

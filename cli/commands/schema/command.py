@@ -35,7 +35,6 @@ class Options(NamedTuple):
         str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", metavar="DIR")
     ] = None
     project: OneCluster = ProjectOptions()
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -21,7 +21,8 @@ from ...userrules.load import Asked
 from ...yaml.load import InputError
 from ..check.selection import ask_rules
 from . import findings, results
-from .files import ALLOW, DENY, Case, Folder, Question, Verdict, facts_of, load_cases
+from .files import ALLOW, DENY, Case, Folder, facts_of, load_cases
+from .verdict import Question, Verdict
 
 FORMAT: Final = 1
 HELP = "run case files (allow, deny, default, convert) and compare with what they expect"

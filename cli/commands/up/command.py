@@ -27,7 +27,6 @@ class Options(NamedTuple):
     ] = None
     line: Annotated[Line | None, flags.release(f"operator release (default {NEWEST})")] = None
     clean: Annotated[bool, switch("only remove what a killed run left behind")] = False
-    verbose: flags.Verbose = False
 
 
 def run(options: Options) -> int:

@@ -22,9 +22,7 @@ HELP = "print the effective configuration and the source of each value"
 class Options(NamedTuple):
     """Flags and arguments."""
 
-    config: Annotated[str | None, option("OperatorConfiguration, YAML or JSON; default: only defaults and environment", metavar="FILE")] = (
-        None
-    )
+    config: Annotated[str | None, option("OperatorConfiguration, YAML or JSON; default: only defaults and environment", "FILE")] = None
     lenient_config: flags.LenientConfig = False
     output: Annotated[str, flags.output("text", "yaml", "json")] = "text"
 

@@ -32,10 +32,10 @@ class Options(NamedTuple):
 
     kind: Annotated[tuple[str, ...], several("only this kind (name, plural or short name); repeatable")] = ()
     output: Annotated[str, flags.output("yaml", "json", text="format (default yaml); several in JSON are one List")] = "yaml"
-    namespace: Annotated[str | None, option("namespace of the conversion Service (default dynamo-system)", metavar="NS")] = None
-    service: Annotated[str | None, option("name of the conversion Service (default dynamo-webhooks)", metavar="NAME")] = None
+    namespace: Annotated[str | None, option("namespace of the conversion Service (default dynamo-system)", "NS")] = None
+    service: Annotated[str | None, option("name of the conversion Service (default dynamo-webhooks)", "NAME")] = None
     url: Annotated[str | None, option("conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")] = None
-    ca_bundle: Annotated[str | None, option("PEM certificates for the caBundle of conversion", metavar="FILE")] = None
+    ca_bundle: Annotated[str | None, option("PEM certificates for the caBundle of conversion", "FILE")] = None
     line: Annotated[
         Line | None, flags.release(f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
     ] = None

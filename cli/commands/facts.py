@@ -71,11 +71,11 @@ class Options(NamedTuple):
     """Flags and arguments."""
 
     cluster: Annotated[bool, switch("read the cluster, without changing it")] = False
-    namespace: Annotated[str, option("namespace of the operator, if several are installed", "--namespace", "-n", metavar="NS")] = ""
+    namespace: Annotated[str, option("namespace of the operator, if several are installed", "--namespace", "-n", "NS")] = ""
     kubeconfig: flags.Kubeconfig = ""
     context: flags.Context = ""
     redact: Annotated[bool, switch("replace names of namespaces and accounts with numbers")] = False
-    output: Annotated[str | None, option("file to write instead of stdout", "-o", metavar="FILE")] = None
+    output: Annotated[str | None, option("file to write instead of stdout", "-o", "FILE")] = None
 
 
 def run(options: Options) -> int:

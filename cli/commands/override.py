@@ -27,11 +27,9 @@ HELP = "merge a partial graph into a graph, as overrides.dgd of a deployment req
 class Options(NamedTuple):
     """Flags and arguments."""
 
-    blueprint: Annotated[
-        str, argument("file with one graph, or - for standard input; other documents stay as they are", metavar="BLUEPRINT")
-    ]
+    blueprint: Annotated[str, argument("file with one graph, or - for standard input; other documents stay as they are", "BLUEPRINT")]
     patch: Annotated[
-        str, argument("file with a partial graph, or with the request whose overrides.dgd is one; or - for standard input", metavar="PATCH")
+        str, argument("file with a partial graph, or with the request whose overrides.dgd is one; or - for standard input", "PATCH")
     ]
     output: Annotated[str, flags.output("yaml", "json", "diff")] = "yaml"
     facts: FactFlags = FactFlags()

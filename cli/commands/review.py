@@ -25,7 +25,7 @@ HELP = "answer an AdmissionReview or ConversionReview from a file as the server 
 class Options(NamedTuple):
     """Flags and arguments."""
 
-    review: Annotated[str, argument("review as JSON, or - for standard input", metavar="FILE")]
+    review: Annotated[str, argument("review as JSON, or - for standard input", "FILE")]
     path: Annotated[str | None, option("path to post it to (default: that of request.kind)")] = None
     mutate: Annotated[bool, switch("use the mutating webhook instead of the validating one")] = False
     verbose: flags.Verbose = False

@@ -26,7 +26,7 @@ class Options(NamedTuple):
     """Flags and options."""
 
     names: Annotated[
-        tuple[str, ...], argument("with --export: only these rules (default: all that can be exported)", nargs="*", metavar="RULE")
+        tuple[str, ...], argument("with --export: only these rules (default: all that can be exported)", "RULE", nargs="*")
     ] = ()
     export: Annotated[
         str | None, option("print rules as ValidatingAdmissionPolicies, for clusters without the webhook", choices=("vap",))

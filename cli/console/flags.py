@@ -7,23 +7,23 @@ from ...api.line import NEWEST, Line
 from .exits import UsageError
 from .options import Flag, FlagError, argument, option, several, switch
 
-Paths = Annotated[tuple[str, ...], argument("files, folders, globs, or - for standard input", nargs="*", metavar="PATH")]
-Exclude = Annotated[tuple[str, ...], several("files to leave out; repeatable", metavar="GLOB")]
+Paths = Annotated[tuple[str, ...], argument("files, folders, globs, or - for standard input", "PATH", nargs="*")]
+Exclude = Annotated[tuple[str, ...], several("files to leave out; repeatable", "GLOB")]
 AllowEmpty = Annotated[bool, switch("for hooks: accept no Dynamo object, and unreadable files that do not contain nvidia.com")]
 AllowNone = Annotated[bool, switch("accept no Dynamo object", "--allow-empty")]
 RequireFacts = Annotated[bool, switch("exit code 5 if something could not be evaluated")]
-User = Annotated[str, option("user name of the request", "--as", metavar="USER")]
-Config = Annotated[str | None, option("OperatorConfiguration, YAML or JSON; flags override it", metavar="FILE")]
+User = Annotated[str, option("user name of the request", "--as", "USER")]
+Config = Annotated[str | None, option("OperatorConfiguration, YAML or JSON; flags override it", "FILE")]
 LenientConfig = Annotated[bool, switch("warn about unknown keys in the configuration instead of refusing it")]
 TRACEBACKS: Final = "show tracebacks of internal errors"
-KUBECONFIG: Final = option("kubeconfig file (default: KUBECONFIG, or the pod's service account)", metavar="FILE")
+KUBECONFIG: Final = option("kubeconfig file (default: KUBECONFIG, or the pod's service account)", "FILE")
 Kubeconfig = Annotated[str, KUBECONFIG]
-Context = Annotated[str, option("context of the kubeconfig", metavar="NAME")]
-ClusterKubeconfig = Annotated[str, option("with --cluster: kubeconfig file (or KUBECONFIG)", metavar="FILE")]
-ClusterContext = Annotated[str, option("with --cluster: context of the kubeconfig", metavar="NAME")]
+Context = Annotated[str, option("context of the kubeconfig", "NAME")]
+ClusterKubeconfig = Annotated[str, option("with --cluster: kubeconfig file (or KUBECONFIG)", "FILE")]
+ClusterContext = Annotated[str, option("with --cluster: context of the kubeconfig", "NAME")]
 ObjectNamespace = Annotated[
     str,
-    option("namespace of objects that name none (else the context's, with --cluster); --cluster lists no other", "-n", metavar="NS"),
+    option("namespace of objects that name none (else the context's, with --cluster); --cluster lists no other", "-n", "NS"),
 ]
 Verbose = Annotated[bool, switch(TRACEBACKS, "-v")]
 
@@ -44,8 +44,8 @@ class FactFlags(NamedTuple):
     """Flags that give facts about the cluster and the operator."""
 
     line: Annotated[Line | None, release(f"operator release (default: from the facts, else {NEWEST})")] = None
-    file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", metavar="FILE")] = None
-    set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", metavar="NAME=VALUE")] = ()
+    file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", "FILE")] = None
+    set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", "NAME=VALUE")] = ()
 
 
 def output(*forms: str, text: str = "format (default %(default)s)") -> Flag:

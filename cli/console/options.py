@@ -1,7 +1,7 @@
 """Flags and arguments as annotations of a named tuple's fields: declares them to argparse, and turns its result into a record.
 
     class Options(NamedTuple):
-        paths: Annotated[tuple[str, ...], argument("files to read", nargs="*")] = ()
+        paths: Annotated[tuple[str, ...], argument("files to read", "PATH", nargs="*")] = ()
         quiet: Annotated[bool, switch("no summary", "-q")] = False
 
 A field that is a named tuple itself is a group of flags that several commands have.
@@ -31,9 +31,12 @@ class Without(NamedTuple):
     names: tuple[str, ...]
 
 
-def option(text: str, *names: str, long: bool = True, former: Mapping[str, str] = {}, **given: Any) -> Flag:
-    """A flag with a value, whose help is `text`. Its long name is that of the field, if it is `long` and no name is."""
-    return Flag(names, {"help": text, **given}, long, former)
+def option(text: str, *words: str, long: bool = True, former: Mapping[str, str] = {}, **given: Any) -> Flag:
+    """A flag with a value, whose help is `text`; `words` are its names, and what stands for the value.
+
+    Its long name is that of the field, if it is `long` and no name is.
+    """
+    return Flag(tuple(word for word in words if word.startswith("-")), _given(text, words, given), long, former)
 
 
 def switch(text: str, *names: str) -> Flag:
@@ -41,14 +44,19 @@ def switch(text: str, *names: str) -> Flag:
     return Flag(names, {"action": "store_true", "help": text})
 
 
-def several(text: str, *names: str, **given: Any) -> Flag:
+def several(text: str, *words: str, **given: Any) -> Flag:
     """A flag that may be repeated; the field is a tuple."""
-    return Flag(names, {"action": "append", "default": [], "help": text, **given})
+    return option(text, *words, action="append", default=[], **given)
 
 
-def argument(text: str, **given: Any) -> Flag:
+def argument(text: str, *words: str, **given: Any) -> Flag:
     """An argument; with `nargs="*"` the field is a tuple."""
-    return Flag(None, {"help": text, **given})
+    return Flag(None, _given(text, words, given))
+
+
+def _given(text: str, words: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    values = [word for word in words if not word.startswith("-")]
+    return {"help": text, **({"metavar": values[0]} if values else {}), **given}
 
 
 def declare(parser: argparse.ArgumentParser, kind: type, sections: Mapping[str, str] = {}) -> None:

@@ -12,7 +12,7 @@ class ProjectOptions(NamedTuple):
     """Whether a project file is read, which of its clusters files are for, and the keys that no flag overrides."""
 
     no_project: Annotated[bool, switch("read no .dynamo-webhooks.yaml")] = False
-    facts_of: Annotated[str | None, option("check all input for this cluster of the project file", metavar="CLUSTER")] = None
+    facts_of: Annotated[str | None, option("check all input for this cluster of the project file", "CLUSTER")] = None
     file: "Project | None" = None
     laid: frozenset[str] = frozenset()  # names of the keys that the file decides
 

@@ -43,19 +43,17 @@ class Options(NamedTuple):
 
     paths: flags.Paths = ()
     exclude: flags.Exclude = ()
-    stdin_name: Annotated[str, option("name of standard input in reports", metavar="NAME")] = ""
-    files_from: Annotated[str | None, option("file of paths, one per line, or - for standard input", metavar="FILE")] = None
-    kustomize: Annotated[
-        tuple[str, ...], several("folder to render with kustomize, without fetching; repeatable", "-k", metavar="DIR")
-    ] = ()
-    helm: Annotated[tuple[str, ...], several("chart to render with helm; repeatable", metavar="DIR")] = ()
-    values: Annotated[tuple[str, ...], several("with --helm: values file of all charts; repeatable", metavar="FILE")] = ()
+    stdin_name: Annotated[str, option("name of standard input in reports", "NAME")] = ""
+    files_from: Annotated[str | None, option("file of paths, one per line, or - for standard input", "FILE")] = None
+    kustomize: Annotated[tuple[str, ...], several("folder to render with kustomize, without fetching; repeatable", "-k", "DIR")] = ()
+    helm: Annotated[tuple[str, ...], several("chart to render with helm; repeatable", "DIR")] = ()
+    values: Annotated[tuple[str, ...], several("with --helm: values file of all charts; repeatable", "FILE")] = ()
     set: Annotated[
         tuple[str, ...],
-        several("value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable", metavar="NAME=VALUE"),
+        several("value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable", "NAME=VALUE"),
     ] = ()
     env_file: Annotated[
-        tuple[str, ...], several("file of such values, one NAME=VALUE per line; --set overrides it; repeatable", metavar="FILE")
+        tuple[str, ...], several("file of such values, one NAME=VALUE per line; --set overrides it; repeatable", "FILE")
     ] = ()
     fix: Annotated[bool, switch("write safe automatic fixes into the files, then check the result")] = False
     diff: Annotated[bool, switch("with --fix: print the changes, and write nothing")] = False
@@ -65,20 +63,20 @@ class Options(NamedTuple):
     namespace: flags.ObjectNamespace = ""
     kubeconfig: flags.ClusterKubeconfig = ""
     context: flags.ClusterContext = ""
-    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", metavar="PATH")] = ()
-    against: Annotated[str | None, option("take stored objects from this Git revision", metavar="GIT-REF")] = None
+    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", "PATH")] = ()
+    against: Annotated[str | None, option("take stored objects from this Git revision", "GIT-REF")] = None
     op: Annotated[str, option("auto: an update if --old or --against has the object", choices=("auto", "create", "update", "delete"))] = (
         "auto"
     )
     user: flags.User = ""
-    as_group: Annotated[tuple[str, ...], several("group of this user; repeatable", metavar="GROUP")] = ()
+    as_group: Annotated[tuple[str, ...], several("group of this user; repeatable", "GROUP")] = ()
     facts: flags.FactFlags = flags.FactFlags()
     upgrade_to: Annotated[
         Line | None,
         flags.release("also check with each later operator release up to this one; each finding names the release that adds it"),
     ] = None
-    select: Annotated[tuple[str, ...], several("only these rules: names, codes or prefixes", metavar="WORD")] = ()
-    ignore: Annotated[tuple[str, ...], several("without these rules", metavar="WORD")] = ()
+    select: Annotated[tuple[str, ...], several("only these rules: names, codes or prefixes", "WORD")] = ()
+    ignore: Annotated[tuple[str, ...], several("without these rules", "WORD")] = ()
     no_schema: Annotated[bool, switch("skip schema defaults, schema and CEL rules")] = False
     no_defaults: Annotated[bool, switch("skip the defaults of the mutating webhooks")] = False
     fail_on: Annotated[
@@ -100,16 +98,14 @@ class Options(NamedTuple):
     ] = None
     require_facts: flags.RequireFacts = False
     allow_empty: flags.AllowEmpty = False
-    baseline: Annotated[str | None, option("file of known findings, which do not count", metavar="FILE")] = None
+    baseline: Annotated[str | None, option("file of known findings, which do not count", "FILE")] = None
     update_baseline: Annotated[bool, switch("write current findings to that file")] = False
-    add_ignores: Annotated[
-        str | None, option("add comments with this reason to the files, so that no finding counts", metavar="REASON")
-    ] = None
+    add_ignores: Annotated[str | None, option("add comments with this reason to the files, so that no finding counts", "REASON")] = None
     project: ProjectOptions = ProjectOptions()
     show_config: Annotated[bool, switch("print the effective settings and their sources, and check nothing")] = False
     output: Annotated[
         tuple[ReportRequest, ...],
-        several(f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)", "-o", type=read_report, metavar="FORMAT[=FILE]"),
+        several(f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)", "-o", "FORMAT[=FILE]", type=read_report),
     ] = ()
     answer: Annotated[bool, switch("also print the API server's response for each object, in the words of Kubernetes 1.34")] = False
     quiet: Annotated[bool, switch("one line per finding, no summary", "-q")] = False

@@ -40,7 +40,7 @@ class Options(NamedTuple):
     check: Annotated[bool, switch("write nothing; exit code 1 if a file would change")] = False
     write: Annotated[bool, switch("change the files instead of printing")] = False
     verify: Annotated[bool, switch("also convert back, and refuse what does not round-trip unchanged")] = False
-    fields: Annotated[str | None, option("print the corresponding fields of a kind's versions", metavar="KIND")] = None
+    fields: Annotated[str | None, option("print the corresponding fields of a kind's versions", "KIND")] = None
     output: Annotated[str | None, flags.output("yaml", "json", text="one format for all documents (default: each keeps its own)")] = None
     allow_empty: flags.AllowEmpty = False
     quiet: Annotated[bool, switch("report neither saved values nor lost comments, and no summary", "-q")] = False

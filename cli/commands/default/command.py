@@ -50,7 +50,7 @@ class Options(NamedTuple):
         ),
     ] = "text"
     op: Annotated[str, option("auto: an update if --old has the object", choices=("auto", "create", "update"))] = "auto"
-    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", metavar="PATH")] = ()
+    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", "PATH")] = ()
     facts: flags.FactFlags = flags.FactFlags()
     require_facts: Annotated[bool, switch("exit code 5 if a default could not be evaluated")] = False
     allow_empty: flags.AllowNone = False

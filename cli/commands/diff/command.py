@@ -39,8 +39,8 @@ _SIDES: Final = "file, folder, - for standard input, or REVISION:PATH of Git, su
 class Options(NamedTuple):
     """Flags and options."""
 
-    old: Annotated[str | None, argument(f"old objects: {_SIDES}", nargs="?", metavar="OLD")] = None
-    new: Annotated[str | None, argument("new objects: the same", nargs="?", metavar="NEW")] = None
+    old: Annotated[str | None, argument(f"old objects: {_SIDES}", "OLD", nargs="?")] = None
+    new: Annotated[str | None, argument("new objects: the same", "NEW", nargs="?")] = None
     cluster: Annotated[bool, switch("compare one PATH with a cluster: its objects now, and with the files applied to them")] = False
     namespace: flags.ObjectNamespace = ""
     kubeconfig: flags.ClusterKubeconfig = ""
@@ -48,7 +48,7 @@ class Options(NamedTuple):
     to: Annotated[str | None, option("version to compare in (default: the new object's)", choices=("v1alpha1", "v1beta1"))] = None
     exclude: flags.Exclude = ()
     output: Annotated[str, flags.output("text", "json")] = "text"
-    user: Annotated[str, option("user name of the update", "--as", metavar="USER")] = ""
+    user: Annotated[str, option("user name of the update", "--as", "USER")] = ""
     facts: flags.FactFlags = flags.FactFlags()
     allow_empty: flags.AllowNone = False
     quiet: Annotated[bool, switch("no summary", "-q")] = False

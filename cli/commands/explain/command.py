@@ -38,7 +38,7 @@ class Options(NamedTuple):
 
     words: Annotated[
         tuple[str, ...],
-        argument("rule name or code, kind, field path, fact, flag, or server message (- for standard input)", nargs="*", metavar="WORD"),
+        argument("rule name or code, kind, field path, fact, flag, or server message (- for standard input)", "WORD", nargs="*"),
     ] = ()
     output: Annotated[str, flags.output("markdown", "json")] = "markdown"
     examples: Annotated[bool, switch("also print the examples of rules")] = False

@@ -17,7 +17,7 @@ class Options(NamedTuple):
     """Flags: those of `check` that say how texts are judged."""
 
     facts: flags.FactFlags = flags.FactFlags()
-    against: Annotated[str, option("revision that restarted pods are counted from (default main)", metavar="GIT-REF")] = "main"
+    against: Annotated[str, option("revision that restarted pods are counted from (default main)", "GIT-REF")] = "main"
     stdio: Annotated[bool, switch("what editors add; there is no other way")] = False
     project: ProjectOptions = ProjectOptions()
     verbose: flags.Verbose = False

@@ -14,21 +14,17 @@ class Options(NamedTuple):
     """Flags of a run."""
 
     to: Annotated[str, option("version to store all objects in; required", choices=VERSIONS)] = ""
-    kinds: Annotated[tuple[str, ...], several("only this kind; repeatable (default: all with two versions)", "--kind", metavar="KIND")] = ()
+    kinds: Annotated[tuple[str, ...], several("only this kind; repeatable (default: all with two versions)", "--kind", "KIND")] = ()
     namespace: Annotated[
-        str, option("only objects of this namespace; status.storedVersions isn't updated then", "--namespace", "-n", metavar="NS")
+        str, option("only objects of this namespace; status.storedVersions isn't updated then", "--namespace", "-n", "NS")
     ] = ""
     dry_run: Annotated[bool, switch("print what would happen, and write nothing")] = False
     verify: Annotated[bool, switch("only verify: change no definition; objects stored in another version are moved")] = False
-    retire: Annotated[
-        str | None, option("also list objects whose managed fields name this version", choices=VERSIONS, metavar="VERSION")
-    ] = None
-    rate: Annotated[float | None, option("maximum objects per second (default: as fast as possible)", type=float, metavar="N")] = None
-    settle: Annotated[float, option("wait before the proof (default 60: a request's time limit)", type=float, metavar="SECONDS")] = SETTLE
-    patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", type=float, metavar="SECONDS")] = PATIENCE
-    servers: Annotated[
-        tuple[str, ...], several("one of the API servers; repeatable (default: the cluster's)", "--api-server", metavar="URL")
-    ] = ()
+    retire: Annotated[str | None, option("also list objects whose managed fields name this version", "VERSION", choices=VERSIONS)] = None
+    rate: Annotated[float | None, option("maximum objects per second (default: as fast as possible)", "N", type=float)] = None
+    settle: Annotated[float, option("wait before the proof (default 60: a request's time limit)", "SECONDS", type=float)] = SETTLE
+    patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", "SECONDS", type=float)] = PATIENCE
+    servers: Annotated[tuple[str, ...], several("one of the API servers; repeatable (default: the cluster's)", "--api-server", "URL")] = ()
     take_over: Annotated[bool, switch("continue even if the operator's own migrator hasn't observed the definitions")] = False
     kubeconfig: flags.Kubeconfig = ""
     context: flags.Context = ""

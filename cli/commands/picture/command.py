@@ -22,9 +22,7 @@ class Options(NamedTuple):
     paths: flags.Paths = ()
     exclude: flags.Exclude = ()
     output: Annotated[str, flags.output("mermaid", "svg", text="a Mermaid flowchart or an SVG (default mermaid)")] = "mermaid"
-    against: Annotated[
-        str | None, option("mark components added, removed, scaled or restarted since this Git revision", metavar="GIT-REF")
-    ] = None
+    against: Annotated[str | None, option("mark components added, removed, scaled or restarted since this Git revision", "GIT-REF")] = None
     namespace: NamespaceFlag = ""
     facts: flags.FactFlags = flags.FactFlags()
     config: ConfigFlag = None

@@ -20,15 +20,13 @@ class Options(NamedTuple):
             choices=("new", "test", "from-cluster"),
         ),
     ]
-    words: Annotated[
-        tuple[str, ...], argument("new: the name; test: files with policies or cases, or folders", nargs="*", metavar="WORD")
-    ] = ()
+    words: Annotated[tuple[str, ...], argument("new: the name; test: files with policies or cases, or folders", "WORD", nargs="*")] = ()
     example: Annotated[
         str,
-        option(f"new: the example to start from: {', '.join(EXAMPLES)} (default %(default)s)", choices=EXAMPLES, metavar="EXAMPLE"),
+        option(f"new: the example to start from: {', '.join(EXAMPLES)} (default %(default)s)", "EXAMPLE", choices=EXAMPLES),
     ] = "replica-limit"
-    directory: Annotated[str, option("new: where to write (default: here)", "-d", metavar="DIR")] = "."
+    directory: Annotated[str, option("new: where to write (default: here)", "-d", "DIR")] = "."
     kubeconfig: flags.Kubeconfig = ""
-    context: Annotated[str, option("from-cluster: context of the kubeconfig", metavar="NAME")] = ""
+    context: Annotated[str, option("from-cluster: context of the kubeconfig", "NAME")] = ""
     project: OneCluster = ProjectOptions()
     verbose: flags.Verbose = False

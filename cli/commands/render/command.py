@@ -25,9 +25,9 @@ class Options(NamedTuple):
     paths: flags.Paths = ()
     exclude: flags.Exclude = ()
     output: Annotated[str, flags.output("yaml", "json", text="YAML documents, or one JSON list (default yaml)")] = "yaml"
-    directory: Annotated[str | None, option("write a file for each child instead of printing", "-d", metavar="DIR")] = None
-    only: Annotated[tuple[str, ...], several("children of one kind, such as Deployment; repeatable", metavar="KIND")] = ()
-    against: Annotated[str | None, option("print which pods would restart since this Git revision, and why", metavar="GIT-REF")] = None
+    directory: Annotated[str | None, option("write a file for each child instead of printing", "-d", "DIR")] = None
+    only: Annotated[tuple[str, ...], several("children of one kind, such as Deployment; repeatable", "KIND")] = ()
+    against: Annotated[str | None, option("print which pods would restart since this Git revision, and why", "GIT-REF")] = None
     namespace: NamespaceFlag = ""
     facts: flags.FactFlags = flags.FactFlags()
     config: ConfigFlag = None

@@ -34,7 +34,7 @@ from .kinds import Operator, children
 
 _Options = TypeVar("_Options")
 NamespaceFlag = Annotated[str, option("namespace of objects without one (default: default)", "-n")]
-ConfigFlag = Annotated[str | None, option("OperatorConfiguration; facts override it", metavar="FILE")]
+ConfigFlag = Annotated[str | None, option("OperatorConfiguration; facts override it", "FILE")]
 DEFAULT_NAMESPACE: Final = "default"
 _LONGEST: Final = 2_000  # characters of one message
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children

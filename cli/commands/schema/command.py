@@ -25,14 +25,12 @@ class Options(NamedTuple):
 
     name: Annotated[
         str | None,
-        argument(
-            "kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)", nargs="?", metavar="NAME"
-        ),
+        argument("kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)", "NAME", nargs="?"),
     ] = None
-    version: Annotated[str | None, option("version of the kind (default: newest)", metavar="VERSION")] = None
+    version: Annotated[str | None, option("version of the kind (default: newest)", "VERSION")] = None
     line: Annotated[Line | None, flags.release(f"operator release (default: the project file's, else {NEWEST})")] = None
     catalogue: Annotated[
-        str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", metavar="DIR")
+        str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", "DIR")
     ] = None
     project: OneCluster = ProjectOptions()
 

@@ -45,11 +45,11 @@ beside a case:
 class Options(NamedTuple):
     """Flags and options."""
 
-    folder: Annotated[str | None, argument("folder of case files", nargs="?", metavar="DIR")] = None
-    word: Annotated[str, option("only cases whose file name contains the word", "-k", long=False, metavar="WORD")] = ""
+    folder: Annotated[str | None, argument("folder of case files", "DIR", nargs="?")] = None
+    word: Annotated[str, option("only cases whose file name contains the word", "-k", "WORD", long=False)] = ""
     update: Annotated[bool, switch("write the actual marks and results")] = False
     output: Annotated[str, flags.output("text", "json")] = "text"
-    user: Annotated[str, option("user name of requests, unless a case names one", "--as", metavar="USER")] = ""
+    user: Annotated[str, option("user name of requests, unless a case names one", "--as", "USER")] = ""
     facts: flags.FactFlags = flags.FactFlags()
     project: OneCluster = ProjectOptions()
     require_facts: flags.RequireFacts = False

@@ -22,9 +22,7 @@ class Options(NamedTuple):
     """Flags and arguments."""
 
     kubeconfig: flags.Kubeconfig = ""
-    address: Annotated[
-        str | None, option("address of this machine that the API server reaches (default: detected)", metavar="HOST:PORT")
-    ] = None
+    address: Annotated[str | None, option("address of this machine that the API server reaches (default: detected)", "HOST:PORT")] = None
     line: Annotated[Line | None, flags.release(f"operator release (default {NEWEST})")] = None
     clean: Annotated[bool, switch("only remove what a killed run left behind")] = False
 

@@ -32,7 +32,7 @@ class Without(NamedTuple):
 
 
 def option(text: str, *words: str, long: bool = True, former: Mapping[str, str] = {}, **given: Any) -> Flag:
-    """A flag with a value, whose help is `text`; `words` are its names, and what stands for the value.
+    """A flag with a value, whose help is `text`; `words` are its names, and the placeholder of its value.
 
     Its long name is that of the field, if it is `long` and no name is.
     """

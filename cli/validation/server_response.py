@@ -170,7 +170,7 @@ class _Server:
         lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
         if wrong := self.write.decode_metadata():
             return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
-        unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape().pruned)
+        unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape(nulls=self.settings.server_side).pruned)
         if unknown and self.settings.validate == STRICT:
             return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
         self.warnings += () if self.settings.validate == IGNORE else unknown

@@ -19,7 +19,7 @@ from ...conversion.translate import translate_path
 from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Cause, Finding, Level
 from ...policies.review import Fields
-from .policy import ACTIONS, AUDIT, DENY, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
+from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
 from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 
 LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
@@ -49,6 +49,7 @@ class Said(NamedTuple):
     path: Path | None = None
     fact: str = ""
     is_error: bool = False  # whether an expression could not be evaluated
+    reason: str = INVALID  # of the Status that an API server answers to a refusal
 
 
 class Around(NamedTuple):
@@ -232,14 +233,14 @@ class _Asking:
         if path is None:
             _, read = program.evaluate_traced(scope, self.budget)
             path = read[1:] if read and read[0] in ("object", "oldObject") else None
-        yield from self._each(_message(validation, scope, self.budget), path)
+        yield from self._each(_message(validation, scope, self.budget), path, reason=validation.reason)
 
-    def _each(self, text: str, path: Path | None, *, is_error: bool = False) -> Iterator[Said]:
+    def _each(self, text: str, path: Path | None, *, is_error: bool = False, reason: str = INVALID) -> Iterator[Said]:
         """The finding by the gravest action of the binding; one that only audits notes it."""
         place = self._home(path) if path is not None else None
         level = next(_LEVELS[action] for action in ACTIONS if action in self.binding.actions)
         text = f"the cluster would only audit it: {text}" if level is Level.NOT_EVALUATED else text
-        yield Said(self.policy, self.binding.name, level, text, place, "", is_error)
+        yield Said(self.policy, self.binding.name, level, text, place, "", is_error, reason)
 
     def _home(self, path: Path) -> Path:
         """A path of the judged version in the author's."""

@@ -157,6 +157,9 @@ class Expression(NamedTuple):
     text: str
 
 
+INVALID: Final = "Invalid"
+
+
 class Validation(NamedTuple):
     """One validation: it must be true, else its message is the finding's."""
 
@@ -164,6 +167,7 @@ class Validation(NamedTuple):
     message: str
     message_expression: Expression | None
     field_path: Path | None  # of a Check: the place of its findings; None where the expression decides
+    reason: str = INVALID  # of the Status that an API server answers
 
 
 class Binding(NamedTuple):

@@ -238,6 +238,23 @@ def test_what_no_file_holds_is_not_evaluated_and_named_though_quiet(repository: 
     )
 
 
+def test_the_answer_of_an_api_server_is_the_refusal_of_a_bound_policy(repository: Path, command: Command) -> None:
+    by = "ValidatingAdmissionPolicy 'few' with binding 'few-binding'"
+    head, forbidden = 'The dynamographdeployments "chat" is invalid: : ', 'dynamographdeployments.nvidia.com "chat" is forbidden: '
+    few = {"expression": FEW, "message": "breaks few"}
+    for text, status, said in (
+        (policy() + binding(), 422, f"{head}{by} denied request: breaks few"),
+        (policy(validations=[{**few, "reason": "Forbidden"}]) + binding(), 403, f"{forbidden}{by} denied request: breaks few"),
+        (policy() + binding(actions=("Warn",)), 201, f"Validation failed for {by}: breaks few"),
+        (policy(), 201, ""),
+        (policy(kind="Check"), 201, ""),
+    ):
+        (repository / "policies/few.yaml").write_text(text)
+        shown = command("check", "graph.yaml", "--answer")
+        [answer] = command("check", "graph.yaml", "--answer", "-o", "json").json["answers"]
+        assert (answer["status"], said in shown.out) == (status, True)
+
+
 LOOP = [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "variables.a"}]
 BAD: dict[str, tuple[str, str]] = {
     "no CEL": (policy("object.spec.("), "policies/p.yaml:18:29: spec.validations[0].expression: is not an expression of CEL: "),

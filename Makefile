@@ -142,9 +142,9 @@ format: $(READY) ## ruff's formatter and its safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-generate: $(READY) ## schemas and CRDs from the models, the index of rules, and the generated pages of docs/
+generate: $(READY) ## schemas and CRDs from the models, the schema of the project file, and the generated pages of docs/
 	$(BIN)/python -m tools.schemas
-	$(BIN)/python -m tools.rule_index
+	$(BIN)/python -m tools.project_schema
 	$(BIN)/python -m tools.crd_files
 	$(BIN)/python -m tools.shipped_objects
 	$(BIN)/python -m tools.pages
@@ -153,7 +153,7 @@ docs: generate ## alias of generate
 
 stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m tools.schemas --check
-	$(BIN)/python -m tools.rule_index --check
+	$(BIN)/python -m tools.project_schema --check
 	$(BIN)/python -m tools.crd_files --check
 	$(BIN)/python -m tools.shipped_objects --check
 	$(BIN)/python -m tools.pages --check
@@ -174,8 +174,8 @@ lock: $(READY) ## newest versions and their hashes into requirements.lock, and o
 	$(LOCK) --extra lsp -c requirements.lock -o requirements-lsp.lock
 	$(subst pyproject.toml,--group site,$(LOCK)) --upgrade -o requirements-site.lock
 
-new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
-	$(BIN)/python -m tools.new_rule $(NAME)
+new-rule: $(READY) ## make new-rule FILE=graph/names NAME=my-wrong-thing
+	$(BIN)/python -m tools.new_rule $(FILE) $(NAME)
 
 clean: ## what make made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .serve

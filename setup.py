@@ -17,14 +17,14 @@ ROOMS = ("admission", "api", "cel", "certs", "cli", "conversion", "kube", "polic
 
 # what is compiled, by folder: all that a request runs through but the socket
 _MODULES = {
-    "webhooks": "admission convert envelope fair_queue http1 meters reply routes short_requests",
+    "webhooks": "access_log admission convert envelope fair_queue http1 meters reply routes short_requests",
     "admission": "judging pipeline",
     "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",
-    "policies": "at domain edit engines evaluate facts gpu image_tag no_effect review semver",
-    "policies/defaults": "mut",  # of rules those that are asked about objects without a mistake
-    "policies/graph": "dgd grove others",
-    "policies/v1alpha1": "others pvc",
+    "policies": "annotations at components edit engines evaluate facts gpu grove image_tag no_effect patterns review semver unchanged",
+    "policies/defaults": "component graph",  # of rules those that are asked about objects without a mistake
+    "policies/graph": "annotations backend component_set grove_names names no_effect replicas",
+    "policies/v1alpha1": "annotations no_effect pvc resources services volumes",
     "kube": "metrics",
 }
 CORE = [f"{folder}/{name}.py" for folder, names in _MODULES.items() for name in names.split()]

@@ -16,7 +16,7 @@ from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import reserved_keys
 from ..conversion.translate import Translation, copied_path
 from ..policies.answer import MESSAGE_LENGTH, REFUSING
-from ..policies.domain import INTER_POD, INTRA_POD
+from ..policies.components import INTER_POD, INTRA_POD
 from ..policies.edit import PatchOperation, apply, to_json_patch, to_json_pointer
 from ..policies.evaluate import compute_edits, evaluate, idle, is_deletion, place
 from ..policies.finding import Edit, Finding

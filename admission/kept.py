@@ -21,10 +21,11 @@ from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import read_remainder, reserved_keys
 from ..policies.answer import MESSAGE_LENGTH, REFUSING
 from ..policies.checks import KEPT_VALUE
-from ..policies.domain import owning_graph
+from ..policies.components import owning_graph
 from ..policies.evaluate import evaluate
-from ..policies.finding import Cause, Finding, Level
+from ..policies.finding import Cause, Finding
 from ..policies.review import Fields, Review
+from ..policies.rule import Level, Rule
 
 _OTHER: Final = {ALPHA: BETA, BETA: ALPHA}
 _CAUSES: Final = {Reason.TYPE_INVALID: Cause.INVALID, Reason.TOO_LONG: Cause.INVALID, Reason.TOO_MANY: Cause.INVALID}
@@ -110,7 +111,7 @@ class _Kept:
 
     def find_schema_errors(self, there: Fields, old: Fields | None = None) -> Iterator[Finding]:
         """Yields them one by one, those of a graph's components, too."""
-        return map(_find, self._find_errors(there, old))
+        return (as_finding(error, KEPT_VALUE) for error in self._find_errors(there, old))
 
     def find_own(self, there: Fields, found: set[_Identity]) -> set[_Identity]:
         """Those of the findings that the object has without the kept values, too."""
@@ -139,11 +140,12 @@ class _Kept:
                 yield error
 
 
-def _find(error: FieldError) -> Finding:
+def as_finding(error: FieldError, rule: Rule) -> Finding:
+    """What a schema refuses, in the words of a rule."""
     _, value, text = error.message.partition(_SAID)
     cause = _CAUSES.get(error.reason) or Cause(error.reason.value)
     sentence = text if value else error.message
-    return Finding(KEPT_VALUE, cause, Level.ERROR, error.path, sentence.removeprefix(f"{error.field} in body "))
+    return Finding(rule, cause, Level.ERROR, error.path, sentence.removeprefix(f"{error.field} in body "))
 
 
 def _identify(finding: Finding) -> _Identity:

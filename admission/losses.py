@@ -15,9 +15,10 @@ from ..conversion.remainder import KEPT, annotation_keys, reserved_keys
 from ..conversion.weight import LIGHT, OTHER, weigh, weight
 from ..policies.checks import LONG_REMAINDER
 from ..policies.evaluate import is_deletion
-from ..policies.finding import Cause, Finding, Level
+from ..policies.finding import Cause, Finding
 from ..policies.raised import log
 from ..policies.review import Fields, Review
+from ..policies.rule import Level
 
 UNCONVERTIBLE: Final = "unconvertible"
 DAMAGED_REMAINDER: Final = "damaged-remainder"

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from .kinds import list_kind_versions
 from .line import NEWEST, Line
+from .paths import Path
 
 Node: TypeAlias = dict[str, Any]
 # texts, because a command that starts often has no time to import pathlib
@@ -110,3 +111,19 @@ def _merge(base: Node, changes: Node) -> Node:
     if not merged.get("required", True):
         del merged["required"]
     return merged
+
+
+def find_node(schema: Node, path: Path) -> Node | None:
+    """The schema of a place; None where it has none."""
+    node: Node | None = resolve(schema)
+    for step in path:
+        node = child_node(node, step)
+    return node
+
+
+def child_node(node: Node | None, step: str | int) -> Node | None:
+    """The schema of a field or key, or of a list's items, whatever the step there; None where it has none."""
+    if node is None:
+        return None
+    found = (node.get("properties") or {}).get(step) or node.get("items") or node.get("additionalProperties")
+    return resolve(found) if isinstance(found, dict) else None

@@ -3,10 +3,11 @@
 A node costs what it costs an API server: the fixed part of a block is charged when the block is entered, the rest by the size of operands.
 """
 
-from collections.abc import Collection
-from typing import Any, Final
+from __future__ import annotations
 
-from . import macros
+from collections.abc import Callable, Collection
+from typing import Any, Final, TypeAlias
+
 from .equality import equal, equate
 from .errors import EvaluationError, OverBudgetError, ParseError, no_overload
 from .frame import SIZED, Frame, Run
@@ -16,14 +17,16 @@ from .overloads import Overload, choose, find
 from .parser import Tree
 from .values import NONE, TYPES, Lazy, Optional, look_up_optional, make_map, type_of
 
+Macro: TypeAlias = Callable[["Compiler", Tree], Run]
 _COST_OF: Final = {"const": 0, "and": 0, "or": 0, "cond": 0, "list": 10, "map": 30}
 
 
 class Compiler:
     """Compiles the nodes of one tree. `cost` is the fixed cost of the block that is being compiled."""
 
-    def __init__(self, text: str, names: Collection[str], *, traced: bool = False) -> None:
+    def __init__(self, text: str, names: Collection[str], find_macro: Callable[[Tree], Macro | None], *, traced: bool = False) -> None:
         self.text = text
+        self.find_macro = find_macro
         self.names = names
         self.traced = traced
         self.used: set[str] = set()
@@ -283,7 +286,7 @@ class Compiler:
         return build
 
     def _call(self, tree: Tree) -> Run:
-        macro = macros.find(tree)
+        macro = self.find_macro(tree)
         return compile_call(self, tree) if macro is None else macro(self, tree)
 
 

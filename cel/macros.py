@@ -1,20 +1,14 @@
 """Macros: calls whose arguments are evaluated once for each item, with names for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
+from .compiler import Compiler, Macro
 from .equality import equal
 from .errors import EvaluationError, OverBudgetError, no_overload
 from .frame import Frame, Run
 from .parser import Tree
 from .values import NONE, Flag, Optional, class_of, keys_of, make_map, type_of
-
-if TYPE_CHECKING:
-    from .compiler import Compiler
-
-Macro: TypeAlias = "Callable[[Compiler, Tree], Run]"
 
 
 def find(tree: Tree) -> Macro | None:

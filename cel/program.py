@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 
+from . import macros
 from .compiler import Compiler
 from .errors import EvaluationError, ParseError
 from .frame import Frame
@@ -70,7 +71,7 @@ class Program:
         self._traced: tuple[Compiler, Any] | None = None
         try:
             self._tree = parse(text)
-            self._compiler = Compiler(text, names)
+            self._compiler = Compiler(text, names, macros.find)
             self._run = self._compiler.compile(self._tree)
         except RecursionError:
             raise ParseError("the expression must not be nested as deeply") from None
@@ -94,7 +95,7 @@ class Program:
         No path, if none was read that stands in what was given. An EvaluationError has the path, too.
         """
         if self._traced is None:
-            compiler = Compiler(self.text, self._declared, traced=True)
+            compiler = Compiler(self.text, self._declared, macros.find, traced=True)
             self._traced = (compiler, compiler.compile(self._tree))
         compiler, run = self._traced
         frame = Frame(bindings, compiler.variables, budget - compiler.cost)

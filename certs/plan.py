@@ -7,6 +7,7 @@ from typing import Final
 from . import policy, provided, trust
 from .certificate import Certificate, read_certificates
 from .report import bundle_of
+from .shared_steps import rewrite_serving, wait, write_bundles, write_trust
 from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target
 from .step import (
     AdoptAuthority,
@@ -21,10 +22,6 @@ from .step import (
     WriteBundle,
     WriteServing,
     WriteTrust,
-    rewrite_serving,
-    wait,
-    write_bundles,
-    write_trust,
 )
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer

@@ -5,8 +5,9 @@ from datetime import datetime
 
 from .certificate import Certificate, read_certificates
 from .policy import age_of
+from .shared_steps import wait, write_bundles, write_trust
 from .state import ROUNDS, CertificateState, Mode, Phase, Stance
-from .step import MarkPhase, Nothing, Step, Wait, WriteTrust, wait, write_bundles, write_trust
+from .step import MarkPhase, Nothing, Step, Wait, WriteTrust
 from .trust import blind, compose_bundle, fingerprints, holds, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it there is no bundle to publish"

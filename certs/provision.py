@@ -18,9 +18,11 @@ from ..kube.lease import Timings as LeaseTimings
 from ..kube.protocol import Cluster, Node
 from ..kube.reflector import Reflector
 from ..kube.resources import ENDPOINT_SLICES, SECRETS
+from .gather import BREATH, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
 from .installation import Installation
-from .perform import BREATH, Gathered, Gatherer, Meters, Performer, Refusals, Teller
+from .meters import Meters
+from .perform import Performer
 from .plan import next_step, published_bundle, repair
 from .policy import has_converged
 from .probe import Ask, Prober
@@ -28,6 +30,7 @@ from .report import gauges, not_up, phase_of, unready
 from .state import ROUND_APART, CertificateState, Mode, Phase, Stance, TargetKind
 from .step import Nothing, Step, Wait, WriteBundle, WriteServing
 from .store import Store
+from .tell import Teller
 
 _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")

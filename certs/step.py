@@ -1,13 +1,11 @@
-"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing. At the end those that all modes share."""
+"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
-from .certificate import Certificate, read_certificates
-from .state import CertificateState, Phase, Stance, Target
-from .trust import is_trusted_everywhere, issuers, list_unsynced
+from .certificate import Certificate
+from .state import Phase, Target
 
 
 class Step:
@@ -118,37 +116,3 @@ def event_of(step: Step) -> tuple[str, str]:
         case DropPrevious():
             return "CARotationCompleted", "the old authority is trusted nowhere any more"
     return "", ""
-
-
-def write_bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
-    """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
-    for target in list_unsynced(state, bundle) if bundle else ():
-        if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
-            # renaming changes the order of the same authorities, which is no drift
-            sorted_anew = target.bundles and all(set(read_certificates(one)) == set(read_certificates(bundle)) for one in target.bundles)
-            yield WriteBundle(target, bundle, "rotation" if sorted_anew else reason)
-
-
-def rewrite_serving(state: CertificateState, bundle: bytes) -> Iterator[Step]:
-    """Write the serving Secret with its leaf, the wanted `ca.crt` and no authority's key; never for a pair that servers would refuse."""
-    serving = state.serving
-    if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
-        return
-    if not issuers(read_certificates(bundle), (serving.leaf,)):
-        return
-    if serving.bundle != bundle or serving.holds_authority_key:
-        yield RewriteServing(bundle)
-
-
-def write_trust(state: CertificateState, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
-    """The trust ConfigMap: the bundle only once every object shows it, permission to serve at once."""
-    old = state.trust
-    shown = bundle if is_trusted_everywhere(state, bundle) else (old.bundle if old else b"")
-    if old is None or (old.bundle, old.usable) != (shown, usable):
-        yield WriteTrust(shown, usable)
-
-
-def wait(state: CertificateState, now: datetime, lasting: timedelta, why: str) -> Wait:
-    """Until the phase has lasted long enough, or what else it waits for may have come."""
-    end, resync = (state.hint.since or now) + lasting, now + state.timings.resync
-    return Wait(min(end, resync) if end > now else resync, why)

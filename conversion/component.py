@@ -8,8 +8,9 @@ from ..api.paths import Path
 from ..api.quantity import is_zero
 from .experimental import Experimental
 from .kind import RIGHT, property_of
-from .lens.protocol import Context, Fields, Group, Lens, Row, object_member
+from .lens.protocol import Context, Fields, Group, Lens, Row
 from .lens.simple import LeftOnly, View, same
+from .lens.structs import object_member
 from .pod_template.lens import PodTemplate
 
 _MEMBER: Final = "eppConfig"

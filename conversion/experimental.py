@@ -5,7 +5,8 @@ from typing import Final
 
 from ..api.line import Line
 from ..api.paths import Path
-from .lens.protocol import Context, Fields, Lens, Row, object_member, object_of, present
+from .lens.protocol import Context, Fields, Lens, Row
+from .lens.structs import object_member, object_of, present
 
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
 _BACK: Final = {right: left for left, right in _MODES.items()}

@@ -4,9 +4,10 @@ from typing import Any, Final
 
 from .difference import are_identical
 from .kind import LEFT, RIGHT, Form, Kind, check_coverage, property_of, remainder_keys
-from .lens.protocol import Context, Fields, object_of
+from .lens.protocol import Context, Fields
 from .lens.simple import LeftOnly, RightOnly, Route, Routes, same
 from .lens.struct import Struct
+from .lens.structs import object_of
 from .request_legacy import LEGACY
 from .request_profiling import PROFILING
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 from ..api.decode import decoder
 from ..api.deep import load
 from .kind import LEFT, PREFIX, Legacy
-from .lens.protocol import Fields, object_of
+from .lens.protocol import Fields
+from .lens.structs import object_of
 from .remainder import encode
 from .request_profiling import project
 

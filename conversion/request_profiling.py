@@ -9,8 +9,9 @@ from typing import Any, Final
 from ..api.line import Line
 from ..api.paths import Path
 from .difference import are_identical
-from .lens.protocol import Context, Fields, object_of
+from .lens.protocol import Context, Fields
 from .lens.simple import Route, Routes
+from .lens.structs import object_of
 
 # leaf of the blob's `sla` -> section on the right that has it under the same name
 TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}

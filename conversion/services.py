@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from ..api.paths import Key, Path
 from ..api.wording import article, shorten
-from .lens.protocol import Context, ConversionError, Fields, Lens, Row, object_items, object_member
+from .lens.protocol import Context, ConversionError, Fields, Lens, Row
 from .lens.simple import same
 from .lens.struct import Struct
+from .lens.structs import object_items, object_member
 
 QUOTED: Final = 80  # characters of a name in an error
 

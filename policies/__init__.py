@@ -1,1 +1,1 @@
-"""Rules and defaults, one file a theme; evaluator, facts, answer and catalogue; pure."""
+"""Rules and defaults, one file a theme, and their evaluation."""

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from ..api.paths import format_path
 from ..api.wording import escape_unprintable, rule_address, shorten
-from .finding import Finding, Level
+from .finding import Finding
+from .rule import Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
 MESSAGE_LENGTH: Final = 2_000  # of one finding: names come from the author and may be absurd

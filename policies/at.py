@@ -1,19 +1,15 @@
 """Arguments of a rule: one place of one object, its old value, the facts, and makers of typed findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..api.paths import MISSING, Path, lookup
-from .domain import find_main, list_components
-from .finding import Cause, Edit, Finding, Level, Mend, Scalar
+from .components import find_main, list_components
+from .finding import Cause, Edit, Finding, Mend, Scalar
+from .review import Fields, Review
+from .rule import Level, Rule
 from .words import Text, Words, format_words
-
-if TYPE_CHECKING:
-    from .review import Fields, Review
-    from .rule import Rule
 
 Hits = Iterator[Finding]
 

@@ -1,72 +1,63 @@
-"""Every rule and default there is, found by looking at this package's folders, or in the index of what each declares.
-
-The index spares a command that starts often the import of all rules. `python -m tools.rule_index` writes it, and it is used only while it
-fits the modules beside it.
-"""
+"""Every rule and default there is, found by looking at this package's folders."""
 
 import importlib
-import json
 import os
-import zlib
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from ..api.line import Line
 from .checks import CHECKS
-from .finding import Level
-from .rule import Difference, Rule, Stage
+from .rule import Rule
 from .rule_sections import RuleError
 
 FOLDERS: Final = ("graph", "component", "v1alpha1", "checkpoint", "request", "model", "defaults")
-OTHERS: Final = "others"  # the file of a folder with the rules that share no theme
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
-INDEX: Final = f"{_HERE}/index.json"
 
 
-class _Reading:
-    """The way to find rules, chosen before their first use, and the rules that a project adds."""
-
-    __slots__ = ("lazily", "user")
-
-    def __init__(self) -> None:
-        self.lazily = False
-        self.user: tuple[Rule, ...] = ()
-
-
-_reading: Final = _Reading()
-
-
-def read_lazily() -> None:
-    """Lets the catalogue come from the index, each rule's module imported when the rule is first asked: for commands that start often.
-
-    A server imports all at once, so that no request waits for it and its processes share the memory.
-    """
-    _reading.lazily = True
+# the rules that a project adds, which the catalogue lists and finds beside ours; nothing of this package evaluates them
+_user: Final[list[Rule]] = []
 
 
 def set_user_rules(rules: Iterable[Rule]) -> None:
-    """Replaces the users' own rules, which the catalogue lists and finds beside ours; nothing of this package evaluates them."""
-    found = tuple(rules)
-    if found != _reading.user:
-        _reading.user = found
+    """Replaces the users' own rules."""
+    if (found := [*rules]) != _user:
+        _user[:] = found
         list_all.cache_clear()
         find_rule.cache_clear()
 
 
 def list_user_rules() -> tuple[Rule, ...]:
     """The users' own rules."""
-    return _reading.user
+    return tuple(_user)
 
 
 @cache
 def list_declared() -> tuple[Rule, ...]:
     """All rules and defaults, sorted by code.
 
-    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
+    Raises: RuleError if a file holds no rule, or if two rules share a code or a name.
     """
-    found = load_index() if _reading.lazily else None
-    return tuple(found) if found is not None else import_all()
+    found: list[Rule] = []
+    for folder in FOLDERS:
+        names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
+        for name in names:
+            if name[:1].islower() and "." not in name:
+                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}")
+    first: dict[str, Rule] = {}
+    for rule in found:
+        for word in (rule.code, rule.name):
+            other = first.setdefault(word, rule)
+            if other.name != rule.name or other.code != rule.code:
+                raise RuleError(f"{rule.module}: {word} already belongs to {other.module}")
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def _rules_in(module: str) -> list[Rule]:
+    rules = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Rule) and value.module == module]
+    if not rules:
+        raise RuleError(f"{module}: must declare rules")
+    return list({id(rule): rule for rule in rules}.values())
 
 
 @cache
@@ -78,7 +69,7 @@ def list_rules(line: Line | None = None) -> tuple[Rule, ...]:
 @cache
 def list_all(line: Line | None = None) -> tuple[Rule, ...]:
     """The whole catalogue: rules and defaults of one line, or of all, checks and users' rules, sorted by code."""
-    return tuple(sorted((*CHECKS, *list_rules(line), *_reading.user), key=lambda rule: rule.code))
+    return tuple(sorted((*CHECKS, *list_rules(line), *_user), key=lambda rule: rule.code))
 
 
 @cache
@@ -95,74 +86,3 @@ def find_rule(word: str) -> Rule | None:
         if wanted.lower() == rule.name or wanted.upper() == rule.code:
             return rule
     return None
-
-
-def import_all() -> tuple[Rule, ...]:
-    """All records by importing every module, sorted by code.
-
-    Raises: RuleError if a file holds a rule whose name does not begin with the file's, or if two rules share a code or a name.
-    """
-    found: list[Rule] = []
-    for folder in FOLDERS:
-        names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
-        for name in names:
-            if name[:1].islower() and "." not in name:
-                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}", name)
-    first: dict[str, Rule] = {}
-    for rule in found:
-        for word in (rule.code, rule.name):
-            other = first.setdefault(word, rule)
-            if other.name != rule.name or other.code != rule.code:
-                raise RuleError(f"{rule.module}: {word} already belongs to {other.module}")
-    return tuple(sorted(found, key=lambda rule: rule.code))
-
-
-def _rules_in(module: str, stem: str) -> list[Rule]:
-    rules = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Rule) and value.module == module]
-    theme = stem.replace("_", "-")
-    if not rules or not (stem == OTHERS or all(f"{rule.name}-".startswith(f"{theme}-") for rule in rules)):
-        raise RuleError(f"{module}: must declare rules named {theme} or {theme}-..., and no others")
-    return list({id(rule): rule for rule in rules}.values())
-
-
-def load_index() -> list[Rule] | None:
-    """The rules of the index, whose functions are loaded on first use; None when the index is out of date."""
-    try:
-        with open(INDEX, "rb") as file:  # noqa: PTH123 - as above
-            index: dict[str, Any] = json.load(file)
-    except FileNotFoundError:
-        return None
-    return [read_row(row) for row in index["rules"]] if index["modules"] == sum_declarations() else None
-
-
-def sum_declarations() -> dict[str, int]:
-    """Every module of rules with a checksum of what it declares: decorators and the names of functions, as they are written.
-
-    A declaration may name a constant of another module, whose change is found when the rule is asked.
-    """
-    found = {}
-    for folder in FOLDERS:
-        for name in os.listdir(f"{_HERE}/{folder}"):  # noqa: PTH208 - as above
-            if name.endswith(".py"):
-                with open(f"{_HERE}/{folder}/{name}", "rb") as file:  # noqa: PTH123 - as above
-                    decorated = file.read().split(b"\n@")[1:]
-                found[f"{folder}/{name}"] = zlib.crc32(b"\n".join(each[: each.find(b"(", each.find(b"\ndef "))] for each in decorated))
-    return found
-
-
-def read_row(row: dict[str, Any]) -> Rule:
-    """A rule of the index, without its function."""
-    difference = row["difference"]
-    return Rule(
-        **{
-            **row,
-            "when": tuple(row["when"]),
-            "on": frozenset(row["on"]),
-            "needs": tuple(row["needs"]),
-            "level": Level(row["level"]),
-            "stage": Stage(row["stage"]),
-            "since": Line(row["since"]) if row["since"] else None,
-            "until": Line(row["until"]) if row["until"] else None,
-            "difference": Difference(tuple(difference[0]), *difference[1:]) if difference else None,
-        }
-    )

@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from .finding import Level
-from .rule import Rule, Stage
+from .rule import Level, Rule, Stage
 
 
 def _evaluate(_: Any) -> Any:

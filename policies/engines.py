@@ -4,7 +4,7 @@ from typing import Final
 
 from ..api.line import Line
 from .at import At
-from .domain import WORKERS, find_main, read_pod
+from .components import WORKERS, find_main, read_pod
 from .review import Fields
 
 ENGINES_SINCE: Final = Line.V1_6  # pod templates of roles, the sidecar "runtime", and frontend sidecars by their own names

@@ -1,11 +1,11 @@
-"""Runs all rules that can fire on a review and collects their findings in a stable order; what updates are forgiven, ratchet.py says."""
+"""Runs all rules that can fire on a review and collects their findings in a stable order."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ..api.line import Line
 from ..api.paths import Path
@@ -14,37 +14,53 @@ from .answer import MESSAGE_LENGTH, REFUSING
 from .at import At, report_unevaluated, rule_fault
 from .catalogue import list_differing
 from .catalogue import list_rules as rules
-from .domain import is_line_1_6, owning_graph
+from .components import owning_graph
 from .facts import UnknownFactError
-from .finding import Edit, Finding, Level
+from .finding import Edit, Finding
 from .raised import log
 from .ratchet import new_ones
-from .review import DELETING, UPDATE, Fields, Review
-from .rule import DCD, DCD_V1ALPHA1, Rule, field_of
+from .review import DELETING, UPDATE, Fields, Review, is_line_1_6
+from .rule import DCD, DCD_V1ALPHA1, Level, Rule, field_of
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
 Rules: TypeAlias = tuple[Rule, ...]
-# rules about what a place is a part of, asked once when all places were visited: {rule: (its places, its steps)}
-Above = dict[Rule, tuple[Places, Path]]
+# by the field of a place that wakes them: rules, and what else must hold for that field; None for no more than that it is there
+Keyed: TypeAlias = dict[str, list[tuple["Condition | None", Rules]]]
 
 
-class _Woken:
-    """What one field of a place wakes. No tuple: compiled code reads the parts of this one by one."""
+class Condition:
+    """What a rule's `when` says of a field, behind the field's name. No closure: compiled code reads the parts of this faster."""
 
-    __slots__ = ("above", "alone", "below", "by_value", "shared")
+    __slots__ = ("sign", "steps", "values")
 
-    def __init__(self, alone: Rules, by_value: dict[object, tuple[Rules, Above]], shared: Rules, above: Above, below: Keyed) -> None:
-        self.alone = alone  # rules by its being there
-        self.by_value = by_value  # rules, and rules above, by its value; the last entry, `...`, is for values that no rule names
-        self.shared = shared  # rules that another field of the place may have woken already
-        self.above = above
-        self.below = below  # what fields below it wake
+    def __init__(self, text: str) -> None:
+        """`text` is a path below the field, a sign and values, each of which may be absent: ".*.type=lpx,epp"."""
+        path, self.sign, values = (*re.split("(!?=|[<>])", text, maxsplit=1), "", "")[:3]
+        self.steps: Path = tuple(path.split(".")[1:])
+        self.values = tuple({"true": True, "0": 0}.get(value, value) for value in values.split(","))
 
+    def holds(self, content: Any, depth: int = 0) -> bool:
+        """Whether the content of the field, or that of an entry of it, is as the condition says; it is not None."""
+        if depth == len(self.steps):
+            return not self.sign or self._fits(content)
+        step = self.steps[depth]
+        entries: Iterable[Any] = content if type(content) is list else (content,)
+        if step == "*":
+            depth += 1
+            step = self.steps[depth]
+            entries = content.values() if type(content) is dict else content
+        for entry in entries:  # noqa: SIM110 - a generator costs more
+            if type(entry) is dict and (found := entry.get(step)) is not None and self.holds(found, depth + 1):
+                return True
+        return False
 
-Keyed: TypeAlias = dict[str, _Woken]
-_NEGATIVE: Final = "<0"
-_SEVERAL: Final = ">1"  # entries of a list
+    def _fits(self, content: Any) -> bool:
+        if self.sign == "<":
+            return type(content) is int and content < 0
+        if self.sign == ">":
+            return type(content) is list and len(content) > 1
+        return (content in self.values) is (self.sign == "=")
 
 
 class _Group:
@@ -52,7 +68,7 @@ class _Group:
 
     __slots__ = ("always", "keyed", "places", "steps")
 
-    def __init__(self, steps: Path, places: Places, always: tuple[Rule, ...], keyed: Keyed) -> None:
+    def __init__(self, steps: Path, places: Places, always: Rules, keyed: Keyed) -> None:
         self.steps, self.places, self.always, self.keyed = steps, places, always, keyed
 
 
@@ -121,70 +137,32 @@ def _plan_of(review: Review, *, defaults: bool = False, operation: str = "") -> 
 
 def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
     """Asks every rule that can fire. This is the hot path of the server: a good graph costs two dozen calls and nothing else."""
-    above: Above = {}
     obj = review.object
     for group in plan:
-        keyed = group.keyed
         for step, value in group.places(obj):
             if value is None:
                 continue
-            asked = _awake(value, group.always, keyed, above) if keyed and type(value) is dict else group.always
+            asked = _list_asked(value, group) if group.keyed and type(value) is dict else group.always
             if asked:
                 at = At(review, group.steps, step, value)
-                for rule in asked:  # what `_ask` does, without a generator for each place
+                for rule in asked:
                     at.rule = rule
                     try:
                         yield from rule.check(at)
-                    except Exception as error:  # noqa: BLE001 - as there
+                    except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
                         yield _instead(rule, at.path, error)
-    for rule, (places, steps) in above.items():
-        for step, value in places(obj):
-            yield from _ask(rule, At(review, steps, step, value))
 
 
-def _awake(value: Fields, always: tuple[Rule, ...], keyed: Keyed, above: Above) -> list[Rule]:
-    """The rules that the fields of a place wake; null fields are absent ones."""
-    asked = list(always)
-    _wake(value, keyed, asked, above)
-    return asked
-
-
-def _wake(value: Fields, keyed: Keyed, asked: list[Rule], above: Above) -> None:
+def _list_asked(value: Fields, group: _Group) -> list[Rule]:
+    """The rules that the fields of a place wake, and those that need none; null fields are absent ones."""
+    asked = list(group.always)
     for key, content in value.items():
-        if content is None or (woken := keyed.get(key)) is None:
+        if content is None or (woken := group.keyed.get(key)) is None:
             continue
-        if woken.alone:
-            asked += woken.alone
-        if woken.by_value:
-            more, higher = _woken_by(content, woken.by_value)
-            if more:
-                asked += [rule for rule in more if rule not in asked]
-            above.update(higher)
-        if woken.shared:
-            asked += [rule for rule in woken.shared if rule not in asked]
-        if woken.above:
-            above.update(woken.above)
-        if woken.below:
-            for entry in content if type(content) is list else (content,):
-                if type(entry) is dict:
-                    _wake(entry, woken.below, asked, above)
-
-
-def _woken_by(content: Any, by_value: dict[object, tuple[Rules, Above]]) -> tuple[Rules, Above]:
-    named = content
-    if type(content) is list:
-        named = _SEVERAL if len(content) > 1 else ...
-    elif type(content) is int and content < 0:
-        named = _NEGATIVE
-    return by_value[named if named in by_value else ...]
-
-
-def _ask(rule: Rule, at: At) -> Iterator[Any]:
-    at.rule = rule
-    try:
-        yield from rule.check(at)
-    except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
-        yield _instead(rule, at.path, error)
+        for condition, sharing in woken:
+            if condition is None or condition.holds(content):
+                asked += [rule for rule in sharing if rule not in asked]
+    return asked
 
 
 def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
@@ -223,71 +201,29 @@ def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
     """The rules that can fire, grouped by selector and by the field that wakes them, so that absent fields cost nothing."""
     always: dict[str, list[Rule]] = {}
-    sleeping: dict[str, list[_Sleeping]] = {}
+    keyed: dict[str, dict[str, dict[str, list[Rule]]]] = {}  # selector -> field -> the rest of the condition
     for rule in rules(line):
         if rule.is_default is not defaults or kind not in rule.where or operation not in rule.on:
             continue
         selector = rule.where[kind]
         if not rule.when:
             always.setdefault(selector, []).append(rule)
-        whole = any(".*." in field for field in rule.when)  # its own fields, too, wake it once all places were visited: it is asked once
-        for field in rule.when:
-            key = field_of(field)
-            wanted = field.removeprefix(key)
-            inner, below, key_below = key.rpartition(".*.")
-            place = ".".join(filter(None, (selector, inner, "*"))) if below else selector
-            steps = (key_below,) if "/" in key_below else tuple(key_below.split("."))  # the name of an annotation is one step
-            sleeping.setdefault(place, []).append(_Sleeping(steps, wanted, rule, whole))
+        for text in rule.when:
+            path = field_of(text)
+            field = path if "/" in path else path.partition(".")[0]  # the name of an annotation is one step
+            keyed.setdefault(selector, {}).setdefault(field, {}).setdefault(text.removeprefix(field), []).append(rule)
     return tuple(
-        _Group(_steps(selector), _places(selector), tuple(always.get(selector, ())), _keyed(kind, sleeping.get(selector, [])))
-        for selector in dict.fromkeys((*always, *sleeping))
+        _Group(
+            _steps(selector),
+            _places(selector),
+            tuple(always.get(selector, ())),
+            {
+                field: [(Condition(rest) if rest else None, tuple(found)) for rest, found in conditions.items()]
+                for field, conditions in keyed.get(selector, {}).items()
+            },
+        )
+        for selector in dict.fromkeys((*always, *keyed))
     )
-
-
-class _Sleeping(NamedTuple):
-    """A rule that a field wakes."""
-
-    steps: Path  # to the field from its place
-    wanted: str  # what its value must be, as `when` has it; "" for any
-    rule: Rule
-    above: bool  # whether the rule is one above
-
-
-def _keyed(kind: str, sleeping: list[_Sleeping]) -> Keyed:
-    by_field: dict[str, list[_Sleeping]] = {}
-    for each in sleeping:
-        by_field.setdefault(str(each.steps[0]), []).append(each)
-    return {field: _woken(kind, found) for field, found in by_field.items()}
-
-
-def _woken(kind: str, sleeping: list[_Sleeping]) -> _Woken:
-    """Compiles what a field wakes."""
-    here = [each for each in sleeping if len(each.steps) == 1]
-    choosy = [each for each in here if each.wanted]
-    named = {value for each in choosy for value in _values(each.wanted)}
-    by_value: dict[object, tuple[tuple[Rule, ...], Above]] = {
-        json.loads(value) if value in ("true", "0") else value: _wakes(kind, [each for each in choosy if _fits(each.wanted, value)])
-        for value in named
-    }
-    if by_value:
-        by_value[...] = _wakes(kind, [each for each in choosy if each.wanted.startswith("!=")])
-    rules, above = _wakes(kind, [each for each in here if not each.wanted])
-    alone, shared = (tuple(rule for rule in rules if (len(rule.when) == 1) is only) for only in (True, False))
-    below = [each._replace(steps=each.steps[1:]) for each in sleeping if len(each.steps) > 1]
-    return _Woken(alone, by_value, shared, above, _keyed(kind, below))
-
-
-def _values(wanted: str) -> list[str]:
-    return [wanted] if wanted in (_NEGATIVE, _SEVERAL) else wanted.lstrip("!=").split(",")
-
-
-def _fits(wanted: str, value: str) -> bool:
-    return (value in _values(wanted)) is not wanted.startswith("!=")
-
-
-def _wakes(kind: str, found: list[_Sleeping]) -> tuple[tuple[Rule, ...], Above]:
-    above: Above = {each.rule: (_places(each.rule.where[kind]), _steps(each.rule.where[kind])) for each in found if each.above}
-    return tuple(each.rule for each in found if not each.above), above
 
 
 def _steps(selector: str) -> Path:

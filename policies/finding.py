@@ -1,24 +1,12 @@
 """Results of rules: findings, typed like Kubernetes field errors, and edits. Rendering is in policies/answer.py."""
 
-from __future__ import annotations
-
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from ..api.paths import Path
-    from .rule import Rule
+from ..api.paths import Path
+from .rule import Level, Rule
 
 Scalar: TypeAlias = str | int | float | bool | None
-
-
-class Level(StrEnum):
-    """Severity of a finding: an error refuses, a warning is returned with the answer, a note names an unevaluated rule."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOT_EVALUATED = "not-evaluated"
-    FAULT = "fault"  # a rule raised an exception
 
 
 class Cause(StrEnum):

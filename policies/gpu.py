@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from ..api.paths import Key, Path
 from ..api.quantity import canonical, is_quantity, spell, whole
-from .domain import find_main, read_pod
+from .components import find_main, read_pod
 from .review import Fields
 
 _USUAL: Final = "nvidia.com/gpu"

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from .at import At
-from .domain import find_main, quote_once
+from .at import At, Hits
+from .components import find_main
 from .review import Fields
-from .rule import Hits
+from .words import quote_once
 
 _NUMBER: Final = r"(?:0|[1-9][0-9]*)"
 _THREE: Final = rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"

@@ -6,20 +6,11 @@ from typing import Final, TypeAlias
 from ..api.line import Line
 from ..api.paths import Key, Path
 from ..api.quantity import is_quantity, is_zero
-from .domain import (
-    DISCOVERY_BACKEND,
-    DISCOVERY_MODE,
-    GROVE,
-    GROVE_UPDATE_STRATEGY,
-    MAIN,
-    WORKLOAD_PROVIDER,
-    is_line_1_5,
-    is_multinode,
-    list_grove_strategies,
-    opts_out_of_grove,
-)
+from .annotations import DISCOVERY_BACKEND, DISCOVERY_MODE, GROVE_UPDATE_STRATEGY, WORKLOAD_PROVIDER
+from .components import MAIN, is_multinode
 from .engines import list_templates
-from .review import Fields, Review
+from .grove import GROVE, list_grove_strategies, opts_out_of_grove
+from .review import Fields, Review, is_line_1_5
 
 Ignored: TypeAlias = list[tuple[Path, str]]  # no generators: nearly every object is looked at in vain
 

@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 
 from ..api.paths import Path
 from .at import At
-from .domain import GROVE, LPX, forces_scaling_group, interpod_gms, is_multinode, list_components, provider
+from .components import LPX, forces_scaling_group, interpod_gms, is_multinode, list_components
+from .grove import GROVE, provider
 from .review import Fields
 
 FIELD: Final = "providerOverride"

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from ..api.paths import MISSING, Key, Path, lookup
-from .finding import Finding, Level
+from .finding import Finding
 from .review import Fields
+from .rule import Level
 
 _Key: TypeAlias = tuple[str, Path, str]
 

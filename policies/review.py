@@ -87,3 +87,18 @@ class Review:
     def spec(self) -> Fields:
         """The object's spec, empty when absent."""
         return self.object.get("spec") or {}
+
+
+def is_line_1_4(review: Review) -> bool:
+    """Whether line 1.4 of the operator, or a later one, is what judges."""
+    return review.line >= Line.V1_4
+
+
+def is_line_1_5(review: Review) -> bool:
+    """Whether line 1.5 of the operator, or a later one, is what judges."""
+    return review.line >= Line.V1_5
+
+
+def is_line_1_6(review: Review) -> bool:
+    """Whether line 1.6 of the operator, or a later one, is what judges."""
+    return review.line >= Line.V1_6

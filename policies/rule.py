@@ -1,26 +1,30 @@
-"""The rule record, and the decorators that make one from a documented generator function; undocumented rules do not import."""
+"""The rule record and the decorators that make one of a documented generator function."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import cached_property, partial
-from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.kinds import BETA
 from ..api.line import Line
-from .at import At
 from .compiled import interpret, is_compiled
-from .finding import Finding, Level
 from .review import CREATE, DELETING, UPDATE
-from .rule_sections import BAD, DEFAULT_SECTIONS, GOOD, SECTIONS, RuleError, join_lines, read_documentation, read_examples, split_sections
+from .rule_sections import (
+    DEFAULT_SECTIONS,
+    SECTIONS,
+    RuleError,
+    join_lines,
+    read_documentation,
+    read_examples,
+    require_headings,
+    split_sections,
+)
 from .words import format_words
 
-Hits: TypeAlias = Iterator[Finding]
-Check: TypeAlias = Callable[[At], Iterator[Any]]
+Check: TypeAlias = Callable[[Any], Iterator[Any]]  # of an `At`, which knows its rule
 
 # "Kind/version" -> selector: the place or places of such an object that a rule is called for ("" is the object, `*` every entry)
 Where: TypeAlias = Mapping[str, str]
@@ -47,6 +51,15 @@ CLAIMS: Final[Where] = {DGD_V1ALPHA1: "spec.pvcs.*"}
 CHECKPOINT: Final[Where] = {CHECKPOINT_KIND: "spec"}
 MODEL: Final[Where] = {MODEL_KIND: "spec"}
 REQUEST: Final[Where] = {DGDR: "spec"}
+
+
+class Level(StrEnum):
+    """Severity of a finding: an error refuses, a warning is returned with the answer, a note names an unevaluated rule."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOT_EVALUATED = "not-evaluated"
+    FAULT = "fault"  # a rule raised an exception
 
 
 class Stage(IntEnum):
@@ -92,8 +105,7 @@ class Difference(NamedTuple):
 class Rule:
     """One rule or default as data; `check` is called once per match of the selector and yields findings (a default yields edits).
 
-    A rule from the index gets its function and documentation from its module on first use. Not a dataclass, whose import would delay
-    commands.
+    Not a dataclass, whose import would delay commands.
     """
 
     code: str
@@ -112,10 +124,10 @@ class Rule:
     until: Line | None = None  # the first line that has it no longer
     difference: Difference | None = None
     module: str
-    attribute: str  # what the module calls it, in the index alone
+    check: Check
 
     def __init__(self, **declared: Any) -> None:
-        """Takes every field by name; `documentation` and `check` may be left to the module."""
+        """Takes every field by name; `documentation` may be left to the docstring of `check`."""
         for name, value in declared.items():
             setattr(self, name, value)
 
@@ -123,26 +135,12 @@ class Rule:
         return f"Rule({self.code} {self.name})"
 
     @cached_property
-    def check(self) -> Check:
-        """The function; of a rule from the index that of its module. Raises: RuleError if the module declares the rule differently."""
-        return self._declared_in(importlib.import_module(self.module), self.attribute).check
-
-    @cached_property
     def documentation(self) -> str:
         """The docstring without its indentation; a compiled function has none, and its source is read."""
-        if "attribute" in vars(self):
-            return self._declared_in(importlib.import_module(self.module), self.attribute).documentation
-        return self._declared_in(interpret(self.module), self.check.__name__).documentation
-
-    def _declared_in(self, module: ModuleType, name: str) -> Rule:
-        found = getattr(module, name, None)
-        if not isinstance(found, Rule) or found.declared() != self.declared():
-            raise RuleError(f"policies/index.json says of {self.name} what its module does not: run make generate")
-        return found
-
-    def declared(self) -> dict[str, Any]:
-        """Every declared field but the function and the text."""
-        return {name: getattr(self, name) for name in Rule.__annotations__ if name != "attribute"}
+        if is_compiled(self.check):
+            found: Rule = getattr(interpret(self.module), self.check.__name__)
+            return found.documentation
+        return read_documentation(self.name, self.check)
 
     @property
     def operations(self) -> list[str]:
@@ -170,14 +168,19 @@ class Rule:
         return format_words(join_lines(sections.get("Fix", ""))).of(version)
 
     @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """YAML with the mistake and without it, "" on the side that an example lacks; for a default the objects before and after."""
+        return read_examples(self.documentation)
+
+    @property
     def bad(self) -> tuple[str, ...]:
-        """YAML blocks as written, without their indentation; for a default the objects before."""
-        return read_examples(self.documentation, BAD)
+        """The examples with the mistake; for a default the objects before."""
+        return tuple(bad for bad, _ in self.examples if bad)
 
     @property
     def good(self) -> tuple[str, ...]:
-        """YAML blocks as `bad`; for a default the objects after."""
-        return read_examples(self.documentation, GOOD)
+        """The examples without the mistake; for a default the objects after."""
+        return tuple(good for _, good in self.examples if good)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -239,8 +242,7 @@ def rule(
         name = check.__name__.replace("_", "-")
         if not re.fullmatch(_CODE, code):
             raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
-        sections = DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS
-        return Rule(
+        made = Rule(
             code=code,
             name=name,
             where=where,
@@ -255,8 +257,10 @@ def rule(
             until=Line(until) if until else None,
             check=check,
             module=check.__module__,
-            **({} if is_compiled(check) else {"documentation": read_documentation(name, check, sections)}),
         )
+        if not is_compiled(check):
+            require_headings(name, check, DEFAULT_SECTIONS if stage is Stage.DEFAULT else SECTIONS)
+        return made
 
     return declare
 

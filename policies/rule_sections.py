@@ -1,8 +1,7 @@
 """The documentation of a rule: its title, and sections below headings, the last ones with examples.
 
-Below `Example`, the lines marked `bad` and those without a mark are the mistake; the lines marked `ok` and those without are the same
-object without it. An empty line stands between examples. A line such as `{worker}` stands for those that `_BASES` has for it, and `wired`
-for a checkpoint whose pod is wired for the GPU memory service; pages show them written out.
+An example is a diff that removes the mistake; an empty line stands between examples. A line such as `{worker}` stands for those that
+`_BASES` has for it, and `wired` for a checkpoint whose pod is wired for the GPU memory service; pages show them written out.
 """
 
 import re
@@ -13,8 +12,6 @@ from typing import Final
 SECTIONS: Final = ("Why", "Fix", "Example")
 DEFAULT_SECTIONS: Final = ("Why", "Before", "After")
 HEADINGS: Final = frozenset({*SECTIONS, *DEFAULT_SECTIONS})
-BAD: Final = "bad "  # each mark stands in the four columns of the indentation
-GOOD: Final = "ok  "
 _EXPECTED: Final = re.compile(r" *# expect\b.*")
 
 _COMPONENTS: Final = "  components:\n    - name: worker\n      type: worker"
@@ -27,10 +24,14 @@ _BASES: Final = {
     "vllm worker": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}",
     "vllm worker with a GPU": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}\n{_GPU}",
     "lpx worker": "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}",
+    "picker": "spec:\n  components:\n    - name: picker\n      type: epp",
+    "worker service": "spec:\n  services:\n    worker:\n      componentType: worker",
+    "frontend service": "spec:\n  services:\n    frontend:\n      componentType: frontend",
+    "KV transfer policy": "spec:\n  experimental:\n    kvTransferPolicy:",
     "agent and conductor": '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}\n'
     '- {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
 }
-_BASE: Final = re.compile(rf"^( *(?:bad |ok  )? *)\{{({'|'.join(_BASES)})\}}$", re.MULTILINE)
+_BASE: Final = re.compile(rf"^( *[-+]? *)\{{({'|'.join(_BASES)})\}}$", re.MULTILINE)
 
 _CLIENT: Final = {
     "resources": "    resources: {claims: [{name: intrapod-shared-gpu}]}",
@@ -53,7 +54,7 @@ _WIRED: Final = {
     **{f"containers.{field}": f"        {line}" for field, line in _CLIENT.items()},
 }
 _WIRING: Final = re.compile(
-    r"^( *(?:bad |ok  )?)wired(?: without (?P<absent>\S+)| with (?P<field>\S+): (?P<value>.+?))?(?P<mark>  # expect)?$", re.MULTILINE
+    r"^( *[-+]?)wired(?: without (?P<absent>\S+)| with (?P<field>\S+): (?P<value>.+?))?(?P<mark>  # expect)?$", re.MULTILINE
 )
 
 
@@ -61,18 +62,23 @@ class RuleError(ImportError):
     """A rule that is declared wrongly; its module does not import."""
 
 
-def read_documentation(name: str, check: Callable[..., object], headings: tuple[str, ...]) -> str:
-    """The documentation of a rule or default. Raises: RuleError if a heading or an example is missing."""
-    first, _, rest = (check.__doc__ or "").partition("\n")
-    documentation = _WIRING.sub(_wire, _BASE.sub(_write_base, f"{first}\n{_dedent(rest)}"))  # dedented as Python 3.13 and newer have it
-    missing = [heading for heading in headings if f"\n{heading}\n" not in documentation]
-    if missing or not documentation.split("\n", 1)[0].strip():
+def require_headings(name: str, check: Callable[..., object], headings: tuple[str, ...]) -> None:
+    """Looks for the title and the headings of a rule or default. Raises: RuleError if one is missing."""
+    text = check.__doc__ or ""
+    missing = [heading for heading in headings if f"\n    {heading}\n" not in text and f"\n{heading}\n" not in text]
+    if missing or not text.split("\n", 1)[0].strip():
         raise RuleError(
             f"rule {name}: the doc string must have a title and the sections {', '.join(headings)}; missing {', '.join(missing)}"
         )
-    if not all(read_examples(documentation, side) for side in (BAD, GOOD)):
-        sections = " and ".join(one for one in headings if one not in ("Why", "Fix"))
-        raise RuleError(f"rule {name}: {sections} must hold YAML, and not only lines of one mark")
+
+
+def read_documentation(name: str, check: Callable[..., object]) -> str:
+    """The documentation of a rule or default. Raises: RuleError if its examples show one side alone."""
+    first, _, rest = (check.__doc__ or "").partition("\n")
+    documentation = _WIRING.sub(_wire, _BASE.sub(_write_base, f"{first}\n{_dedent(rest)}"))  # dedented as Python 3.13 and newer have it
+    examples = read_examples(documentation)
+    if not (any(bad for bad, _ in examples) and any(good for _, good in examples)):
+        raise RuleError(f"rule {name}: its examples must hold YAML, and not only lines of one sign")
     return documentation
 
 
@@ -108,17 +114,31 @@ def _split_blocks(section: str) -> tuple[str, ...]:
     return tuple(_dedent(block) for block in section.strip("\n").split("\n\n") if block.strip())
 
 
-def read_examples(documentation: str, side: str) -> tuple[str, ...]:
-    """The examples of one side without their indentation; for a default the objects before it are `BAD`, those after it `GOOD`.
+def read_examples(documentation: str) -> tuple[tuple[str, str], ...]:
+    """Each example with the mistake, where the findings are marked, and without it; "" on the side that it lacks.
 
-    Only the bad side marks where findings are expected.
+    For a default the objects before it and after it.
     """
     sections = split_sections(documentation)
     if "Example" not in sections:
-        return _split_blocks(sections.get("Before" if side == BAD else "After", ""))
-    lines = ["    " + line[len(side) :] if line.startswith(side) else line for line in sections["Example"].split("\n")]
-    text = "\n".join(line for line in lines if not line.startswith((BAD, GOOD)))
-    return _split_blocks(text if side == BAD else _EXPECTED.sub("", text))
+        return tuple(zip(*(_split_blocks(sections.get(heading, "")) for heading in ("Before", "After")), strict=True))
+    return tuple((_read_side(each, "-"), _EXPECTED.sub("", _read_side(each, "+"))) for each in _split_blocks(sections["Example"]))
+
+
+def _read_side(diff: str, sign: str) -> str:
+    return "".join(f"{line[1:]}\n" for line in diff.splitlines() if line[0] in (sign, " "))
+
+
+def format_diff(before: str, after: str) -> str:
+    """The lines of two texts behind `-`, `+` and a space; a mark of an expected finding makes no difference."""
+    from difflib import SequenceMatcher
+
+    old, new = before.splitlines(), after.splitlines()
+    lines = []
+    for kind, start, end, first, last in SequenceMatcher(None, [_EXPECTED.sub("", line) for line in old], new, False).get_opcodes():
+        lines += [f"{' ' if kind == 'equal' else '-'}{line}" for line in old[start:end]]
+        lines += [f"+{line}" for line in new[first:last] if kind != "equal"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def join_lines(text: str) -> str:

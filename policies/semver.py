@@ -1,4 +1,4 @@
-"""Semantic versions as the operator reads them, loosely: a leading v and one to three numbers; and their plain form. No comparison."""
+"""Semantic versions as the operator reads them, loosely: a leading v and one to three numbers."""
 
 import re
 from typing import Final

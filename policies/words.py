@@ -1,9 +1,11 @@
 """Sentences of rules in the words of both versions: a template refers to fields and modes, which each version names in its own way."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from ..api.kinds import ALPHA, BETA
+from ..api.wording import shorten
 
 # What a template may refer to: a name of v1alpha1, and what v1beta1 has for it. The names of fields are held to the lenses by a test.
 NAMES: Final = {
@@ -75,3 +77,16 @@ def _forms(template: str, values: tuple[str, ...]) -> tuple[str, str]:
         alpha += one, behind
         beta += other, behind
     return "".join(alpha), "".join(beta)
+
+
+_LONGEST: Final = 253  # characters of a name
+
+
+def quote_all(names: Iterable[str]) -> str:
+    """Lists names in order, each in double quotes."""
+    return ", ".join(f'"{name}"' for name in sorted(names))
+
+
+def quote_once(text: str) -> str:
+    """A value of the whole object, as the findings of each of its components may repeat it: no name in use is longer."""
+    return shorten(text, _LONGEST)

@@ -71,7 +71,7 @@ def test_only_make_neighbours_builds_more_than_a_control_plane_and_helm() -> Non
 
 
 @pytest.mark.slow("writes all generated files anew; those of docs run each example")
-@pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.rule_index", "tools.crd_files", "tools.shipped_objects"])
+@pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.project_schema", "tools.crd_files", "tools.shipped_objects"])
 def test_generated_files_are_what_their_generator_writes_on_any_machine(generator: str, tmp_path: Path) -> None:
     (tmp_path / ".gitconfig").write_text("[core]\n autocrlf = true\n[diff]\n noprefix = true\n[color]\n ui = always\n")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # all of which makes Python take files for ASCII

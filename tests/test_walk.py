@@ -130,7 +130,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for room in ROOMS:
         shutil.copytree(ROOT / room, folder / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(["git", "apply", "--unidiff-zero", "-"], input=SHOWN[1], cwd=folder, text=True, check=True)
-    for tool in ("schemas", "rule_index"):
+    for tool in ("schemas", "project_schema"):
         _run(folder, "-m", f"tools.{tool}")
     (folder / "graph.yaml").write_text(GRAPH)
     return folder

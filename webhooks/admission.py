@@ -8,6 +8,7 @@ import orjson
 from ..admission.judging import judge
 from ..admission.losses import long_remainder
 from ..admission.new_pods import patch_new_pod
+from ..admission.open_parts import judge_open_parts
 from ..admission.ownership import judge_owner
 from ..admission.pipeline import Admission, Settings
 from ..admission.registration import CONVERT, MUTATE, RESTORE
@@ -22,8 +23,9 @@ from ..conversion.lens.protocol import ConversionError
 from ..policies.answer import MOST, NAMED, REFUSING, is_refused, status, warnings
 from ..policies.checks import UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
-from ..policies.finding import Cause, Finding, Level
+from ..policies.finding import Cause, Finding
 from ..policies.review import CREATE, DELETE, UPDATE
+from ..policies.rule import Level
 from . import convert
 from .envelope import MESSAGE_LENGTH, OPERATIONS, REASONS, Answer, Call, Outcome, RejectedError, encode, read, reject_http
 from .limits import MEMORY, Bound, BudgetError
@@ -178,7 +180,7 @@ def _name(call: Call) -> str:
 
 def _validated(call: Call, write: Admission, length: int, *, excluded: bool) -> Outcome:
     review = write.review()
-    findings = [] if excluded else judge(review, MOST, NAMED) + long_remainder(review, length)
+    findings = [] if excluded else judge(review, MOST, NAMED) + judge_open_parts(review, MOST) + long_remainder(review, length)
     if write.settings.policies and not is_deletion(review):  # users' own are no operator's, whose namespace it may be
         findings += _by_policies(call, write)
     if not findings:

@@ -10,9 +10,9 @@ from ..admission.registration import Purpose
 from .body_memory import WITH_ANSWER, BodyMemory, Reservation
 from .connection import Connection
 from .envelope import RejectedError
-from .executor.spool import Spool
 from .http1 import Head, UnreadableError
 from .limits import Bound, Limits
+from .spool import Spool
 from .trim import DelayedTrim
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from .reply import CONTINUE, Reply
 
 if TYPE_CHECKING:
     from .body_memory import Reservation
-    from .connections import Connections
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _UNREADABLE: Final = "the request can't be read as HTTP/1.1"
@@ -122,6 +121,19 @@ class _Body:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+class Registry(Protocol):
+    """Counts the connections of a process."""
+
+    def opened(self, connection: Connection) -> None:
+        """A connection may send requests."""
+
+    def closed(self, connection: Connection) -> None:
+        """A connection is at its end."""
+
+    def leave(self, client: str) -> None:
+        """A client has one connection less."""
+
+
 class Connection(asyncio.Protocol):
     """A connection, from the end of its handshake on."""
 
@@ -159,7 +171,7 @@ class Connection(asyncio.Protocol):
         limits: Limits,
         met: Callable[[Bound], None],
         generation: int,
-        registry: Connections,
+        registry: Registry,
         client: str,
     ) -> None:
         """`met` counts bounds. `client`: who shares CPU time fairly with others, see fair_queue.py.

@@ -37,7 +37,7 @@ from .limits import MEMORY, Bound, BudgetError, is_light, look_for_signals
 if TYPE_CHECKING:
     from mmap import mmap  # a browser has none
 
-    from .executor.spool import Spool
+    from .spool import Spool
 
 LONG: Final = 32 * 1024  # bytes; shorter reviews are decoded in a sixth of a millisecond
 _HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends

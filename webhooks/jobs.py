@@ -14,10 +14,10 @@ from .admission import answer
 from .convert import NotDivisibleError
 from .envelope import Answer
 from .executor.executor import Executor, LongAnswer
-from .executor.spool import Spool
 from .limits import Limits, is_light
 from .routes import Route
 from .short_requests import ShortRequests
+from .spool import Spool
 
 
 class Jobs:

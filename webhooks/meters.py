@@ -1,14 +1,10 @@
-"""Counts answered requests in plain dictionaries, which metrics.py prints, and makes the lines of the access log."""
+"""Counts answered requests in plain dictionaries, which metrics.py prints."""
 
-import re
 from collections import defaultdict
 from typing import Final, TypeAlias
 
-import orjson
-
 from ..kube.metrics import observe
 from .envelope import ConversionKey, ConversionStatistics, Verdict
-from .logs import word
 from .routes import Route
 
 # of the Go operator's durations, and of its framework's
@@ -20,14 +16,11 @@ SPREADS: Final = {
     "conversion_duration_seconds": (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0),
     "review_objects": (1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10000.0),
 }
-
 # (path, operation, outcome, code of the review); path and operation are "" where no route or review was found
 RequestKey: TypeAlias = tuple[str, str, str, int]
 RuleKey: TypeAlias = tuple[str, str, str]  # the path, the operation, and the name of the rule
 # of a request to the API server: the code, the method and the host. Plain, as serving processes don't load kube/protocol.py
 TrafficKey: TypeAlias = tuple[str, str, str]
-# version, trace, span and flags; anything else in that header is a client's free text
-_TRACE: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Meter:
@@ -82,34 +75,3 @@ class Meter:
             series[1] += seconds
         if tally.damaged:
             self.count("conversion_damaged_annotations", tally.damaged)
-
-
-def _quoted(text: str) -> str:
-    """A verdict's text, which is short, as JSON."""
-    return f'"{text}"' if text.isprintable() and '"' not in text and "\\" not in text else orjson.dumps(word(text)).decode()
-
-
-def access_line(moment: str, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
-    """The access log's line of one response: names, codes and rules, never a value of an object.
-
-    `traceparent` is the request's header, logged if it is valid. JSON is put together here: our own words need no escapes.
-    """
-    path, kind, version = ("", "", "") if route is None else (route.path, route.kind, route.version)
-    level = "error" if verdict.outcome == "fault" else "info"
-    allowed = "true" if verdict.outcome in ("allowed", "converted") else "false"
-    rules = orjson.dumps(verdict.rules).decode() if verdict.rules else "[]"
-    line = (
-        f'{{"ts":"{moment}","level":"{level}","logger":"access","msg":"{verdict.outcome}","path":"{path}","uid":{_quoted(verdict.uid)},'
-        f'"kind":"{kind}","version":"{version}","namespace":{_quoted(verdict.namespace)},"name":{_quoted(verdict.name)},'
-        f'"operation":"{verdict.operation}","allowed":{allowed},"code":{verdict.code},"rules":{rules},'
-        f'"duration_ms":{int(seconds * 1e6) / 1000}'
-    )
-    if traceparent and _TRACE.fullmatch(traceparent):
-        line += f',"traceparent":"{traceparent}"'
-    if verdict.skipped:
-        line += f',"skipped":"{verdict.skipped}"'
-    if verdict.patched:
-        line += f',"patched":{verdict.patched}'
-    if verdict.tally is not None:
-        line += f',"objects":{verdict.tally.objects}'
-    return (line + "}\n").encode()

@@ -14,6 +14,7 @@ from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
 from ..certs.context import ReloadingContext
 from . import convert
+from .access_log import access_line
 from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
@@ -22,15 +23,15 @@ from .connection import Connection, Work
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
-from .executor.spool import Spool
 from .http1 import Head
 from .jobs import Jobs
 from .limits import Limits
 from .listener import Listener
 from .logs import Lines, stamp
-from .meters import Meter, access_line
+from .meters import Meter
 from .reply import JSON, Reply
 from .routes import ROUTES, Route, find_route
+from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines

@@ -17,8 +17,9 @@ from ...conversion.lens.protocol import ConversionError
 from ...conversion.objects import convert_object, target
 from ...conversion.translate import translate_path
 from ...policies.facts import UNKNOWN, Facts
-from ...policies.finding import Cause, Finding, Level
+from ...policies.finding import Cause, Finding
 from ...policies.review import Fields
+from ...policies.rule import Level
 from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
 from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 

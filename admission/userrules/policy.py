@@ -6,9 +6,8 @@ from typing import Any, Final, NamedTuple
 from ...api.kinds import BY_NAME, GROUP, KINDS
 from ...api.paths import Path
 from ...cel import Program
-from ...policies.finding import Level
 from ...policies.review import CREATE, DELETE, UPDATE
-from ...policies.rule import Rule, Stage
+from ...policies.rule import Level, Rule, Stage
 
 PREFIX: Final = "user/"
 CODE: Final = "USER"  # of every user's rule

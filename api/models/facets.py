@@ -1,10 +1,10 @@
-"""What pydantic has no word for: formats, list types, free-form objects, quantities, embedded Kubernetes types; and the base class."""
+"""What pydantic has no word for: formats, list types, free-form objects, quantities, embedded Kubernetes types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from ..line import Line
@@ -51,18 +51,6 @@ def below(line: str, **keywords: object) -> Facets:
 def reference_kubernetes_type(definition: str, **changes: object) -> Facets:
     """Names a Kubernetes type by its definition; changes override its keywords, and `properties` among them are added to its own."""
     return Facets({EMBEDDED: definition, **changes}, whole=True)
-
-
-def to_api_name(name: str) -> str:
-    """Writes an attribute's name as the API does: `kv_transfer_policy` becomes `kvTransferPolicy`."""
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
-
-
-class Part(BaseModel):
-    """An object of the API; its docstring describes it in the schema."""
-
-    model_config = ConfigDict(alias_generator=to_api_name, extra="ignore", frozen=True)
 
 
 FREE_FORM: Final[dict[str, object]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

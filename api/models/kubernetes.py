@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Field
 
 from ..schema import BELOW
+from .base import Part
 from .constraints import INIT_IMAGE, POD_EXECUTOR, SIDECAR_IMAGE, Constraint, validations
-from .facets import BY_TYPE, EMBEDDED, Int64, Part, Time, reference_kubernetes_type
+from .facets import BY_TYPE, EMBEDDED, Int64, Time, reference_kubernetes_type
 
 _CORE: Final = "io.k8s.api.core.v1."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
+from .base import Part
 from .constraints import KVT, KVT_PREFIX_LENGTH, LOCAL_PARTITIONS, validations
 from .facets import (
     AS_SET,
@@ -20,7 +21,6 @@ from .facets import (
     FreeForm,
     Int32,
     Int64,
-    Part,
     Texts,
     Time,
     VersionOverride,

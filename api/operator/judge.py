@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 from ..line import OLDEST, Line, of_release
 from ..paths import MISSING, Path, lookup
 from ..wording import article, shorten
+from .amounts import seconds, span
 from .configuration import API_VERSION, KIND, OperatorConfiguration, leaves
 from .controllers import NONE
-from .section import dump, keys_of, seconds, span
+from .section import dump, keys_of
 from .server import ONE_PROCESS
 
 _Section = TypeVar("_Section")

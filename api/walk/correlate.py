@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from ..paths import MISSING, Key, Path, lookup
-from ..schema import Node, resolve
+from ..schema import Node, child_node, resolve
 from .bearing import LISTS, below, is_relevant
 from .errors import FieldError, Reason, field_error
 
@@ -47,7 +47,7 @@ class Correlation:
             old = MISSING if item is MISSING else self.old_child(old, node, step, item)
             if old is MISSING:
                 return False
-            new, node = item, _below(node, step) or {}
+            new, node = item, child_node(node, step) or {}
             if self._is_unchanged(new, old, node):
                 return True
         return False
@@ -67,11 +67,11 @@ class Correlation:
         if isinstance(new, list):
             if not _is_map_list(node):
                 return _equal(new, old)
-            below = _below(node, 0) or {}
+            below = child_node(node, 0) or {}
             pairs = ((item, self.old_child(old, node, index, item)) for index, item in enumerate(new))
             return all(old_item is not MISSING and self._is_unchanged(item, old_item, below) for item, old_item in pairs)
         for name, item in new.items():
-            child = _below(node, name)
+            child = child_node(node, name)
             if child is None or name not in old or not self._is_unchanged(item, old[name], child):
                 return False
         return True
@@ -92,14 +92,6 @@ def _has_keys(item: Any, names: tuple[str, ...]) -> bool:
 
 def _is_map_list(node: Node) -> bool:
     return node.get("x-kubernetes-list-type") == "map"
-
-
-def _below(node: Node, step: str | int) -> Node | None:
-    """Returns the schema of a child, or nothing."""
-    if isinstance(step, int):
-        return resolve(node["items"]) if "items" in node else None
-    child = (node.get("properties") or {}).get(step) or node.get("additionalProperties")
-    return resolve(child) if isinstance(child, dict) else None
 
 
 def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ...api.crd import CONVERT, NAMESPACE, SERVICE, by_service, by_url, find_lost_fields, manifest
+from ...api.crd import CONVERT, NAMESPACE, SERVICE, by_service, by_url, manifest
 from ...api.kinds import BY_ALIAS, BY_NAME, KINDS
 from ...api.line import NEWEST, Line, of_definition
+from ...api.lost_fields import find_lost_fields
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import CRDS

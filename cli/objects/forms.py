@@ -18,8 +18,8 @@ from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import ConversionError
 from ...conversion.objects import convert_object, target
 from ...policies.facts import UNKNOWN, Facts
-from ...policies.finding import Level
 from ...policies.review import CREATE, UPDATE, Fields
+from ...policies.rule import Level
 from ..legacy.recognise import recognise
 from .manifest import Manifest, explain_unknown_kind
 

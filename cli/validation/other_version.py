@@ -7,10 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME
 from ...api.paths import Key, Path, format_path
-from ...api.schema import Node, resolve, whole_schema
+from ...api.schema import Node, child_node, find_node, resolve, whole_schema
 from ...conversion.kinds import KINDS, field_rows
 from ...conversion.translate import Place, translate_path
-from .fields import child_node, find_node
 
 _NAME: Final = "NAME"  # of an item without one, and of any component
 _ANY: Final = re.compile(r"\{\}|\[\]")

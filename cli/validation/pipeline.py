@@ -14,7 +14,7 @@ from ...admission.registration import Purpose, read_as
 from ...api.kinds import BY_NAME, GROUP, api_version
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
-from ...api.schema import whole_schema
+from ...api.schema import find_node, whole_schema
 from ...api.walk.errors import NOWHERE, FieldError, Reason
 from ...api.walk.validate import HINT
 from ...api.wording import shorten
@@ -22,13 +22,13 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
-from ...policies.finding import Level
 from ...policies.review import CREATE, DELETE, Fields
+from ...policies.rule import Level
 from ..console.nearest import SURE, did_you_mean, nearest
 from ..facts.load import flag_for
 from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
-from .fields import find_node, first_line, known_fields
+from .fields import first_line, known_fields
 from .finding import Findings, Outcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARN, WARNING

@@ -16,18 +16,17 @@ from ...admission.pipeline import Settings as Serving
 from ...admission.registration import Purpose, read_as, webhook_name
 from ...api.kinds import BETA, BY_NAME, GROUP, api_version
 from ...api.paths import MISSING, lookup
-from ...api.schema import Node
+from ...api.schema import Node, find_node
 from ...api.walk.errors import NOWHERE, FieldError, Reason, format_dotted_path
 from ...api.walk.validate import HINT
 from ...api.wording import shorten
-from ...policies.finding import Level
 from ...policies.review import CREATE, DELETE, Fields
+from ...policies.rule import Level
 from ...webhooks import convert
 from ...webhooks.admission import answer as admission_answer
 from ...webhooks.routes import ROUTES, route_path
 from ..objects.manifest import NO_KIND, NO_VERSION, Identity, Manifest
 from ..yaml.load import Source
-from .fields import find_node
 from .levels import CEL, CONVERSION, DECODE, IGNORE, POLICIES, SCHEMA, STRICT
 from .pipeline import Settings
 

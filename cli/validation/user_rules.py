@@ -8,8 +8,8 @@ from ...api.paths import Path
 from ...api.schema import Node
 from ...api.shape import child
 from ...policies.facts import Facts
-from ...policies.finding import Level
 from ...policies.review import DELETE
+from ...policies.rule import Level
 from ..facts.load import flag_for
 from ..userrules.load import Asked
 from .finding import Findings

@@ -1,13 +1,10 @@
-"""The protocol of a lens: one correspondence of members of a left (v1alpha1) and a right (v1beta1) struct; lenient reading of structs.
-
-To a lenient reader absent values, null and values of a wrong type are empty. Nothing is converted or changed.
-"""
+"""The protocol of a lens: one correspondence of members of a left (v1alpha1) and a right (v1beta1) struct."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...api.line import Line
 from ...api.paths import Path
@@ -101,33 +98,3 @@ class Group(Lens):
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The first member on the right, if there is one."""
         return self.right[:1] or None
-
-
-_NOTHING: Final[Fields] = {}
-
-
-def object_of(value: Any) -> Fields:
-    """The value if it is an object, else an empty one. Don't change it."""
-    return value if type(value) is dict else _NOTHING
-
-
-def object_member(struct: Fields, name: str) -> Fields:
-    """An object member, or an empty one. Don't change it."""
-    found = struct.get(name)
-    return found if type(found) is dict else _NOTHING
-
-
-def object_items(struct: Fields, name: str) -> list[Fields]:
-    """The objects of a list member, or an empty list."""
-    found = struct.get(name)
-    if type(found) is not list:
-        return []
-    for item in found:
-        if type(item) is not dict:
-            return [item for item in found if type(item) is dict]
-    return found
-
-
-def present(struct: Fields) -> Fields:
-    """The members that aren't null."""
-    return {name: value for name, value in struct.items() if value is not None}

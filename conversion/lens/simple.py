@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from ...api.paths import Path
-from .protocol import Context, Fields, Group, Lens, Row, object_member
+from .protocol import Context, Fields, Group, Lens, Row
 from .struct import Struct, require_claims
+from .structs import object_member
 
 
 class Rename(Lens):

@@ -3,7 +3,8 @@
 from typing import Any, Final
 
 from ...api.line import Line
-from ..lens.protocol import Fields, object_items, object_member
+from ..lens.protocol import Fields
+from ..lens.structs import object_items, object_member
 from . import resources
 from .content import MAIN, SIDECAR, content, find_container, merge_env, merge_override, pod_content, secret_source
 from .mounts import is_compilation_cache, join_mounts, native_mounts

@@ -6,7 +6,8 @@ engine saves them.
 
 from typing import Any, Final
 
-from ..lens.protocol import Fields, object_items
+from ..lens.protocol import Fields
+from ..lens.structs import object_items
 
 MAIN: Final = "main"
 SIDECAR: Final = "sidecar-frontend"

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from ..lens.protocol import Fields, object_items, object_member
+from ..lens.protocol import Fields
+from ..lens.structs import object_items, object_member
 from . import resources
 from .compose import PROBES, compose_sidecar
 from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content, read_plain_secret

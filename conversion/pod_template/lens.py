@@ -5,7 +5,8 @@ from typing import Final
 
 from ...api.line import Line
 from ...api.paths import Key, Path
-from ..lens.protocol import Context, Fields, Lens, Row, object_items, object_member
+from ..lens.protocol import Context, Fields, Lens, Row
+from ..lens.structs import object_items, object_member
 from . import origins
 from .compose import PROBES, compose_known, overlay
 from .content import MAIN, SIDECAR, container_names, find_container

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from ...api.line import Line
 from ..experimental import has_switch
-from ..lens.protocol import Context, Fields, object_items, object_member
+from ..lens.protocol import Context, Fields
+from ..lens.structs import object_items, object_member
 from . import mounts, resources
 from .compose import PROBES, effective_env, effective_resources
 from .content import MAIN, SIDECAR, container_names, content, merge_env, merge_override, pod_content, read_plain_secret, text

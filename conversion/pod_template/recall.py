@@ -4,7 +4,8 @@ v1alpha1 lacks them: order, options of flat mounts, other metadata, a missing ma
 """
 
 from ...api.line import Line
-from ..lens.protocol import Fields, object_items, object_member
+from ..lens.protocol import Fields
+from ..lens.structs import object_items, object_member
 from . import resources
 from .compose import compose
 from .content import (

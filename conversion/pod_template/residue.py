@@ -3,7 +3,8 @@
 from typing import Final
 
 from ...api.line import Line
-from ..lens.protocol import Context, Fields, object_items, object_member
+from ..lens.protocol import Context, Fields
+from ..lens.structs import object_items, object_member
 from .compose import compose
 from .content import MAIN, container_names, content, find_container, metadata_content, pod_content
 from .decompose import Pieces, main_content

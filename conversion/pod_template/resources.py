@@ -6,7 +6,8 @@ Both directions make quantities canonical, so that the versions agree on equalit
 from typing import Any, Final
 
 from ...api.quantity import spell
-from ..lens.protocol import Fields, object_member
+from ..lens.protocol import Fields
+from ..lens.structs import object_member
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")

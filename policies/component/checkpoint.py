@@ -1,19 +1,10 @@
 """Whether a component can be checkpointed and restored, and which snapshot it may name."""
 
-from ..at import At
-from ..domain import (
-    LABEL_WANTED,
-    WORKERS,
-    explain_workers_only,
-    has_checkpoint,
-    interpod_gms,
-    is_label,
-    read_failover,
-    read_feature,
-    read_gms,
-)
+from ..at import At, Hits
+from ..components import WORKERS, explain_workers_only, has_checkpoint, interpod_gms, read_failover, read_feature, read_gms
+from ..patterns import LABEL_WANTED, is_label
 from ..review import Fields
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Hits, Stage, differs, rule
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, DCD, Stage, differs, rule
 from ..words import format_words
 
 OFF = "for operator 1.2, only the schema checks a disabled checkpoint"
@@ -30,16 +21,16 @@ def checkpoint_gate(at: At) -> Hits:
         Disable the checkpoint, or have checkpoints enabled in the operator's configuration.
 
     Example
-        # facts: {checkpoint: false}
-        {worker with an image}
-    bad       experimental:
-    bad         checkpoint: {enabled: true}  # expect
-    ok        experimental: {checkpoint: {enabled: false}}
+         # facts: {checkpoint: false}
+         {worker with an image}
+               experimental:
+        -        checkpoint: {enabled: true}  # expect
+        +        checkpoint: {enabled: false}
 
-    bad # kind: DynamoCheckpoint/v1alpha1
-    bad # facts: {checkpoint: false}
-    bad spec:  # expect
-    bad   identity: {model: m, backendFramework: vllm}
+        -# kind: DynamoCheckpoint/v1alpha1
+        -# facts: {checkpoint: false}
+        -spec:  # expect
+        -  identity: {model: m, backendFramework: vllm}
     """
     of_component = at.review.kind != CHECKPOINT_KIND
     if of_component and not has_checkpoint(at.value):
@@ -63,12 +54,12 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         Remove `job`, or set the mode to Auto.
 
     Example
-        {worker}
-    bad       experimental:
-    bad         checkpoint:
-    bad           mode: Manual
-    bad           job: {}  # expect
-    ok        experimental: {checkpoint: {mode: Auto, job: {}}}
+         {worker}
+               experimental:
+                 checkpoint:
+        -          mode: Manual
+        +          mode: Auto
+                   job: {}  # expect
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     seen = checkpoint.get("mode")
@@ -90,12 +81,11 @@ def checkpoint_job_with_ref(at: At) -> Hits:
         Remove `job` or `checkpointRef`.
 
     Example
-    bad {worker}
-    bad       experimental:
-    bad         checkpoint:
-    bad           checkpointRef: warm
-    bad           job: {}  # expect
-    ok  spec: {components: [{name: worker, type: worker, experimental: {checkpoint: {checkpointRef: warm}}}]}
+         {worker}
+               experimental:
+                 checkpoint:
+                   checkpointRef: warm
+        -          job: {}  # expect
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     ref = checkpoint.get("checkpointRef")
@@ -114,25 +104,25 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
         Disable the checkpoint, or remove failover and use the GPU memory service in mode {intraPod}.
 
     Example
-        spec:
-    bad   backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-    bad       experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         checkpoint: {enabled: true, checkpointRef: c}  # expect
-    ok        experimental: {gpuMemoryService: {mode: IntraPod}, checkpoint: {enabled: true, checkpointRef: c}}
+         spec:
+        -  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate:
+                 spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
+               experimental:
+        -        gpuMemoryService: {mode: InterPod}
+        +        gpuMemoryService: {mode: IntraPod}
+                 checkpoint: {enabled: true, checkpointRef: c}  # expect
 
-    bad {vllm worker}
-    bad       podTemplate:
-    bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-    bad       experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         failover: {mode: InterPod, numShadows: 1}
-    bad         checkpoint: {enabled: true, checkpointRef: c}  # expect
+        -{vllm worker}
+        -      podTemplate:
+        -        spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
+        -      experimental:
+        -        gpuMemoryService: {mode: InterPod}
+        -        failover: {mode: InterPod, numShadows: 1}
+        -        checkpoint: {enabled: true, checkpointRef: c}  # expect
     """
     if not has_checkpoint(at.value):
         return
@@ -157,10 +147,10 @@ def checkpoint_target_name(at: At) -> Hits:
         Write the name of a container of the pod, or leave the field out for `main`.
 
     Example
-        {worker}
-    bad       experimental:
-    bad         checkpoint: {targetContainerName: Main}  # expect
-    ok        experimental: {checkpoint: {targetContainerName: main}}
+         {worker}
+               experimental:
+        -        checkpoint: {targetContainerName: Main}  # expect
+        +        checkpoint: {targetContainerName: main}
     """
     name = at.get("experimental.checkpoint.targetContainerName")
     if name and not is_label(name):
@@ -184,16 +174,16 @@ def checkpoint_gms_client_name(at: At) -> Hits:
         Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
 
     Example
-        {worker with a GPU}
-    bad       experimental:
-    bad         gpuMemoryService: {}
-    bad         checkpoint:
-    bad           enabled: false
-    bad           job:
-    bad             gmsClientContainers:
-    bad               - saver
-    bad               - Loader  # expect
-    ok        experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver, loader]}}}
+         {worker with a GPU}
+               experimental:
+                 gpuMemoryService: {}
+                 checkpoint:
+                   enabled: false
+                   job:
+                     gmsClientContainers:
+                       - saver
+        -              - Loader  # expect
+        +              - loader
     """
     for index, name in enumerate(at.get(_CLIENTS) or ()):
         if not is_label(name or ""):
@@ -213,20 +203,19 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
         Set the service's mode to {intraPod}, or remove `gmsClientContainers`.
 
     Example
-        spec:
-    bad   backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         checkpoint:
-    bad           enabled: false
-    bad           job:
-    bad             gmsClientContainers: [saver]  # expect
-    ok          gpuMemoryService: {mode: IntraPod}
-    ok          checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}
+         spec:
+        -  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental:
+        -        gpuMemoryService: {mode: InterPod}
+        +        gpuMemoryService: {mode: IntraPod}
+                 checkpoint:
+                   enabled: false
+                   job:
+                     gmsClientContainers: [saver]  # expect
     """
     if at.get(_CLIENTS) and interpod_gms(at.value):
         text = format_words('must be empty unless {gpuMemoryService}.mode is "{intraPod}", got mode "{interPod}"')
@@ -246,14 +235,14 @@ def checkpoint_gms_clients_need_gms(at: At) -> Hits:
         Enable `{gpuMemoryService}`, or remove `gmsClientContainers`.
 
     Example
-        {worker}
-    bad       experimental:
-    bad         checkpoint:
-    bad           enabled: false
-    bad           job:
-    bad             gmsClientContainers: [saver]  # expect
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    ok        experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}}
+         {worker}
+        -      experimental:
+        -        checkpoint:
+        -          enabled: false
+        -          job:
+        -            gmsClientContainers: [saver]  # expect
+        +      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        +      experimental: {gpuMemoryService: {}, checkpoint: {enabled: false, job: {gmsClientContainers: [saver]}}}
     """
     if at.get(_CLIENTS) and read_gms(at.value) is None:
         yield at.forbidden(_CLIENTS, format_words("must be empty without {gpuMemoryService}"))
@@ -274,17 +263,17 @@ def checkpoint_use_of_workers(at: At) -> Hits:
         Remove or disable the checkpoint.
 
     Example
-        spec:
-          components:
-    bad     - name: frontend
-    bad       type: frontend
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
-    bad       experimental:
-    bad         checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
-    ok      - name: worker
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+         spec:
+           components:
+        -    - name: frontend
+        -      type: frontend
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+        -      experimental:
+        -        checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
+        +    - name: worker
+        +      type: worker
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        +      experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     if has_checkpoint(at.value) and at.value.get("type") not in WORKERS:
         yield at.forbidden("experimental.checkpoint", f"must be unset {explain_workers_only(at.value)}")
@@ -302,15 +291,15 @@ def checkpoint_use_of_graphs(at: At) -> Hits:
         Remove `checkpointRef`, or set it in a component of a graph.
 
     Example
-        # kind: DynamoComponentDeployment/v1beta1
-    ok  metadata:
-    ok    ownerReferences: [{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, name: g, uid: "1", controller: true}]
-        spec:
-          type: worker
-          podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    bad   experimental:
-    bad     checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
-    ok    experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
+         # kind: DynamoComponentDeployment/v1beta1
+        +metadata:
+        +  ownerReferences: [{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, name: g, uid: "1", controller: true}]
+         spec:
+           type: worker
+           podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        -  experimental:
+        -    checkpoint: {enabled: true, checkpointRef: snapshot}  # expect
+        +  experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
     """
     checkpoint = read_feature(at.value, "checkpoint") or {}
     if at.value.get("type") in WORKERS and str(checkpoint.get("checkpointRef") or "").strip() and not _is_of_graph(at.review.metadata):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..at import At
+from ..at import At, Hits
 from ..review import Fields
-from ..rule import COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, Stage, rule
 
 _SWITCH = "--enable-elastic-ep"
 _BACKENDS = ("--data-parallel-backend", "-dpb")
@@ -22,15 +22,15 @@ def elastic_ep_command_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.command}.
 
     Example
-        {vllm worker}
-              podTemplate:
-                spec:
-                  containers:
-    bad             - {name: main, image: "example/vllm:1.5.0", args: [--enable-elastic-ep, --data-parallel-backend, ray]}  # expect
-    ok              - name: main
-    ok                image: example/vllm:1.5.0
-    ok                command: [python3, -m, dynamo.vllm]
-    ok                args: [--enable-elastic-ep, --data-parallel-backend, ray]
+         {vllm worker}
+               podTemplate:
+                 spec:
+                   containers:
+        -            - {name: main, image: "example/vllm:1.5.0", args: [--enable-elastic-ep, --data-parallel-backend, ray]}  # expect
+        +            - name: main
+        +              image: example/vllm:1.5.0
+        +              command: [python3, -m, dynamo.vllm]
+        +              args: [--enable-elastic-ep, --data-parallel-backend, ray]
     """
     main, place = at.main
     if main and not main.get("command") and at.review.spec.get("backendFramework") == "vllm" and is_elastic_on_ray(main):

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from ..at import At
-from ..domain import INTER_POD, INTRA_POD, interpod_failover, quote_once, read_failover, read_gms
+from ..at import At, Hits
+from ..components import INTER_POD, INTRA_POD, interpod_failover, read_failover, read_gms
 from ..gpu import gpu_count
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DGD, Hits, Stage, differs, rule
-from ..words import Words, format_words
+from ..rule import COMPONENT, DGD, Stage, differs, rule
+from ..words import Words, format_words, quote_once
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"
 
@@ -46,18 +46,18 @@ def failover_shadows_immutable(at: At) -> Hits:
         name.
 
     Example
-        {vllm worker with a GPU}
-              experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
-        --- # becomes
-        {vllm worker}
-    ok        replicas: 2
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         failover:
-    bad           mode: InterPod
-    bad           numShadows: 2  # expect
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         {vllm worker with a GPU}
+               experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         --- # becomes
+         {vllm worker}
+        +      replicas: 2
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental:
+                 gpuMemoryService: {mode: InterPod}
+                 failover:
+                   mode: InterPod
+        -          numShadows: 2  # expect
+        +          numShadows: 1
     """
     if at.old is None or not interpod_failover(at.value) or not interpod_failover(at.old):
         return
@@ -83,17 +83,17 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
         Set the same mode in both.
 
     Example
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-    bad   backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         failover: {mode: IntraPod}  # expect
-    ok        experimental: {gpuMemoryService: {mode: IntraPod}, failover: {mode: IntraPod}}
+         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+         spec:
+        -  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental:
+        -        gpuMemoryService: {mode: InterPod}
+        +        gpuMemoryService: {mode: IntraPod}
+                 failover: {mode: IntraPod}  # expect
     """
     gms = read_gms(at.value) if is_intrapod(at.value) else None
     if gms is not None and gms.get("mode") not in (None, "", INTRA_POD):
@@ -113,20 +113,20 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
         Enable `{gpuMemoryService}` with mode {intraPod}, or switch failover off.
 
     Example
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-          components:
-    bad     - name: other
-    bad       type: worker
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         failover: {}  # expect
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         failover: {mode: IntraPod}  # expect
-    ok        experimental: {gpuMemoryService: {}, failover: {}}
+         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+         spec:
+           components:
+        -    - name: other
+        -      type: worker
+        -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental:
+        -        failover: {}  # expect
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental:
+        -        failover: {mode: IntraPod}  # expect
+        +      experimental: {gpuMemoryService: {}, failover: {}}
     """
     if is_intrapod(at.value) and read_gms(at.value) is None:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
@@ -145,27 +145,26 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
         Set `backendFramework` to vllm if that is the engine, or disable failover.
 
     Example
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        spec:
-    bad   backendFramework: sglang
-    ok    backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {}
-    bad         failover: {}  # expect
-    ok        experimental: {gpuMemoryService: {}, failover: {}}
+         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+         spec:
+        -  backendFramework: sglang
+        +  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental:
+                 gpuMemoryService: {}
+                 failover: {}  # expect
 
-    bad # kind: DynamoComponentDeployment/v1beta1
-    bad spec:
-    bad   backendFramework: trtllm
-    bad   type: worker
-    bad   podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad   experimental:
-    bad     gpuMemoryService: {}
-    bad     failover: {mode: IntraPod}  # expect
+        -# kind: DynamoComponentDeployment/v1beta1
+        -spec:
+        -  backendFramework: trtllm
+        -  type: worker
+        -  podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -  experimental:
+        -    gpuMemoryService: {}
+        -    failover: {mode: IntraPod}  # expect
     """
     backend = at.review.spec.get("backendFramework")
     if backend not in (None, "", "vllm") and is_intrapod(at.value):
@@ -191,14 +190,14 @@ def failover_intrapod_shadows(at: At) -> Hits:
         Set `numShadows` to 1 or leave it out.
 
     Example
-        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
-        {worker with a GPU}
-    bad       experimental:
-    bad         gpuMemoryService: {}
-    bad         failover:
-    bad           mode: IntraPod
-    bad           numShadows: 2  # expect
-    ok        experimental: {gpuMemoryService: {}, failover: {mode: IntraPod, numShadows: 1}}
+         metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+         {worker with a GPU}
+               experimental:
+                 gpuMemoryService: {}
+                 failover:
+                   mode: IntraPod
+        -          numShadows: 2  # expect
+        +          numShadows: 1
     """
     shadows = (read_failover(at.value) or {}).get("numShadows")
     if shadows not in (None, 0, 1) and is_intrapod(at.value):
@@ -220,14 +219,14 @@ def failover_interpod_component_type(at: At) -> Hits:
         Disable failover here, or set the `{componentType}` to that of a worker if it is one.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: frontend  # expect
-    bad       type: frontend
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-    ok  spec: {components: [{name: frontend, type: frontend, replicas: 2}]}
+         spec:
+           components:
+             - name: frontend  # expect
+               type: frontend
+        -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental:
+        -        failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+        +      replicas: 2
     """
     kind = at.value.get("type")
     # where the GPU memory service is on, gms-worker-only refuses these and others
@@ -247,22 +246,23 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
         Write the number of GPUs as a whole number.
 
     Example
-        spec:
-    ok    backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-    bad       podTemplate:
-    bad         spec:
-    bad           containers:
-    bad             - name: main
-    bad               resources:
-    bad                 requests:
-    bad                   nvidia.com/gpu: 1500m  # expect
-    bad       experimental:
-    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {requests: {nvidia.com/gpu: "2"}}}]}}
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         spec:
+        +  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate:
+                 spec:
+                   containers:
+                     - name: main
+                       resources:
+                         requests:
+        -                  nvidia.com/gpu: 1500m  # expect
+        +                  nvidia.com/gpu: "2"
+               experimental:
+        +        gpuMemoryService:
+        +          mode: InterPod
+                 failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
     """
     if interpod_without_gms(at.value):
         gpus = gpu_count(at.value)
@@ -283,17 +283,16 @@ def failover_interpod_immutable(at: At) -> Hits:
         name.
 
     Example
-        {vllm worker with a GPU}
-    bad       experimental: {gpuMemoryService: {mode: InterPod}}
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
-        --- # becomes
-        {vllm worker}
-    ok        replicas: 2
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         failover: {mode: InterPod, numShadows: 1}  # expect
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         {vllm worker with a GPU}
+        -      experimental: {gpuMemoryService: {mode: InterPod}}
+        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         --- # becomes
+         {vllm worker}
+        +      replicas: 2
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental:
+                 gpuMemoryService: {mode: InterPod}
+                 failover: {mode: InterPod, numShadows: 1}  # expect
     """
     if at.old is not None and interpod_failover(at.value) != interpod_failover(at.old):
         yield at.immutable("experimental.failover", forbid_switch(interpod_failover(at.value)))
@@ -311,11 +310,12 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         Set the same mode in both.
 
     Example
-        {vllm worker with a GPU}
-    bad       experimental:
-    bad         gpuMemoryService: {}
-    bad         failover: {mode: InterPod, numShadows: 1}  # expect
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         {vllm worker with a GPU}
+               experimental:
+        -        gpuMemoryService: {}
+        +        gpuMemoryService:
+        +          mode: InterPod
+                 failover: {mode: InterPod, numShadows: 1}  # expect
     """
     gms = read_gms(at.value)
     if interpod_failover(at.value) and gms is not None and gms.get("mode") != INTER_POD:
@@ -336,22 +336,22 @@ def failover_interpod_shadows(at: At) -> Hits:
         Set `numShadows` to 1, or disable failover.
 
     Example
-        spec:
-          backendFramework: vllm
-          components:
-    ok      - name: other
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod}}
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {mode: InterPod}
-    bad         failover:
-    bad           mode: InterPod
-    bad           numShadows: 0  # expect
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         spec:
+           backendFramework: vllm
+           components:
+        +    - name: other
+        +      type: worker
+        +      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod}}
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental:
+        -        gpuMemoryService: {mode: InterPod}
+        -        failover:
+        -          mode: InterPod
+        -          numShadows: 0  # expect
+        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_failover(at.value):
         written = (read_failover(at.value) or {}).get("numShadows")
@@ -373,10 +373,11 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
 
     Example
-        {vllm worker with a GPU}
-    bad       experimental:
-    bad         failover: {mode: InterPod, numShadows: 1}  # expect
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         {vllm worker with a GPU}
+               experimental:
+        +        gpuMemoryService:
+        +          mode: InterPod
+                 failover: {mode: InterPod, numShadows: 1}  # expect
     """
     if interpod_without_gms(at.value):
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))
@@ -395,15 +396,15 @@ def failover_interpod_requires_gpu(at: At) -> Hits:
         Set {resources.limits.gpu} to the number of GPUs.
 
     Example
-        spec:
-    ok    backendFramework: vllm
-          components:
-            - name: worker  # expect
-              type: worker
-    bad       experimental:
-    bad         failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    ok        experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
+         spec:
+        +  backendFramework: vllm
+           components:
+             - name: worker  # expect
+               type: worker
+        -      experimental:
+        -        failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
+        +      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_without_gms(at.value):
         gpus = gpu_count(at.value)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path
-from ..at import At
-from ..domain import component_off_grove, forces_scaling_group
+from ..at import At, Hits
+from ..components import forces_scaling_group
+from ..grove import component_off_grove
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, DCD, DGD, Hits, Stage, rule
+from ..rule import COMPONENT, DCD, DGD, Stage, rule
 
 _SWITCH = ("experimental", "grove", "forceScalingGroup")
 
@@ -22,21 +23,21 @@ def force_scaling_group_immutable(at: At) -> Hits:
         Restore the old `forceScalingGroup`, or create another graph with the new one.
 
     Example
-    bad {worker with an image}
-    bad --- # becomes
-    bad {worker with an image}
-    bad       experimental:
-    bad         grove:
-    bad           forceScalingGroup: true  # expect
+        -{worker with an image}
+        ---- # becomes
+        -{worker with an image}
+        -      experimental:
+        -        grove:
+        -          forceScalingGroup: true  # expect
 
-        spec: {components: [{name: worker, type: worker, experimental: {grove: {forceScalingGroup: true}}}]}
-        --- # becomes
-        spec:
-          components:
-            - name: worker  # expect
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    ok        experimental: {grove: {forceScalingGroup: true}}
+         spec: {components: [{name: worker, type: worker, experimental: {grove: {forceScalingGroup: true}}}]}
+         --- # becomes
+         spec:
+           components:
+             - name: worker  # expect
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        +      experimental: {grove: {forceScalingGroup: true}}
     """
     if at.review.old is None:
         return
@@ -73,19 +74,18 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
         Remove `experimental.grove`, or run the graph on Grove.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        {worker with an image}
-    bad       experimental:
-    bad         grove:
-    bad           forceScalingGroup: true  # expect
-    ok        experimental: {grove: {forceScalingGroup: true}}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         {worker with an image}
+               experimental:
+                 grove:
+                   forceScalingGroup: true  # expect
 
-    bad # kind: DynamoComponentDeployment/v1beta1
-    bad spec:
-    bad   podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    bad   experimental:
-    bad     grove:
-    bad       forceScalingGroup: true  # expect
+        -# kind: DynamoComponentDeployment/v1beta1
+        -spec:
+        -  podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        -  experimental:
+        -    grove:
+        -      forceScalingGroup: true  # expect
     """
     if at.get("experimental.grove.forceScalingGroup") is True and (reason := component_off_grove(at)):
         yield at.forbidden("experimental.grove.forceScalingGroup", f"must be unset without Grove, got true: {reason}")

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from ...api.schema import load_schema, resolve
-from ..at import At
-from ..domain import LPX, quote_once, read_pod
+from ..at import At, Hits
+from ..components import LPX, read_pod
 from ..engines import list_roles, list_templates
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, rule
 from ..sameness import same_meaning
+from ..words import quote_once
 from .role_template import place_of
 
 AGENT = "agent"
@@ -36,20 +37,20 @@ def lpx_pod_fixed(at: At) -> Hits:
         Remove the field.
 
     Example
-        {lpx worker}
-              roles:
-    bad         - name: agent
-    bad           podTemplate:
-    bad             spec:
-    bad               containers: [{name: main, image: "example/lpx:1.6.0"}]
-    bad               nodeSelector: {zone: a}  # expect
-    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - name: conductor
-    bad           podTemplate:
-    bad             spec:
-    bad               containers: [{name: main, image: "example/lpx:1.6.0"}]
-    bad               hostname: here  # expect
-    ok            podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}], nodeSelector: {zone: a}}}
+         {lpx worker}
+               roles:
+                 - name: agent
+                   podTemplate:
+                     spec:
+                       containers: [{name: main, image: "example/lpx:1.6.0"}]
+        -              nodeSelector: {zone: a}  # expect
+                 - name: conductor
+                   podTemplate:
+                     spec:
+                       containers: [{name: main, image: "example/lpx:1.6.0"}]
+        -              hostname: here  # expect
+        +              nodeSelector:
+        +                zone: a
     """
     for index, name, pod in list_pods(at.value):
         fields = ["schedulerName"] if pod.get("schedulerName") not in _USUAL else []
@@ -88,14 +89,14 @@ def lpx_gate(at: At) -> Hits:
         Enable LPX in the operator's configuration (`lpx.enabled`), or remove the {service}.
 
     Example
-    bad # facts: {lpx: false}
-        spec:
-          components:
-            - name: worker
-              type: lpx  # expect
-              lpx: {buildId: b}
-              roles:
-                {agent and conductor}
+        -# facts: {lpx: false}
+         spec:
+           components:
+             - name: worker
+               type: lpx  # expect
+               lpx: {buildId: b}
+               roles:
+                 {agent and conductor}
     """
     if not (at.value == at.old or _is_unchanged(at)) and not at.fact("lpx"):
         yield at.forbidden("type", 'must not be "lpx" while LPX is switched off in the operator')
@@ -120,11 +121,11 @@ def lpx_role_unknown(at: At) -> Hits:
         Name the roles `agent` and `conductor`.
 
     Example
-        {lpx worker}
-              roles:  # expect: lpx-agent-required
-    bad         - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}  # expect
-    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+         {lpx worker}
+               roles:  # expect: lpx-agent-required
+        -        - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}  # expect
+        +        - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, role in list_roles(at.value):
         if (name := role.get("name")) not in _ROLES:
@@ -142,11 +143,11 @@ def lpx_role_template_required(at: At) -> Hits:
         Set `podTemplate` of the role.
 
     Example
-        {lpx worker}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    bad         - {name: conductor}  # expect
-    ok          - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+         {lpx worker}
+               roles:
+                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+        -        - {name: conductor}  # expect
+        +        - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, role in list_roles(at.value):
         if role.get("name") in _ROLES and role.get("podTemplate") is None:
@@ -164,15 +165,15 @@ def lpx_build_id_blank(at: At) -> Hits:
         Set `lpx.buildId` to the name of the build.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: lpx
-    bad       lpx:
-    bad         buildId: " "  # expect
-    ok        lpx: {buildId: b}
-              roles:
-                {agent and conductor}
+         spec:
+           components:
+             - name: worker
+               type: lpx
+               lpx:
+        -        buildId: " "  # expect
+        +        buildId: "b"
+               roles:
+                 {agent and conductor}
     """
     build = at.get("lpx.buildId")
     if build and not str(build).strip():
@@ -190,12 +191,11 @@ def lpx_scheduler_reserved(at: At) -> Hits:
         Remove `schedulerName`, or name another scheduler.
 
     Example
-        {worker}
-    bad       podTemplate:
-    bad         spec:
-    bad           containers: [{name: main, image: "example/vllm:1.6.0"}]
-    bad           schedulerName: lpx-scheduler  # expect
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+         {worker}
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.6.0"}]
+        -          schedulerName: lpx-scheduler  # expect
     """
     if read_pod(at.value).get("schedulerName") == _SCHEDULER and at.value.get("type") != LPX:
         yield at.forbidden("podTemplate.spec.schedulerName", f'must not be "{_SCHEDULER}" for a component of another type than lpx')
@@ -212,18 +212,18 @@ def lpx_type_immutable(at: At) -> Hits:
         Restore the old type, or create another component.
 
     Example
-        spec:
-          components:
-            - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-        --- # becomes
-        spec:
-          components:
-    bad     - name: worker
-    bad       type: lpx  # expect
-    bad       lpx: {buildId: b}
-    bad       roles:
-    bad         {agent and conductor}
-    ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         spec:
+           components:
+             - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         --- # becomes
+         spec:
+           components:
+        -    - name: worker
+        -      type: lpx  # expect
+        -      lpx: {buildId: b}
+        -      roles:
+        -        {agent and conductor}
+        +    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     if at.old is None:
         return
@@ -244,10 +244,10 @@ def lpx_agent_required(at: At) -> Hits:
         Add the role `agent` with its pod template.
 
     Example
-        {lpx worker}
-              roles:  # expect
-    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+         {lpx worker}
+               roles:  # expect
+        +        - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     if all(role.get("name") != AGENT for _, role in list_roles(at.value)):
         yield at.required("roles", 'must have the role "agent", got none')
@@ -264,16 +264,15 @@ def lpx_agent_container(at: At) -> Hits:
         Give the container another name.
 
     Example
-        {lpx worker}
-              roles:
-    bad         - name: agent
-    bad           podTemplate:
-    bad             spec:
-    bad               containers:
-    bad                 - {name: main, image: "example/lpx:1.6.0"}
-    bad                 - {name: agent, image: "example/lpx:1.6.0"}  # expect
-    ok          - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-                - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+         {lpx worker}
+               roles:
+                 - name: agent
+                   podTemplate:
+                     spec:
+                       containers:
+                         - {name: main, image: "example/lpx:1.6.0"}
+        -                - {name: agent, image: "example/lpx:1.6.0"}  # expect
+                 - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
     """
     for index, name, pod in list_pods(at.value):
         for part in ("containers", "initContainers") if name == AGENT else ():

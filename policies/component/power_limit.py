@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path
-from ..at import At
-from ..domain import POWER_LIMIT, POWER_LIMIT_PATH, node_count, quote_once, read_gms, read_pod, read_power_limit, whole_number
+from ..annotations import POWER_LIMIT
+from ..at import At, Hits
+from ..components import POWER_LIMIT_PATH, node_count, read_gms, read_pod, read_power_limit
 from ..gpu import plain_gpus, plain_gpus_of_pod
+from ..patterns import whole_number
 from ..review import UPDATE, Fields
-from ..rule import GRAPH_COMPONENT, Hits, Stage, rule
+from ..rule import GRAPH_COMPONENT, Stage, rule
+from ..words import quote_once
 
 
 @rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
@@ -21,37 +24,37 @@ def power_limit_immutable(at: At) -> Hits:
         Restore the old limit and numbers, or create another graph with the new ones.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: worker
-    bad       podTemplate: {spec: {containers: [{name: main}]}, metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}}
-    bad --- # becomes
-    bad {worker}
-    bad       podTemplate:
-    bad         spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-    bad         metadata:
-    bad           annotations:
-    bad             dynamo.nvidia.com/gpu-power-limit: "400"  # expect
+        -spec:
+        -  components:
+        -    - name: worker
+        -      podTemplate: {spec: {containers: [{name: main}]}, metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}}
+        ---- # becomes
+        -{worker}
+        -      podTemplate:
+        -        spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
+        -        metadata:
+        -          annotations:
+        -            dynamo.nvidia.com/gpu-power-limit: "400"  # expect
 
-        spec:
-          components:
-            - name: worker
-              podTemplate:
-                spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-        --- # becomes
-        {worker}
-    ok        replicas: 2
-              podTemplate:
-    bad         spec:
-    bad           containers:
-    bad             - name: main
-    bad               image: example/vllm:1.5.0
-    bad               resources:
-    bad                 limits:
-    bad                   nvidia.com/gpu: "8"  # expect
-    ok          spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+         spec:
+           components:
+             - name: worker
+               podTemplate:
+                 spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]}
+                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+         --- # becomes
+         {worker}
+        +      replicas: 2
+               podTemplate:
+                 spec:
+                   containers:
+                     - name: main
+                       image: example/vllm:1.5.0
+                       resources:
+                         limits:
+        -                  nvidia.com/gpu: "8"  # expect
+        +                  nvidia.com/gpu: "4"
+                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if at.old is None:
         return
@@ -80,21 +83,20 @@ def power_limit_pod_immutable(at: At) -> Hits:
         Restore the old numbers, or create another graph with the new ones.
 
     Example
-        {worker}
-              podTemplate:
-    bad         spec:
-    bad           containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
-    ok          spec: {containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-        --- # becomes
-        {worker}
-              podTemplate:
-                spec:  # expect
-                  containers:
-                    - {name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}
-    bad             - {name: beside, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "1"}}}
-    ok              - {name: beside, image: "example/vllm:1.6.0"}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+         {worker}
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
+                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+         --- # becomes
+         {worker}
+               podTemplate:
+                 spec:  # expect
+                   containers:
+                     - {name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}
+        -            - {name: beside, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "1"}}}
+        +            - {name: beside, image: "example/vllm:1.6.0"}
+                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if at.old is None or read_power_limit(at.old) is None:
         return
@@ -118,13 +120,13 @@ def power_limit_number(at: At) -> Hits:
         Write a whole number of watts, in quotes, or remove the annotation.
 
     Example
-        {worker}
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-    bad         metadata:
-    bad           annotations:
-    bad             dynamo.nvidia.com/gpu-power-limit: 300W  # expect
-    ok          metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+         {worker}
+               podTemplate:
+                 spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
+                 metadata:
+                   annotations:
+        -            dynamo.nvidia.com/gpu-power-limit: 300W  # expect
+        +            dynamo.nvidia.com/gpu-power-limit: "300"
     """
     limit = read_power_limit(at.value)
     if limit is not None and (whole_number(limit) or 0) <= 0:
@@ -143,23 +145,23 @@ def power_limit_without_dra(at: At) -> Hits:
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or the claims and the GPU memory service.
 
     Example
-        {worker}
-              podTemplate:
-                spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
-                metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
+         {worker}
+               podTemplate:
+                 spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
+                 metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        -      experimental:
+        -        gpuMemoryService: {}  # expect
 
-    bad {worker}
-    bad       podTemplate:
-    bad         spec:
-    bad           resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
-    bad           containers:
-    bad             - name: main
-    bad               image: example/vllm:1.5.0
-    bad               resources:
-    bad                 claims: [{name: gpus}]  # expect
-    bad         metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
+        -{worker}
+        -      podTemplate:
+        -        spec:
+        -          resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
+        -          containers:
+        -            - name: main
+        -              image: example/vllm:1.5.0
+        -              resources:
+        -                claims: [{name: gpus}]  # expect
+        -        metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
     """
     if read_power_limit(at.value) is None:
         return

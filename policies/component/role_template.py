@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from ...api.paths import Key, Path
 from ...api.walk.metadata import annotation_errors
-from ..at import At
-from ..domain import EXECUTORS, LPX, MAIN, POWER_LIMIT, VLLM_EXECUTOR, quote_once, read_failover, read_gms
+from ..annotations import EXECUTORS, POWER_LIMIT, VLLM_EXECUTOR
+from ..at import At, Hits
+from ..components import LPX, MAIN, read_failover, read_gms
 from ..engines import RUNTIME, list_sidecars, list_templates
 from ..review import Fields
-from ..rule import COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, Stage, rule
+from ..words import quote_once
 
 
 def place_of(index: int, *steps: str | int) -> Path:
@@ -27,12 +29,12 @@ def role_template_incomplete(at: At) -> Hits:
         Give each role a `podTemplate`, or give none to any role.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-    bad         - {name: worker}  # expect
-    ok          - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+               roles:
+                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+        -        - {name: worker}  # expect
+        +        - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     with_one = {index for index, _ in list_templates(at.value)}
     for index, _ in enumerate(at.value["roles"] if with_one and at.value.get("type") != LPX else ()):
@@ -51,12 +53,12 @@ def role_template_exclusive(at: At) -> Hits:
         Keep the templates of the roles, or the component's template with its features.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}  # expect
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}  # expect
+               roles:
+                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     there = {
         "podTemplate": at.value.get("podTemplate") is not None and at.value.get("type") != LPX,
@@ -78,15 +80,15 @@ def role_template_image(at: At) -> Hits:
         Name the engine's container `main`, and set `image` of each container.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-              roles:
-                - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-    bad         - name: worker
-    bad           podTemplate:
-    bad             spec:
-    bad               containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
-    ok          - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+               roles:
+                 - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+                 - name: worker
+                   podTemplate:
+                     spec:
+        -              containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
+        +              containers: [{name: main, image: "example/vllm:1.6.0"}]
     """
     for index, template in list_templates(at.value):
         if all(each.get("name") != MAIN for _, each in _containers(template, "containers")):
@@ -114,17 +116,17 @@ def role_template_executor(at: At) -> Hits:
         Write `mp` or `ray`, or remove the annotation.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-              roles:
-                - name: leader
-                  podTemplate:
-    bad             metadata:
-    bad               annotations:
-    bad                 nvidia.com/vllm-distributed-executor-backend: dask  # expect
-    ok              metadata: {annotations: {nvidia.com/vllm-distributed-executor-backend: ray}}
-                    spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+               roles:
+                 - name: leader
+                   podTemplate:
+                     metadata:
+                       annotations:
+        -                nvidia.com/vllm-distributed-executor-backend: dask  # expect
+        +                nvidia.com/vllm-distributed-executor-backend: ray
+                     spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
+                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, value in _annotated(at.value, VLLM_EXECUTOR):
         if value.lower() not in EXECUTORS:
@@ -143,17 +145,16 @@ def role_template_power_limit(at: At) -> Hits:
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or use one template for the component.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-              roles:
-    bad         - name: leader
-    bad           podTemplate:
-    bad             metadata:
-    bad               annotations:
-    bad                 dynamo.nvidia.com/gpu-power-limit: "300"  # expect
-    bad             spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
-    ok          - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+               roles:
+                 - name: leader
+                   podTemplate:
+        -            metadata:
+        -              annotations:
+        -                dynamo.nvidia.com/gpu-power-limit: "300"  # expect
+                     spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
+                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, _ in _annotated(at.value, POWER_LIMIT):
         path = place_of(index, "metadata", "annotations", Key(POWER_LIMIT))
@@ -179,17 +180,17 @@ def role_template_runtime(at: At) -> Hits:
         Give the init container another name.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-              roles:
-                - name: leader
-                  podTemplate:
-                    spec:
-                      containers: [{name: main, image: "example/vllm:1.6.0"}]
-    bad               initContainers:
-    bad                 - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
-    ok                initContainers: [{name: setup, image: "example/setup:1"}]
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+               roles:
+                 - name: leader
+                   podTemplate:
+                     spec:
+                       containers: [{name: main, image: "example/vllm:1.6.0"}]
+        -              initContainers:
+        -                - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
+        +              initContainers: [{name: setup, image: "example/setup:1"}]
+                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, template in list_templates(at.value):
         for step, _ in list_sidecars({"podTemplate": template}):
@@ -209,17 +210,17 @@ def role_template_annotations(at: At) -> Hits:
         Correct the key, or shorten the annotations.
 
     Example
-        {worker}
-              multinode: {nodeCount: 2}
-              roles:
-                - name: leader
-                  podTemplate:
-    bad             metadata:
-    bad               annotations:  # expect
-    bad                 team name: search
-    ok              metadata: {annotations: {team-name: search}}
-                    spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
-                - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
+         {worker}
+               multinode: {nodeCount: 2}
+               roles:
+                 - name: leader
+                   podTemplate:
+                     metadata:
+                       annotations:  # expect
+        -                team name: search
+        +                team-name: search
+                     spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
+                 - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, template in list_templates(at.value):
         place = place_of(index, "metadata", "annotations")

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from ..at import At
-from ..domain import LPX, is_multinode, node_count
+from ..at import At, Hits
+from ..components import LPX, is_multinode, node_count
 from ..engines import list_roles
 from ..review import UPDATE, Fields
-from ..rule import COMPONENT, Hits, Stage, rule
+from ..rule import COMPONENT, Stage, rule
 
 _KNOWN = ("leader", "worker")
 
@@ -33,9 +33,9 @@ def roles_need_multinode(at: At) -> Hits:
         Remove `roles`, or set `multinode`.
 
     Example
-        {worker with an image}
-    ok        multinode: {nodeCount: 2}
-              roles: [{name: leader}, {name: worker}]  # expect
+         {worker with an image}
+        +      multinode: {nodeCount: 2}
+               roles: [{name: leader}, {name: worker}]  # expect
     """
     if at.value.get("type") != LPX and at.value.get("multinode") is None:
         yield at.forbidden("roles", "must be unset for a component on one node: roles divide the pods of a replica on several nodes")
@@ -52,12 +52,12 @@ def roles_name_unknown(at: At) -> Hits:
         Name the roles `leader` and `worker`.
 
     Example
-        {worker with an image}
-              multinode: {nodeCount: 2}
-    bad       roles:  # expect: roles-incomplete
-    bad         - {name: leader}
-    bad         - {name: helper}  # expect
-    ok        roles: [{name: worker}, {name: leader}]
+         {worker with an image}
+               multinode: {nodeCount: 2}
+               roles:  # expect: roles-incomplete
+        +        - name: worker
+                 - {name: leader}
+        -        - {name: helper}  # expect
     """
     for index, role in list_roles(at.value) if _asked(at.value) else ():
         if (name := role.get("name")) not in _KNOWN:
@@ -75,10 +75,10 @@ def roles_incomplete(at: At) -> Hits:
         Add the missing role.
 
     Example
-        {worker with an image}
-              multinode: {nodeCount: 2}
-    bad       roles: [{name: leader}]  # expect
-    ok        roles: [{name: leader}, {name: worker}]
+         {worker with an image}
+               multinode: {nodeCount: 2}
+        -      roles: [{name: leader}]  # expect
+        +      roles: [{name: leader}, {name: worker}]
     """
     there = {role.get("name") for _, role in list_roles(at.value)}
     for name in _KNOWN if _asked(at.value) else ():
@@ -97,12 +97,12 @@ def roles_replicas_mismatch(at: At) -> Hits:
         Leave `replicas` of the role out to use the default, or change `multinode.nodeCount`.
 
     Example
-        {worker with an image}
-              multinode: {nodeCount: 3}
-    bad       roles:
-    bad         - {name: leader, replicas: 2}  # expect
-    bad         - {name: worker, replicas: 2}
-    ok        roles: [{name: leader, replicas: 1}, {name: worker, replicas: 2}]
+         {worker with an image}
+               multinode: {nodeCount: 3}
+               roles:
+        -        - {name: leader, replicas: 2}  # expect
+        +        - {name: leader, replicas: 1}
+                 - {name: worker, replicas: 2}
     """
     for index, role, wanted in count_roles(at.value):
         if (replicas := role.get("replicas")) not in (None, wanted):
@@ -120,24 +120,16 @@ def roles_immutable(at: At) -> Hits:
         Restore the old roles, in any order, or create another component.
 
     Example
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-              roles: [{name: leader}, {name: worker}]
-        --- # becomes
-        spec:
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-              multinode: {nodeCount: 2}
-    bad       roles:  # expect: roles-incomplete, roles-immutable
-    bad         - {name: leader}
-    bad         - {name: helper}  # expect: roles-name-unknown
-    ok        roles: [{name: worker}, {name: leader}]
+         {worker with an image}
+               multinode: {nodeCount: 2}
+               roles: [{name: leader}, {name: worker}]
+         --- # becomes
+         {worker with an image}
+               multinode: {nodeCount: 2}
+               roles:  # expect: roles-incomplete, roles-immutable
+        +        - name: worker
+                 - {name: leader}
+        -        - {name: helper}  # expect: roles-name-unknown
     """
     if LPX in (at.value.get("type"), (at.old or {}).get("type")):
         return  # a draft may get a conductor, and two independent components may become a pair
@@ -157,23 +149,22 @@ def roles_meaning_immutable(at: At) -> Hits:
         Add or remove the roles without `providerOverride`, and the override in another update.
 
     Example
-    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
-        --- # becomes
-    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-              multinode: {nodeCount: 2}
-    bad       roles:  # expect
-    bad         - name: leader
-    bad           providerOverride:
-    bad             apiVersion: grove.io/v1alpha1
-    bad             target: PodCliqueTemplateSpec
-    bad             value: {topologyConstraint: {packDomain: rack}}
-    bad         - {name: worker}
-    ok        roles: [{name: leader}, {name: worker}]
+        -metadata: {annotations: {nvidia.com/workload-provider: grove}}
+         {worker}
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+               multinode: {nodeCount: 2}
+         --- # becomes
+        -metadata: {annotations: {nvidia.com/workload-provider: grove}}
+         {worker}
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}
+               multinode: {nodeCount: 2}
+               roles:  # expect
+                 - name: leader
+        -          providerOverride:
+        -            apiVersion: grove.io/v1alpha1
+        -            target: PodCliqueTemplateSpec
+        -            value: {topologyConstraint: {packDomain: rack}}
+                 - {name: worker}
     """
     if at.old is None or LPX in (at.value.get("type"), at.old.get("type")):
         return

@@ -1,11 +1,11 @@
 """The version of the runtime that an image holds, and the init container that since line 1.6 runs it beside the main container."""
 
-from ..at import At
-from ..domain import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
+from ..at import At, Hits
+from ..components import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
 from ..engines import list_engines, list_sidecars
 from ..image_tag import explain_missing_version
-from ..rule import COMPONENT, GRAPH_COMPONENT, Hits, Stage, rule
-from .others import require_main_image
+from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, rule
+from .containers import require_main_image
 
 
 @rule("DYN213", where=GRAPH_COMPONENT, when=("podTemplate", "roles"), stage=Stage.COMPONENT, since="1.5")
@@ -20,27 +20,23 @@ def runtime_version_required(at: At) -> Hits:
         Use an image whose tag is a version of three numbers, such as `1.5.0` or `v1.5.0-rc.1`, or set `runtimeVersionOverride`.
 
     Example
-        spec:
-          components:
-    bad     - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}  # expect
-    ok      - name: other
-    ok        type: worker
-    ok        runtimeVersionOverride: 1.5.0
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
-    ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:v1.5.0-rc.1"}]}}}
+         spec:
+           components:
+        -    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}  # expect
+        +    - name: other
+        +      type: worker
+        +      runtimeVersionOverride: 1.5.0
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
+        +    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:v1.5.0-rc.1"}]}}}
 
-        spec:
-    bad   components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
-    ok    components:
-    ok      - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}
-        --- # becomes
-        spec:
-          components:
-    bad     - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5"}]}}}  # expect
-    ok      - name: worker
-    ok        type: worker
-    ok        replicas: 2
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}
+         spec:
+        -  components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+        +  components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}]
+         --- # becomes
+         spec:
+           components:
+        -    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5"}]}}}  # expect
+        +    - {name: worker, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:latest"}]}}}
     """
     if at.value.get("type") != LPX and (at.review.old is None or at.old is not None):
         yield from explain_missing_version(at, [engine.get("image") for engine in list_engines(at)])
@@ -60,16 +56,16 @@ def runtime_sidecar_of_workers(at: At) -> Hits:
         Give the init container another name.
 
     Example
-        spec:
-          components:
-            - name: frontend
-              type: frontend
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/frontend:1.6.0"}]
-    bad           initContainers:
-    bad             - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
-    ok            initContainers: [{name: setup, image: "example/setup:1"}]
+         spec:
+           components:
+             - name: frontend
+               type: frontend
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/frontend:1.6.0"}]
+        -          initContainers:
+        -            - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}  # expect
+        +          initContainers: [{name: setup, image: "example/setup:1"}]
     """
     for index, _ in list_sidecars(at.value) if at.value.get("type") not in WORKERS else ():
         yield at.forbidden((*_PLACE, index, "name"), f'must not be "runtime" {explain_workers_only(at.value)}')
@@ -86,13 +82,13 @@ def runtime_sidecar_restarts(at: At) -> Hits:
         Set `restartPolicy: Always`.
 
     Example
-        {worker}
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/vllm:1.6.0"}]
-    bad           initContainers:
-    bad             - {name: runtime, image: "example/runtime:1.6.0"}  # expect
-    ok            initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+         {worker}
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.6.0"}]
+                   initContainers:
+        -            - {name: runtime, image: "example/runtime:1.6.0"}  # expect
+        +            - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}
     """
     for index, one in list_sidecars(at.value):
         if (policy := one.get("restartPolicy")) != "Always":
@@ -110,12 +106,12 @@ def runtime_sidecar_alone(at: At) -> Hits:
         Remove the field, or the init container `runtime`.
 
     Example
-        {worker}
-    bad       multinode: {nodeCount: 2}  # expect
-              podTemplate:
-                spec:
-                  containers: [{name: main, image: "example/vllm:1.6.0"}]
-                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+         {worker}
+        -      multinode: {nodeCount: 2}  # expect
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.6.0"}]
+                   initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
     """
     if not list_sidecars(at.value):
         return
@@ -140,12 +136,12 @@ def runtime_sidecar_image(at: At) -> Hits:
         Set `image` of the init container, and of a container `main`.
 
     Example
-        {worker}
-              podTemplate:
-                spec:
-    bad           containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
-    ok            containers: [{name: main, image: "example/vllm:1.6.0"}]
-                  initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
+         {worker}
+               podTemplate:
+                 spec:
+        -          containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
+        +          containers: [{name: main, image: "example/vllm:1.6.0"}]
+                   initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
     """
     sidecars = list_sidecars(at.value)
     for index, one in sidecars:

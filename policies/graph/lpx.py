@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path, lookup
-from ..at import At
-from ..domain import LPX, explain_off_grove, list_components
+from ..at import At, Hits
+from ..components import LPX, list_components
+from ..grove import explain_off_grove
 from ..review import Fields
-from ..rule import GRAPH, Hits, Stage, rule
+from ..rule import GRAPH, Stage, rule
 from ..words import format_words
 
 _WHEN = "components.*.type=lpx"
@@ -41,14 +42,14 @@ def lpx_requires_grove(at: At) -> Hits:
         Run the graph on Grove, or remove the {service}.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          components:  # expect
-            - name: worker
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                {agent and conductor}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         spec:
+           components:  # expect
+             - name: worker
+               type: lpx
+               lpx: {buildId: b}
+               roles:
+                 {agent and conductor}
     """
     if why := explain_off_grove(at):
         yield at.forbidden("components", f'must have none of type "lpx" unless Grove runs the graph: {why}')
@@ -65,19 +66,19 @@ def lpx_conductor_required(at: At) -> Hits:
         Add the role `conductor` with its pod template.
 
     Example
-        spec:
-          components:  # expect
-    bad     - name: worker
-    ok      - name: draft
-              type: lpx
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-    ok      - name: target
-    ok        type: lpx
-    ok        lpx: {buildId: b}
-    ok        roles:
-    ok          {agent and conductor}
+         spec:
+           components:  # expect
+        -    - name: worker
+        +    - name: draft
+               type: lpx
+               lpx: {buildId: b}
+               roles:
+                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+        +    - name: target
+        +      type: lpx
+        +      lpx: {buildId: b}
+        +      roles:
+        +        {agent and conductor}
     """
     without = [index for index, component in _list_lpx(at.value) if not _conducts(component)]
     if without and _pair(at.value) is None:
@@ -99,21 +100,21 @@ def lpx_pair_limit(at: At) -> Hits:
         Lower `replicas`, and leave `modelRef` and `minAvailable` out of the draft.
 
     Example
-        spec:
-          components:
-            - name: draft
-              type: lpx
-    bad       replicas: 9  # expect
-    ok        replicas: 8
-              lpx: {buildId: b}
-              roles:
-                - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
-            - name: target
-              type: lpx
-    ok        replicas: 1
-              lpx: {buildId: b}
-              roles:
-                {agent and conductor}
+         spec:
+           components:
+             - name: draft
+               type: lpx
+        -      replicas: 9  # expect
+        +      replicas: 8
+               lpx: {buildId: b}
+               roles:
+                 - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
+             - name: target
+               type: lpx
+        +      replicas: 1
+               lpx: {buildId: b}
+               roles:
+                 {agent and conductor}
     """
     if (pair := _pair(at.value)) is None:
         return
@@ -139,10 +140,10 @@ def lpx_field_unsupported(at: At) -> Hits:
         Remove the field.
 
     Example
-        {lpx worker}
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}  # expect
-              roles:
-                {agent and conductor}
+         {lpx worker}
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}  # expect
+               roles:
+                 {agent and conductor}
     """
     for path in (*_OF_GRAPH, *_beside(at.value)):
         value: object = lookup(at.value, path)

@@ -5,9 +5,10 @@ from typing import Any
 
 from ...api.paths import Path
 from ...api.wording import article
-from ..at import At
-from ..domain import GROVE, WORKLOAD_PROVIDER, explain_off_grove, provider, quote_once
+from ..annotations import WORKLOAD_PROVIDER
+from ..at import At, Hits
 from ..finding import Finding
+from ..grove import GROVE, explain_off_grove, provider
 from ..provider_override import (
     API_VERSION,
     WHEN,
@@ -19,7 +20,8 @@ from ..provider_override import (
     writes_topology,
 )
 from ..review import UPDATE
-from ..rule import GRAPH, Hits, Stage, rule
+from ..rule import GRAPH, Stage, rule
+from ..words import quote_once
 
 
 @rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
@@ -33,13 +35,13 @@ def provider_override_api_version(at: At) -> Hits:
         Write grove.io/v1alpha1 as the API version.
 
     Example
-        spec:
-          providerOverride:
-    bad     apiVersion: grove.io/v1  # expect
-    ok      apiVersion: grove.io/v1alpha1
-            target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
-          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+         spec:
+           providerOverride:
+        -    apiVersion: grove.io/v1  # expect
+        +    apiVersion: grove.io/v1alpha1
+             target: PodCliqueSet
+             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+           components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
     """
     for override in list_grove_overrides(at):
         version = override.block.get("apiVersion")
@@ -62,32 +64,31 @@ def provider_override_immutable(at: At) -> Hits:
         Restore the old API version and target, or remove the override and add another in a second update.
 
     Example
-    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
-    ok  spec:
-    ok    providerOverride:
-    ok      apiVersion: grove.io/v1alpha1
-    ok      target: PodCliqueSet
-    ok      value: {spec: {template: {topologyConstraint: {packDomain: zone}}}}
-    ok  --- # becomes
-    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
-    ok  spec:
-    ok    providerOverride:
-    ok      apiVersion: grove.io/v1alpha1
-    ok      target: PodCliqueSet
-    ok      value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+        +metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        +spec:
+        +  providerOverride:
+        +    apiVersion: grove.io/v1alpha1
+        +    target: PodCliqueSet
+        +    value: {spec: {template: {topologyConstraint: {packDomain: zone}}}}
+        +--- # becomes
+        +metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        +spec:
+        +  providerOverride:
+        +    apiVersion: grove.io/v1alpha1
+        +    target: PodCliqueSet
+        +    value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
 
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-    bad spec: {providerOverride: {apiVersion: grove.io/v1alpha1, target: PodCliqueSet, value: {}}}
-    ok  spec:
-    ok    providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}
-        --- # becomes
-        metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec:
-          providerOverride:
-            apiVersion: grove.io/v1alpha1
-    bad     target: PodCliqueTemplateSpec  # expect
-    ok      target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+         metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        -spec: {providerOverride: {apiVersion: grove.io/v1alpha1, target: PodCliqueSet, value: {}}}
+        +spec: {providerOverride: {apiVersion: grove.io/v1alpha1, value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}}}
+         --- # becomes
+         metadata: {annotations: {nvidia.com/workload-provider: grove}}
+         spec:
+           providerOverride:
+             apiVersion: grove.io/v1alpha1
+        -    target: PodCliqueTemplateSpec  # expect
+        +    target: PodCliqueSet
+             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
     """
     for override in list_overrides(at.value, at.old):
         for field in _FIELDS:
@@ -109,13 +110,13 @@ def provider_override_requires_grove(at: At) -> Hits:
         one, the operator's account adds the annotation `nvidia.com/workload-provider`, with the value `grove` if a PodCliqueSet runs it.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-          providerOverride:  # expect
-            apiVersion: grove.io/v1alpha1
-            target: PodCliqueSet
-            value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
-          components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         spec:
+           providerOverride:  # expect
+             apiVersion: grove.io/v1alpha1
+             target: PodCliqueSet
+             value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
+           components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
     """
     found = list(list_overrides(at.value))
     if not found or (chosen := provider(at)) == GROVE:
@@ -144,22 +145,22 @@ def provider_override_target(at: At) -> Hits:
         component doesn't have.
 
     Example
-        {worker with an image}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-    bad         target: PodCliqueSet  # expect
-    ok          target: PodCliqueTemplateSpec
-                value: {topologyConstraint: {packDomain: rack}}
+         {worker with an image}
+               providerOverride:
+                 apiVersion: grove.io/v1alpha1
+        -        target: PodCliqueSet  # expect
+        +        target: PodCliqueTemplateSpec
+                 value: {topologyConstraint: {packDomain: rack}}
 
-    bad {worker with an image}
-    bad       multinode: {nodeCount: 2}
-    bad       roles:
-    bad         - name: leader
-    bad           providerOverride:
-    bad             apiVersion: grove.io/v1alpha1
-    bad             target: PodCliqueScalingGroupConfig  # expect
-    bad             value: {topologyConstraint: {packDomain: rack}}
-    bad         - {name: worker}
+        -{worker with an image}
+        -      multinode: {nodeCount: 2}
+        -      roles:
+        -        - name: leader
+        -          providerOverride:
+        -            apiVersion: grove.io/v1alpha1
+        -            target: PodCliqueScalingGroupConfig  # expect
+        -            value: {topologyConstraint: {packDomain: rack}}
+        -        - {name: worker}
     """
     for override in list_grove_overrides(at):
         target, wanted = override.block.get("target"), override.target
@@ -184,17 +185,17 @@ def provider_override_topology_conflict(at: At) -> Hits:
         Use `topologyConstraint` of the graph and its {services}, or overrides, but not both.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    bad       providerOverride:
-    bad         apiVersion: grove.io/v1alpha1
-    bad         target: PodCliqueTemplateSpec
-    bad         value: {topologyConstraint: {packDomain: rack}}  # expect
-    ok        topologyConstraint: {packDomain: rack}
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+           components:
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
+        -      providerOverride:
+        -        apiVersion: grove.io/v1alpha1
+        -        target: PodCliqueTemplateSpec
+        -        value: {topologyConstraint: {packDomain: rack}}  # expect
+        +      topologyConstraint: {packDomain: rack}
     """
     plain = at.value.get("topologyConstraint") is not None
     if not plain and all(component.get("topologyConstraint") is None for _, _, component in at.components):
@@ -215,28 +216,28 @@ def provider_override_value(at: At) -> Hits:
         Write only `topologyConstraint`; in the graph's own override, below `spec.template`.
 
     Example
-    bad {worker with an image}
-    bad       providerOverride:
-    bad         apiVersion: grove.io/v1alpha1
-    bad         target: PodCliqueTemplateSpec
-    bad         value:
-    bad           topologyConstraint: {packDomain: rack}
-    bad           spec: {replicas: 3}  # expect
+        -{worker with an image}
+        -      providerOverride:
+        -        apiVersion: grove.io/v1alpha1
+        -        target: PodCliqueTemplateSpec
+        -        value:
+        -          topologyConstraint: {packDomain: rack}
+        -          spec: {replicas: 3}  # expect
 
-        {worker with an image}
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
-    bad         value: {}  # expect
-    ok          value: {topologyConstraint: {packDomain: rack}}
+         {worker with an image}
+               providerOverride:
+                 apiVersion: grove.io/v1alpha1
+                 target: PodCliqueTemplateSpec
+        -        value: {}  # expect
+        +        value: {topologyConstraint: {packDomain: rack}}
 
-    bad {worker with an image}
-    bad       providerOverride:
-    bad         apiVersion: grove.io/v1alpha1
-    bad         target: PodCliqueTemplateSpec
-    bad         value:
-    bad           topologyConstraint:
-    bad             packDomain: [rack]  # expect
+        -{worker with an image}
+        -      providerOverride:
+        -        apiVersion: grove.io/v1alpha1
+        -        target: PodCliqueTemplateSpec
+        -        value:
+        -          topologyConstraint:
+        -            packDomain: [rack]  # expect
     """
     for override in list_grove_overrides(at):
         if override.target:

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from ..at import At
-from ..domain import list_components, quote_all
+from ..at import At, Hits
+from ..components import list_components
 from ..finding import Mend
 from ..review import UPDATE
-from ..rule import GRAPH_OBJECT, RESTART, Hits, Stage, rule
-from ..words import format_words
+from ..rule import GRAPH_OBJECT, RESTART, Stage, rule
+from ..words import format_words, quote_all
 
 
 @rule("DYN131", where=RESTART, stage=Stage.RESTART)
@@ -21,10 +21,10 @@ def restart_id_required(at: At) -> Hits:
         Write any string that differs from the last one, such as a date.
 
     Example
-    bad spec:
-    bad   restart:
-    bad     id: ""  # expect
-    ok  spec: {restart: {id: "2025-11-21"}}
+         spec:
+           restart:
+        -    id: ""  # expect
+        +    id: "2025-11-21"
     """
     if not at.value.get("id"):
         yield at.required("id", "must be a string that changes with every restart, got nothing")
@@ -45,14 +45,13 @@ def restart_locked_during_rollout(at: At) -> Hits:
         Wait until `status.rollingUpdate.phase` is Completed or Failed, then set the new restart id.
 
     Example
-        spec: {restart: {id: monday}}
-    bad status: {rollingUpdate: {phase: InProgress}}
-    ok  status: {rollingUpdate: {phase: Completed}}
-        --- # becomes
-    bad spec:
-    bad   restart:
-    bad     id: tuesday  # expect
-    ok  spec: {restart: {id: tuesday}}
+         spec: {restart: {id: monday}}
+        -status: {rollingUpdate: {phase: InProgress}}
+        +status: {rollingUpdate: {phase: Completed}}
+         --- # becomes
+         spec:
+           restart:
+             id: tuesday  # expect
     """
     phase = at.was("status.rollingUpdate.phase")
     if phase not in _ROLLING:
@@ -78,13 +77,13 @@ def restart_order_count(at: At) -> Hits:
         Name every {service} of the graph once, or leave `order` out for alphabetical order.
 
     Example
-    bad spec:
-    bad   components: [{name: frontend}, {name: worker}]
-    bad   restart:
-    bad     id: second
-    bad     strategy:
-    bad       order: [frontend]  # expect
-    ok  spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+         spec:
+           components: [{name: frontend}, {name: worker}]
+           restart:
+             id: second
+             strategy:
+        -      order: [frontend]  # expect
+        +      order: [frontend, worker]
     """
     strategy = at.value["strategy"]
     order = strategy.get("order")
@@ -112,13 +111,12 @@ def restart_order_parallel(at: At) -> Hits:
         Remove `order`, or choose the type `Sequential`.
 
     Example
-    bad spec:
-    bad   restart:
-    bad     id: second
-    bad     strategy:
-    bad       type: Parallel
-    bad       order: [frontend]  # expect
-    ok  spec: {restart: {id: second, strategy: {type: Parallel}}}
+         spec:
+           restart:
+             id: second
+             strategy:
+               type: Parallel
+        -      order: [frontend]  # expect
     """
     strategy = at.value["strategy"]
     order = strategy.get("order")
@@ -137,16 +135,15 @@ def restart_order_unique(at: At) -> Hits:
         Remove one of the two entries.
 
     Example
-    bad spec:
-    bad   components: [{name: frontend}, {name: worker}]
-    bad   restart:
-    bad     id: second
-    bad     strategy:
-    bad       order:
-    bad         - frontend
-    bad         - worker
-    bad         - frontend  # expect
-    ok  spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [worker, frontend]}}}
+         spec:
+           components: [{name: frontend}, {name: worker}]
+           restart:
+             id: second
+             strategy:
+               order:
+        -        - frontend
+                 - worker
+                 - frontend  # expect
     """
     strategy = at.value["strategy"]
     if strategy.get("type") == "Parallel":
@@ -172,15 +169,15 @@ def restart_order_unknown(at: At) -> Hits:
         Write the {service}'s name as in `spec.{services}`; case matters.
 
     Example
-    bad spec:
-    bad   components: [{name: frontend}, {name: worker}]
-    bad   restart:
-    bad     id: second
-    bad     strategy:
-    bad       order:
-    bad         - frontend
-    bad         - Worker  # expect
-    ok  spec: {components: [{name: frontend}, {name: worker}], restart: {id: second, strategy: {order: [frontend, worker]}}}
+         spec:
+           components: [{name: frontend}, {name: worker}]
+           restart:
+             id: second
+             strategy:
+               order:
+                 - frontend
+        -        - Worker  # expect
+        +        - worker
     """
     strategy = at.value["strategy"]
     order, names = strategy.get("order") or (), {name for _, name, _ in list_components(at.review.spec)}

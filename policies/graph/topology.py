@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...api.paths import Path
-from ..at import At
-from ..domain import check_domain, explain_off_grove, is_domain, is_line_1_4, quote_all
+from ..at import At, Hits
 from ..facts import Unknown
-from ..review import CREATE, UPDATE, Fields, Review
-from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Hits, Stage, differs, rule
-from ..words import Words, format_words
+from ..grove import explain_off_grove, opts_out_of_grove
+from ..patterns import check_domain, is_domain
+from ..review import CREATE, UPDATE, Fields, Review, is_line_1_4
+from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Stage, differs, rule
+from ..words import Words, format_words, quote_all
 
 # why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
 _TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
@@ -46,11 +47,11 @@ def topology_cluster_not_found(at: At) -> Hits:
         Name one that exists (`kubectl get clustertopologies`, since operator 1.4 `clustertopologybindings`), or create it first.
 
     Example
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: production  # expect
-    bad     packDomain: rack
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+         spec:
+           topologyConstraint:
+        -    clusterTopologyName: production  # expect
+        +    clusterTopologyName: default
+             packDomain: rack
     """
     name, topologies = at.value["clusterTopologyName"], at.review.facts.clusterTopologies
     # None is the case of topology-cluster-unreadable
@@ -73,13 +74,12 @@ def topology_cluster_unreadable(at: At) -> Hits:
         Install Grove's ClusterTopology resource and let the webhook read it, or remove the topology constraints.
 
     Example
-    bad # facts: {clusterTopologies: null}
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: default  # expect
-    bad     packDomain: rack
-    ok  # facts: {clusterTopologies: {default: [zone, rack]}}
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+        -# facts: {clusterTopologies: null}
+        +# facts: {clusterTopologies: {default: [zone, rack]}}
+         spec:
+           topologyConstraint:
+             clusterTopologyName: default  # expect
+             packDomain: rack
     """
     name = at.value["clusterTopologyName"]
     if name and at.review.facts.clusterTopologies is None and not explain_off_grove(at):
@@ -100,11 +100,11 @@ def topology_domain_broader(at: At) -> Hits:
         Set the graph's domain or a narrower one for the {service}, or a broader one for the graph.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: rack}
-    bad   components:
-    bad     - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: host}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: rack}
+           components:
+        -    - {name: worker, type: worker, topologyConstraint: {packDomain: zone}}  # expect
+        +    - {name: worker, type: worker, topologyConstraint: {packDomain: host}}
     """
     known, domain = _levels(at), at.value["topologyConstraint"].get("packDomain")
     graph = (at.review.spec.get("topologyConstraint") or {}).get("packDomain")
@@ -126,17 +126,17 @@ def topology_domain_unknown(at: At) -> Hits:
         Choose one of the listed domains, or name another ClusterTopology.
 
     Example
-        spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: default
-    bad     packDomain: room  # expect
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       topologyConstraint:
-    bad         packDomain: numa  # expect
-    ok    topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint:
+             clusterTopologyName: default
+        -    packDomain: room  # expect
+        +    packDomain: zone
+           components:
+             - name: worker
+               type: worker
+               topologyConstraint:
+        -        packDomain: numa  # expect
+        +        packDomain: rack
     """
     known = _levels(at)
     if known is None:
@@ -168,11 +168,11 @@ def topology_profile_required(at: At) -> Hits:
         Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
 
     Example
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: ""  # expect
-    bad     packDomain: zone
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+         spec:
+           topologyConstraint:
+        -    clusterTopologyName: ""  # expect
+        +    clusterTopologyName: "default"
+             packDomain: zone
     """
     if not at.value.get("clusterTopologyName"):
         yield at.required("clusterTopologyName", f"must name a {_kind_of(at.review)}, got nothing")
@@ -189,11 +189,11 @@ def topology_spec_domain_format(at: At) -> Hits:
         Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
-    bad spec:
-    bad   topologyConstraint:
-    bad     clusterTopologyName: default
-    bad     packDomain: Rack  # expect
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: rack}}
+         spec:
+           topologyConstraint:
+             clusterTopologyName: default
+        -    packDomain: Rack  # expect
+        +    packDomain: rack
     """
     yield from check_domain(at, "packDomain", at.value["packDomain"])
 
@@ -212,15 +212,15 @@ def topology_spec_immutable(at: At) -> Hits:
         Restore the old constraint, or delete the graph and create it with the new one.
 
     Example
-    bad spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
-    bad --- # becomes
-    bad spec:
-    bad   topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
+        -spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+        ---- # becomes
+        -spec:
+        -  topologyConstraint: {clusterTopologyName: default, packDomain: rack}  # expect
 
-        spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
-        --- # becomes
-    bad spec: {backendFramework: null}  # expect
-    ok  spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
+         spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}}
+         --- # becomes
+        -spec: {backendFramework: null}  # expect
+        +spec: {topologyConstraint: {clusterTopologyName: default, packDomain: zone}, env: [{name: A, value: b}]}
     """
     if at.old is None:
         return
@@ -256,10 +256,9 @@ def topology_spec_required(at: At) -> Hits:
         Add `spec.topologyConstraint` with the `{topologyProfile}` that defines the domains of the {services}.
 
     Example
-    bad spec: {components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]}  # expect
-    ok  spec:
-    ok    topologyConstraint: {clusterTopologyName: default}
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:  # expect
+        +  topologyConstraint: {clusterTopologyName: default}
+           components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value.get("topologyConstraint") is not None:
         return
@@ -283,10 +282,10 @@ def topology_service_constraint_required(at: At) -> Hits:
         Set `packDomain` in the graph's constraint, or add a constraint to each of the {services} that are to be packed.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default}  # expect
-    bad   components: [{name: worker, type: worker}]
-    ok    components: [{name: frontend, type: frontend}, {name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default}  # expect
+        -  components: [{name: worker, type: worker}]
+        +  components: [{name: frontend, type: frontend}, {name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
     """
     if at.value["topologyConstraint"].get("packDomain"):
         return
@@ -306,14 +305,14 @@ def topology_service_domain_format(at: At) -> Hits:
         Write the domain as in the ClusterTopology, for example `rack`.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       topologyConstraint:
-    bad         packDomain: Rack  # expect
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+           components:
+             - name: worker
+               type: worker
+               topologyConstraint:
+        -        packDomain: Rack  # expect
+        +        packDomain: rack
     """
     yield from check_domain(at, "topologyConstraint.packDomain", at.value["topologyConstraint"].get("packDomain"))
 
@@ -329,13 +328,14 @@ def topology_service_domain_required(at: At) -> Hits:
         Name a domain of the graph's ClusterTopology, or remove the {service}'s constraint.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-    bad   components:
-    bad     - name: worker
-    bad       type: worker
-    bad       topologyConstraint: {}  # expect
-    ok    components: [{name: worker, type: worker, topologyConstraint: {packDomain: rack}}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}
+           components:
+             - name: worker
+               type: worker
+        -      topologyConstraint: {}  # expect
+        +      topologyConstraint:
+        +        packDomain: rack
     """
     if not at.value["topologyConstraint"].get("packDomain"):
         yield at.required("topologyConstraint.packDomain", "must name a domain, got nothing")
@@ -352,16 +352,17 @@ def topology_service_immutable(at: At) -> Hits:
         Restore the old domain, or delete the graph and create it with the new one.
 
     Example
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-          components: [{name: worker, topologyConstraint: {packDomain: rack}}]
-        --- # becomes
-        spec:
-          topologyConstraint: {clusterTopologyName: default}
-    bad   components:
-    bad     - name: worker
-    bad       topologyConstraint: {packDomain: host}  # expect
-    ok    components: [{name: worker, topologyConstraint: {packDomain: rack}, replicas: 2}]
+         spec:
+           topologyConstraint: {clusterTopologyName: default}
+           components: [{name: worker, topologyConstraint: {packDomain: rack}}]
+         --- # becomes
+         spec:
+           topologyConstraint: {clusterTopologyName: default}
+           components:
+             - name: worker
+        -      topologyConstraint: {packDomain: host}  # expect
+        +      topologyConstraint: {packDomain: rack}
+        +      replicas: 2
     """
     if at.old is None:
         return
@@ -374,3 +375,28 @@ def topology_service_immutable(at: At) -> Hits:
     elif now is not None and (now.get("packDomain") or "") != (before.get("packDomain") or ""):
         kept = f'must keep packDomain "{before.get("packDomain") or ""}", got "{now.get("packDomain") or ""}"'
         yield at.immutable("topologyConstraint", kept)
+
+
+@differs(("Q-08",), "constraints without effect are reported instead of silently dropped", lacking=True)
+@rule("DYN906", where=TOPOLOGY, stage=Stage.ADVICE)
+def warn_topology_ignored(at: At) -> Hits:
+    """The graph has topology constraints, but Grove does not run it.
+
+    Why
+        Only Grove packs pods by topology. Without it, the constraints are validated and then ignored.
+
+    Fix
+        Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
+
+    Example
+        -# facts: {grove: false}
+        -spec:
+        -  topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         spec:
+           topologyConstraint: {clusterTopologyName: default, packDomain: zone}  # expect
+    """
+    # an unknown Grove is silence: advice must not keep a graph from being judged
+    if at.review.facts.grove is False or opts_out_of_grove(at.review):
+        yield at.warning("", f"is ignored, because {explain_off_grove(at)}")

@@ -1,11 +1,13 @@
 """The workload provider."""
 
 from ...api.paths import Key
-from ..at import At
-from ..domain import COMPONENTS, GROVE, WORKLOAD_PROVIDER, quote_once
+from ..annotations import WORKLOAD_PROVIDER
+from ..at import At, Hits
 from ..facts import UNKNOWN
+from ..grove import COMPONENTS, GROVE
 from ..review import CREATE, DELETING, UPDATE
-from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Hits, Stage, rule
+from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Stage, rule
+from ..words import quote_once
 
 
 @rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, on=(CREATE, UPDATE, DELETING), stage=Stage.METADATA, since="1.5")
@@ -20,10 +22,10 @@ def workload_provider_enum(at: At) -> Hits:
         Remove the annotation, and the operator writes it; on an update, restore the old value.
 
     Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/workload-provider: lws  # expect
-    ok  metadata: {annotations: {nvidia.com/workload-provider: component}}
+         metadata:
+           annotations:
+        -    nvidia.com/workload-provider: lws  # expect
+        +    nvidia.com/workload-provider: component
     """
     if at.review.operation == CREATE and at.review.facts.grove is UNKNOWN:
         return  # the defaults overwrite it, with whatever the fact says
@@ -48,20 +50,19 @@ def workload_provider_immutable(at: At) -> Hits:
         Restore the old annotation, or create another graph. The operator adds the annotation to a graph without one.
 
     Example
-    bad metadata: {annotations: {nvidia.com/workload-provider: grove}}
-    bad --- # becomes
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/workload-provider: component  # expect
+        -metadata: {annotations: {nvidia.com/workload-provider: grove}}
+        ---- # becomes
+        -metadata:
+        -  annotations:
+        -    nvidia.com/workload-provider: component  # expect
 
-    ok  # user: system:serviceaccount:dynamo-system:operator
-        spec: {backendFramework: vllm}
-        --- # becomes
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/workload-provider: grove  # expect
-    ok  metadata: {annotations: {nvidia.com/workload-provider: grove}}
-        spec: {backendFramework: vllm}
+        +# user: system:serviceaccount:dynamo-system:operator
+         spec: {backendFramework: vllm}
+         --- # becomes
+         metadata:
+           annotations:
+             nvidia.com/workload-provider: grove  # expect
+         spec: {backendFramework: vllm}
     """
     if at.review.old is None:
         return

@@ -1,10 +1,10 @@
 """The name, the base model, the type and the source of a model."""
 
-from ..at import At
-from ..domain import check_unchanged, is_line_1_4
+from ..at import At, Hits
 from ..finding import Finding
-from ..review import UPDATE
-from ..rule import MODEL, MODEL_KIND, Hits, Stage, differs, rule
+from ..review import UPDATE, is_line_1_4
+from ..rule import MODEL, MODEL_KIND, Stage, differs, rule
+from ..unchanged import check_unchanged
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -18,12 +18,12 @@ def model_base_name_immutable(at: At) -> Hits:
         Restore the old name, or create another DynamoModel.
 
     Example
-    bad spec: {baseModelName: one}
-    ok  spec: {baseModelName: one, modelName: one}
-        --- # becomes
-    bad spec:
-    bad   baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
-    ok  spec: {baseModelName: one, modelName: two}
+        -spec: {baseModelName: one}
+        +spec: {baseModelName: one, modelName: one}
+         --- # becomes
+        -spec:
+        -  baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+        +spec: {baseModelName: one, modelName: two}
     """
     yield from check_unchanged(at, "spec.baseModelName", "model")
 
@@ -40,9 +40,9 @@ def model_base_name_required(at: At) -> Hits:
         Set `spec.baseModelName` to the model name with which the workers were started.
 
     Example
-    bad spec:
-    bad   baseModelName: ""  # expect
-    ok  spec: {baseModelName: Qwen/Qwen3-0.6B}
+         spec:
+        -  baseModelName: ""  # expect
+        +  baseModelName: "Qwen/Qwen3-0.6B"
     """
     name = at.get("spec.baseModelName") or ""
     if not name.strip():
@@ -61,9 +61,9 @@ def model_name_required(at: At) -> Hits:
         Set `spec.modelName` to the name by which the model is served.
 
     Example
-    bad spec:
-    bad   modelName: ""  # expect
-    ok  spec: {modelName: Qwen/Qwen3-0.6B}
+         spec:
+        -  modelName: ""  # expect
+        +  modelName: "Qwen/Qwen3-0.6B"
     """
     name = at.get("spec.modelName") or ""
     if not name.strip():
@@ -81,12 +81,12 @@ def model_type_immutable(at: At) -> Hits:
         Restore the old type, or create another DynamoModel.
 
     Example
-    bad spec: {modelType: base}
-    ok  spec: {modelType: base, modelName: one}
-        --- # becomes
-    bad spec:
-    bad   modelType: adapter  # expect: model-type-immutable, warn-model-type-change
-    ok  spec: {modelType: base, modelName: two}
+        -spec: {modelType: base}
+        +spec: {modelType: base, modelName: one}
+         --- # becomes
+        -spec:
+        -  modelType: adapter  # expect: model-type-immutable, warn-model-type-change
+        +spec: {modelType: base, modelName: two}
     """
     yield from check_unchanged(at, "spec.modelType", "model")
 
@@ -102,9 +102,10 @@ def model_lora_source_required(at: At) -> Hits:
         Set `spec.source.uri` to an s3:// or hf:// address.
 
     Example
-    bad spec:  # expect
-    bad   modelType: lora
-    ok  spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+         spec:  # expect
+           modelType: lora
+        +  source:
+        +    uri: hf://acme/adapter
     """
     if at.value.get("source") is None:
         yield at.required("source", "must be set for a model of type lora, got nothing")
@@ -121,11 +122,11 @@ def model_lora_uri_required(at: At) -> Hits:
         Set `spec.source.uri` to an s3:// or hf:// URI.
 
     Example
-    bad spec:
-    bad   modelType: lora
-    bad   source:
-    bad     uri: ""  # expect
-    ok  spec: {modelType: lora, source: {uri: "s3://bucket/adapters/one"}}
+         spec:
+           modelType: lora
+           source:
+        -    uri: ""  # expect
+        +    uri: "s3://bucket/adapters/one"
     """
     source = at.value.get("source")
     if source is not None and not source.get("uri"):
@@ -151,16 +152,16 @@ def model_lora_uri_scheme(at: At) -> Hits:
         three slashes.
 
     Example
-    bad spec:
-    bad   modelType: lora
-    bad   source:
-    bad     uri: S3://bucket/adapter  # expect
+        -spec:
+        -  modelType: lora
+        -  source:
+        -    uri: S3://bucket/adapter  # expect
 
-    bad spec:
-    bad   modelType: lora
-    bad   source:
-    bad     uri: "hf://"  # expect
-    ok  spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+         spec:
+           modelType: lora
+           source:
+        -    uri: "hf://"  # expect
+        +    uri: "hf://acme/adapter"
     """
     uri = at.get("source.uri")
     if not uri:

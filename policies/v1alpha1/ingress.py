@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from ..at import At
-from ..domain import LPX, is_enabled
+from ..at import At, Hits
+from ..components import LPX, is_enabled
 from ..finding import Mend
 from ..review import UPDATE
-from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
+from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it
@@ -29,33 +29,24 @@ def ingress_host_format(at: At) -> Hits:
         Write a host name without scheme, port or path. The first label may be `*`.
 
     Example
-    bad spec:
-    bad   services:
-    bad     frontend:
-    bad       componentType: frontend
-    bad       ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
+        -{frontend service}
+        -      ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
 
-    bad spec:
-    bad   services:
-    bad     frontend:
-    bad       componentType: frontend
-    bad       ingress:
-    bad         enabled: true
-    bad         useVirtualService: true
-    bad         host: " "  # expect
+        -{frontend service}
+        -      ingress:
+        -        enabled: true
+        -        useVirtualService: true
+        -        host: " "  # expect
 
-        spec:
-          services:
-            frontend:
-              componentType: frontend
-    bad       ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
-    ok        ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
-    ok      other:
-    ok        componentType: frontend
-    ok        ingress: {enabled: true, ingressControllerClassName: nginx, host: "*.chat"}
-    ok      neither:
-    ok        componentType: frontend
-    ok        ingress: {enabled: true, host: Chat_Room}
+         {frontend service}
+        -      ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
+        +      ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
+        +    other:
+        +      componentType: frontend
+        +      ingress: {enabled: true, ingressControllerClassName: nginx, host: "*.chat"}
+        +    neither:
+        +      componentType: frontend
+        +      ingress: {enabled: true, host: Chat_Room}
     """
     ingress = at.value["ingress"]
     of_ingress = bool(ingress.get("ingressControllerClassName"))
@@ -84,15 +75,12 @@ def ingress_host_required(at: At) -> Hits:
         Set `ingress.host`, or disable the ingress.
 
     Example
-        spec:
-          services:
-            frontend:
-              componentType: frontend
-    bad       ingress: {enabled: true}  # expect
-    ok        ingress: {enabled: true, host: chat}
-    ok      worker:
-    ok        componentType: worker
-    ok        ingress: {enabled: false}
+         {frontend service}
+        -      ingress: {enabled: true}  # expect
+        +      ingress: {enabled: true, host: chat}
+        +    worker:
+        +      componentType: worker
+        +      ingress: {enabled: false}
     """
     ingress = at.value["ingress"]
     if is_enabled(ingress) and not ingress.get("host"):
@@ -119,23 +107,23 @@ def ingress_lpx_gate(at: At) -> Hits:
         Enable LPX in the operator's configuration (`lpx.enabled`), or restore the old `ingress`.
 
     Example
-    bad # facts: {lpx: false}
-    bad spec:
-    bad   services:
-    bad     worker:
-    bad       componentType: lpx
-    bad       lpx: {buildId: b}
-    bad       roles:
-    bad         {agent and conductor}
-    bad --- # becomes
-        spec:
-          services:
-            worker:
-              componentType: lpx  # expect
-              lpx: {buildId: b}
-              ingress: {enabled: true, host: worker}
-              roles:
-                {agent and conductor}
+        -# facts: {lpx: false}
+        -spec:
+        -  services:
+        -    worker:
+        -      componentType: lpx
+        -      lpx: {buildId: b}
+        -      roles:
+        -        {agent and conductor}
+        ---- # becomes
+         spec:
+           services:
+             worker:
+               componentType: lpx  # expect
+               lpx: {buildId: b}
+               ingress: {enabled: true, host: worker}
+               roles:
+                 {agent and conductor}
     """
     if not at.old or {**at.value, "ingress": None} != {**at.old, "ingress": None}:
         return  # lpx-gate judges the rest, and components that become one

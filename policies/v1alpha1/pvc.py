@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from ...api.quantity import is_zero, parse
-from ..at import At
+from ..at import At, Hits
 from ..finding import Mend
 from ..review import Fields
-from ..rule import CLAIMS, GRAPH_V1ALPHA1, Hits, Stage, differs, rule
+from ..rule import CLAIMS, GRAPH_V1ALPHA1, Stage, differs, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}
@@ -24,14 +24,14 @@ def pvc_access_mode_enum(at: At) -> Hits:
         Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not valid.
 
     Example
-        spec:
-          pvcs:
-    bad     - name: models
-    bad       create: true
-    bad       storageClass: shared
-    bad       size: 100Gi
-    bad       volumeAccessMode: RWX  # expect
-    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+         spec:
+           pvcs:
+             - name: models
+               create: true
+               storageClass: shared
+               size: 100Gi
+        -      volumeAccessMode: RWX  # expect
+        +      volumeAccessMode: ReadWriteMany
     """
     mode = at.value["volumeAccessMode"]
     if at.value.get("create") and mode and mode not in _MODES:
@@ -51,14 +51,14 @@ def pvc_create_access_mode(at: At) -> Hits:
         Write `ReadWriteMany` for a claim that pods on several nodes use, or `ReadWriteOnce` for a claim that a single node uses.
 
     Example
-        spec:
-          pvcs:
-    bad     - name: models
-    bad       create: true
-    bad       storageClass: shared
-    bad       size: 100Gi
-    bad       volumeAccessMode: ""  # expect
-    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+         spec:
+           pvcs:
+             - name: models
+               create: true
+               storageClass: shared
+               size: 100Gi
+        -      volumeAccessMode: ""  # expect
+        +      volumeAccessMode: "ReadWriteMany"
     """
     if not at.value.get("volumeAccessMode"):
         yield at.required("volumeAccessMode", "must be set when create is true, got nothing")
@@ -75,14 +75,14 @@ def pvc_create_size(at: At) -> Hits:
         Write the size that the models or caches need, such as `100Gi`.
 
     Example
-        spec:
-          pvcs:
-    bad     - name: models
-    bad       create: true
-    bad       storageClass: shared
-    bad       size: "0"  # expect
-    bad       volumeAccessMode: ReadWriteMany
-    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+         spec:
+           pvcs:
+             - name: models
+               create: true
+               storageClass: shared
+        -      size: "0"  # expect
+        +      size: "100Gi"
+               volumeAccessMode: ReadWriteMany
     """
     size = at.value.get("size")
     if size is None or is_zero(size):
@@ -100,22 +100,22 @@ def pvc_create_storage_class(at: At) -> Hits:
         Name a storage class, or leave `create` out if the claim exists.
 
     Example
-        spec:
-          pvcs:
-    bad     - name: models  # expect
-    bad       create: true
-    bad       size: 100Gi
-    bad       volumeAccessMode: ReadWriteMany
-    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
-    ok      - {name: there-already}
+         spec:
+           pvcs:
+             - name: models  # expect
+               create: true
+        +      storageClass: shared
+               size: 100Gi
+               volumeAccessMode: ReadWriteMany
+        +    - name: there-already
 
-    bad spec:
-    bad   pvcs:
-    bad     - name: models
-    bad       create: true
-    bad       storageClass: ""  # expect
-    bad       size: 100Gi
-    bad       volumeAccessMode: ReadWriteMany
+        -spec:
+        -  pvcs:
+        -    - name: models
+        -      create: true
+        -      storageClass: ""  # expect
+        -      size: 100Gi
+        -      volumeAccessMode: ReadWriteMany
     """
     if not at.value.get("storageClass"):
         yield at.required("storageClass", "must be set when create is true, got nothing")
@@ -134,16 +134,16 @@ def pvc_name_duplicate(at: At) -> Hits:
         Remove one of them, or give it another name.
 
     Example
-        spec:
-          pvcs:
-    bad     - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
-            - name: models  # expect
-    bad       create: true
-    bad       storageClass: local
-    bad       size: 1Gi
-    bad       volumeAccessMode: ReadWriteOnce
-    ok      - name: models
-    ok      - name: cache
+         spec:
+           pvcs:
+        -    - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+             - name: models  # expect
+        -      create: true
+        -      storageClass: local
+        -      size: 1Gi
+        -      volumeAccessMode: ReadWriteOnce
+        +    - name: models
+        +    - name: cache
     """
     claims: list[Any] = at.value["pvcs"]
     if len(claims) < 2:
@@ -169,11 +169,10 @@ def pvc_name_required(at: At) -> Hits:
         Give the claim the name that the {services}' `volumeMounts` use.
 
     Example
-        spec:
-          pvcs:
-    bad     - {name: models}
-    bad     - name: ""  # expect
-    ok      - name: models
+         spec:
+           pvcs:
+             - {name: models}
+        -    - name: ""  # expect
     """
     # a null entry reads as a claim without anything, hence not the selector `spec.pvcs.*`
     claims: list[Fields | None] = at.value["pvcs"]
@@ -194,14 +193,14 @@ def pvc_size_negative(at: At) -> Hits:
         Remove the minus sign.
 
     Example
-        spec:
-          pvcs:
-    bad     - name: models
-    bad       create: true
-    bad       storageClass: shared
-    bad       size: -100Gi  # expect
-    bad       volumeAccessMode: ReadWriteMany
-    ok      - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+         spec:
+           pvcs:
+             - name: models
+               create: true
+               storageClass: shared
+        -      size: -100Gi  # expect
+        +      size: 100Gi
+               volumeAccessMode: ReadWriteMany
     """
     size = at.value.get("size")
     if size is not None and parse(size) < 0:

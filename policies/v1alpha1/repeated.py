@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..at import At
-from ..rule import COMPONENT_V1ALPHA1, Hits, Stage, differs, rule
+from ..at import At, Hits
+from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 # the lists that no schema of v1alpha1 holds to their keys: where, and the key
 _LISTS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
@@ -33,22 +33,19 @@ def repeated_entry(at: At) -> Hits:
         Remove one of the two entries.
 
     Example
-        spec:
-          services:
-            worker:
-              componentType: worker
-              envs:
-                - {name: LOG_LEVEL, value: info}
-    bad         - {name: LOG_LEVEL, value: debug}  # expect
-    ok          - {name: LOG_FORMAT, value: json}
-              volumeMounts:
-                - {name: models, mountPoint: /models}
-    bad         - {name: more, mountPoint: /models}  # expect
-    ok          - {name: models, mountPoint: /more}
-              resources:
-                claims:
-                  - {name: gpu}
-    bad           - {name: gpu}  # expect
+         {worker service}
+               envs:
+                 - {name: LOG_LEVEL, value: info}
+        -        - {name: LOG_LEVEL, value: debug}  # expect
+        +        - {name: LOG_FORMAT, value: json}
+               volumeMounts:
+                 - {name: models, mountPoint: /models}
+        -        - {name: more, mountPoint: /models}  # expect
+        +        - {name: models, mountPoint: /more}
+               resources:
+                 claims:
+                   - {name: gpu}
+        -          - {name: gpu}  # expect
     """
     for place, key in _LISTS:
         listed = at.value

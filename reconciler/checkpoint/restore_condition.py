@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...conversion.lens.protocol import Fields
-from ...policies.domain import list_containers
+from ...policies.components import list_containers
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import controller_reference, uid_of
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH

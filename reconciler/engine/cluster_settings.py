@@ -10,9 +10,8 @@ from ...conversion.lens.protocol import ConversionError
 from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
 from ...kube.protocol import Node
 from ...policies.facts import UNKNOWN, Facts, Unknown
-from ...policies.finding import Level
 from ...policies.review import CREATE
-from ...policies.rule import Rule
+from ...policies.rule import Level, Rule
 from ..common.applied_diff import fingerprint
 from ..common.keys import uid_of
 from ..render.settings import Settings, settings_from

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 from ...api.line import Line
 from ...kube.errors import ApiError, ForbiddenError, InvalidError
 from ...kube.protocol import Node
-from ...policies.domain import COMPONENTS as COMPONENTS_PROVIDER
-from ...policies.domain import GROVE
+from ...policies.grove import COMPONENTS as COMPONENTS_PROVIDER
+from ...policies.grove import GROVE
 from ..checkpoint.restoring import publish_offers, say_standing, write_choices
 from ..common.keys import key_of, uid_of
 from ..common.problems import (

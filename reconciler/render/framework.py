@@ -8,7 +8,7 @@ from typing import Final
 from ...api.line import Line
 from ...api.paths import Path
 from ...conversion.lens.protocol import Fields
-from ...policies.domain import find_main
+from ...policies.components import find_main
 from ...policies.engines import find_sidecar, list_templates
 from ...policies.image_tag import runtime_version
 from .errors import RenderError

@@ -13,7 +13,7 @@ from ...conversion.lens.protocol import ConversionError, Fields
 from ...conversion.objects import Target, convert_object, target
 from ...conversion.pod_template.mounts import is_compilation_cache, native_mounts
 from ...conversion.remainder import read_remainder
-from ...policies.domain import LPX
+from ...policies.components import LPX
 from ...policies.engines import ENGINES_SINCE, list_templates
 from .errors import RenderError
 from .framework import NONE, framework_of

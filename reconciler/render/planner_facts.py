@@ -7,7 +7,8 @@ from typing import Final
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ...policies.command_line import find_model, find_value, split_words
-from ...policies.domain import read_pod, read_power_limit, whole_number
+from ...policies.components import read_pod, read_power_limit
+from ...policies.patterns import whole_number
 from .errors import RenderError
 from .framework import main_of
 from .graph import nodes

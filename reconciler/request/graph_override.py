@@ -14,7 +14,7 @@ from ...conversion.kinds import KINDS
 from ...conversion.lens.protocol import ConversionError, Fields
 from ...conversion.objects import convert_object, target
 from ...conversion.remainder import reserved_keys
-from ...policies.domain import read_pod
+from ...policies.components import read_pod
 from ..render.merge import object_items
 
 GRAPH: Final = "DynamoGraphDeployment"

@@ -11,8 +11,8 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import kind_of
+from dynamo_webhooks.policies.annotations import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.answer import REFUSING
-from dynamo_webhooks.policies.domain import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from tests.admission.line_examples import BOTH, EXAMPLES, GUESSED, Example, bare, graph, lpx, spread, worker

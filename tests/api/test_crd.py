@@ -9,10 +9,11 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, find_lost_fields, inline, manifest
+from dynamo_webhooks.api.crd import ALLOW_DATA_LOSS, GENERATED_BY, build, by_service, by_url, inline, manifest
 from dynamo_webhooks.api.definition_guard import LEVELS, PROVISIONER, policy
 from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.lost_fields import find_lost_fields
 from dynamo_webhooks.api.schema import load_schema
 
 Node: TypeAlias = dict[str, Any]

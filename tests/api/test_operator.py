@@ -11,9 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynamo_webhooks.api.operator.amounts import amount, seconds, size, span
 from dynamo_webhooks.api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
 from dynamo_webhooks.api.operator.judge import Problem, drop_absent_values, validate_configuration
-from dynamo_webhooks.api.operator.section import amount, dump, seconds, size, span
+from dynamo_webhooks.api.operator.section import dump
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 
 SMALLEST: Final[dict[str, Any]] = {

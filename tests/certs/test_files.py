@@ -24,7 +24,7 @@ from dynamo_webhooks.certs.files import (
     store,
     store_self_signed,
 )
-from dynamo_webhooks.certs.perform import _content
+from dynamo_webhooks.certs.gather import _content
 from tests.rows import run_each
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_ALIAS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.perform import Meters
+from dynamo_webhooks.certs.meters import Meters
 from dynamo_webhooks.certs.state import Phase
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, SECRETS

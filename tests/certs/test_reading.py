@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.contents import make_content
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
 from dynamo_webhooks.certs.state import Hint, Phase, Stance, TargetKind
@@ -25,7 +26,7 @@ from dynamo_webhooks.certs.step import (
     StoreNext,
     WriteServing,
 )
-from dynamo_webhooks.certs.store import Store, Write, as_object, make_content
+from dynamo_webhooks.certs.store import Store, Write, as_object
 from dynamo_webhooks.kube.errors import AlreadyExistsError, ConflictError
 from dynamo_webhooks.kube.resources import SECRETS
 from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf_pair, pair, serving_of, state

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from dynamo_webhooks.certs.perform import Gathered
+from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.certs.report import gauges, reports, unready
 from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.cli.commands.certs.work import as_text, describe_cluster

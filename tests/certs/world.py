@@ -13,13 +13,14 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificates
+from dynamo_webhooks.certs.contents import make_content
 from dynamo_webhooks.certs.delivery import Content, Delivery, Gate, Source
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.policy import derive, is_outage
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
 from dynamo_webhooks.certs.state import ROUND_APART, CertificateState, Endpoint, Mode, Phase, Profile, TargetKind, Timings
 from dynamo_webhooks.certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
-from dynamo_webhooks.certs.store import as_object, make_content
+from dynamo_webhooks.certs.store import as_object
 from dynamo_webhooks.certs.trust import issuers, list_authorities
 
 START = datetime(2026, 5, 17, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ import yaml
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.webhooks.access_log import access_line
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.meters import access_line
 from dynamo_webhooks.webhooks.routes import CONVERT, Route, find_route
 from tests.golden.corpus import corpus_file, lines
 

@@ -11,8 +11,9 @@ import pytest
 from dynamo_webhooks.admission import judging
 from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.evaluate import is_deletion
-from dynamo_webhooks.policies.finding import Finding, Level
+from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.review import Review
+from dynamo_webhooks.policies.rule import Level
 from tests.golden.corpus import admissions, compare, facts_of
 from tests.golden.overlay.engine import profile_1_2
 

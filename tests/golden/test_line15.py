@@ -11,8 +11,8 @@ from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.policies.annotations import WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.answer import is_refused
-from dynamo_webhooks.policies.domain import WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from tests.golden.corpus import cases, compare, corpus_file

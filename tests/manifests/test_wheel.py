@@ -43,7 +43,7 @@ def test_the_wheel_holds_one_import_name_with_every_room_its_data_and_the_licenc
     names = {name.partition("/")[0] for name in files}
     assert {name for name in names if not name.endswith(".dist-info")} == {PACKAGE}
     assert len(names) == 2
-    for name in ("api/generated/DynamoModel.v1alpha1.json", "policies/index.json", *(f"{room}/__init__.py" for room in ROOMS)):
+    for name in ("api/generated/DynamoModel.v1alpha1.json", *(f"{room}/__init__.py" for room in ROOMS)):
         assert f"{PACKAGE}/{name}" in files
 
 

@@ -6,8 +6,8 @@ from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, status, warnings
 from dynamo_webhooks.policies.catalogue import find_rule
-from dynamo_webhooks.policies.finding import Cause, Finding, Level
-from dynamo_webhooks.policies.rule import MODEL_KIND, Rule
+from dynamo_webhooks.policies.finding import Cause, Finding
+from dynamo_webhooks.policies.rule import MODEL_KIND, Level, Rule
 from tests.policies.examples import parse
 
 

@@ -12,14 +12,14 @@ from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies import ratchet
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, is_refused
-from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import compute_edits, is_deletion
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.policies.finding import Cause, Finding, Level
+from dynamo_webhooks.policies.finding import Cause, Finding
 from dynamo_webhooks.policies.ratchet import new_ones
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
-from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Hits, Rule
+from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Level, Rule
 from tests.policies.examples import base, merged
 
 
@@ -162,7 +162,7 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
 
     real = find_rule("ingress-host-required")
     assert isinstance(real, Rule)
-    faulty = Rule(**{**real.declared(), "documentation": real.documentation, "code": "DYN999", "name": "faulty", "check": broken})
+    faulty = Rule(**{**vars(real), "documentation": real.documentation, "code": "DYN999", "name": "faulty", "check": broken})
     monkeypatch.setattr(engine, "rules", lambda line: (faulty, find_rule("replicas-non-negative")))
     engine._plan.cache_clear()
     try:

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.paths import format_path
-from dynamo_webhooks.policies.domain import whole_number
 from dynamo_webhooks.policies.gpu import gpu_count, is_gpu
+from dynamo_webhooks.policies.patterns import whole_number
 
 GPUS = ("nvidia.com/gpu", "NVIDIA.com/GPU", "gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb", "Nvidia.com/MIG-3g.20gb", "gpu.intel.com/xe")
 OTHERS = ("", "cpu", "memory", "gpus", "nvidia.com/gpus", "mygpu", "mig-1g.5gb", "rdma/ib", "nvidia.com/gpu.shared")

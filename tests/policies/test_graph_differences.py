@@ -10,8 +10,8 @@ import pytest
 from dynamo_webhooks.admission import judging
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
-from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from dynamo_webhooks.policies.rule import Level
 
 FACTS = Facts(
     operatorLine=Line.V1_2, grove=True, inferencePool=True, clusterTopologies={"default": ("zone", "rack", "host")}, dra=True, lws=True

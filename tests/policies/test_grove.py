@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding
-from dynamo_webhooks.policies.graph.grove import ALWAYS_FITS, NAME_LIMIT, SHORTEST_SET, budget, byte_length, set_length, set_name
+from dynamo_webhooks.policies.graph.grove_names import ALWAYS_FITS, NAME_LIMIT, SHORTEST_SET, budget, byte_length, set_length, set_name
 from dynamo_webhooks.policies.review import CREATE, Review
 
 MULTI = {"multinode": {"nodeCount": 2}}

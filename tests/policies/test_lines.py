@@ -11,7 +11,7 @@ from tools.manual.rules import twins
 def test_pages_show_blocks_as_the_line_of_their_rule_has_them(name: str) -> None:
     found = find_rule(name)
     assert found is not None
-    blocks = [yaml.safe_load(block) for examples in twins(found) for block in examples]
+    blocks = [yaml.safe_load(block) for example in twins(found) for block in filter(None, example)]
     services = [service for block in blocks for service in block["spec"]["services"].values()]
     checkpoints = [checkpoint for each in services if (checkpoint := each.get("checkpoint")) is not None]
     assert checkpoints

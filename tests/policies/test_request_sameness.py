@@ -10,7 +10,7 @@ import pytest
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.request.dgdr import asks_for_the_same
+from dynamo_webhooks.policies.request.lock import asks_for_the_same
 from dynamo_webhooks.policies.review import CREATE, Review
 
 

@@ -177,7 +177,7 @@ def test_a_remedy_is_in_the_names_of_its_version(subtests: pytest.Subtests) -> N
 
 
 ROOM: Final = Path(room.__file__).parent
-SHARED: Final = [ROOM / f"{name}.py" for name in ("domain", "gpu")]
+SHARED: Final = [ROOM / f"{name}.py" for name in ("components", "gpu", "grove", "patterns", "unchanged")]
 SOURCES: Final = sorted([*SHARED, *(file for folder in ("component", "graph", "request") for file in (ROOM / folder).glob("*.py"))])
 
 

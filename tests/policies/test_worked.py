@@ -9,8 +9,8 @@ import yaml
 from dynamo_webhooks.admission import judging
 from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import Review
+from dynamo_webhooks.policies.rule import Level
 from tests.golden.overlay.engine import profile_1_2
 
 CASES: list[dict[str, Any]] = [

@@ -19,9 +19,9 @@ from dynamo_webhooks.webhooks import admission, convert
 from dynamo_webhooks.webhooks.executor import forker
 from dynamo_webhooks.webhooks.executor.executor import ENDED
 from dynamo_webhooks.webhooks.executor.forker import NO_ROOM, Order
-from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES
+from dynamo_webhooks.webhooks.spool import Spool
 from tests.rows import run_each
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, Http, post, served, until

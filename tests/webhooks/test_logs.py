@@ -13,9 +13,9 @@ import pytest
 
 from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
+from dynamo_webhooks.webhooks.access_log import access_line
 from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, readable, stamp, word
-from dynamo_webhooks.webhooks.meters import access_line
 from tests.rows import run_each
 from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review

@@ -8,7 +8,7 @@ from typing import Final
 import grimp
 
 from dynamo_webhooks.admission.pipeline import Admission
-from tools.manual.console import table
+from tools.manual.markdown import table
 
 _PACKAGE: Final = "dynamo_webhooks"
 INSIDE: Final = ("cli", "reconciler")  # rooms whose folders are drawn, too

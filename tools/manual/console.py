@@ -1,4 +1,4 @@
-"""Refreshes the outputs in a page: runs each command of its `console` blocks, and leaves the rest unchanged; writes tables of Markdown.
+"""Refreshes the outputs in a page: runs each command of its `console` blocks, and leaves the rest unchanged.
 
 A page may hold, beside `console` blocks whose commands begin with `$ `:
 
@@ -177,8 +177,3 @@ def _run(block: Iterable[str], session: Terminal, fence: str) -> Iterator[str]:
             if fence in printed:
                 raise PageError(f"{line.strip()} prints {fence}: begin and end its block with one backtick more")
             yield "".join(f"{each}\n" for each in printed)
-
-
-def table(heads: str, rows: Iterable[Iterable[str]]) -> str:
-    """A table; `heads` are the names of its columns with bars between them."""
-    return "\n".join([f"| {heads} |", f"|{' --- |' * (heads.count('|') + 1)}", *(f"| {' | '.join(row)} |" for row in rows)])

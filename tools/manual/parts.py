@@ -17,7 +17,7 @@ from dynamo_webhooks.api.kinds import KINDS as EVERY_KIND
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
-from dynamo_webhooks.certs import perform as provisioner
+from dynamo_webhooks.certs import meters as provisioner
 from dynamo_webhooks.cli.commands import load
 from dynamo_webhooks.cli.commands.completion.candidates import describe
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
@@ -38,7 +38,7 @@ from dynamo_webhooks.reconciler.metrics import controller_runtime
 from dynamo_webhooks.reconciler.metrics import meters as reconciler
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual import architecture
-from tools.manual.console import table
+from tools.manual.markdown import table
 from tools.manual.rules import list_every_rule
 from tools.written import ROOT
 

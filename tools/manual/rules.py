@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
@@ -21,8 +21,10 @@ from dynamo_webhooks.conversion.objects import Target, convert_object, target
 from dynamo_webhooks.conversion.remainder import annotation_keys
 from dynamo_webhooks.policies.catalogue import find_rule, list_all
 from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.rule_sections import format_diff
 from tests.policies.examples import Example, parse
-from tools.manual.console import PageError, table, terminal
+from tools.manual.console import PageError, terminal
+from tools.manual.markdown import table
 
 Object: TypeAlias = dict[str, Any]
 
@@ -94,14 +96,10 @@ _FAULT: Final = (
     *("DYN000", "`fault`", "A rule raised an exception: an internal error, 500 from the server and exit code 70 from `check`", "fault"),
     *[""] * 5,
 )
-_EXAMPLES: Final = {
-    "bad": "`# expect` marks the reported line.",
-    "before": "The submitted object.",
-    "after": "The stored object.",
-    "good": "",
-}
 _LEVELS: Final = {"default": "a default", "error": "an error", "warning": "a warning"}
 _FRAGMENTS: Final = "Examples are parts of objects; `--- # becomes` separates the stored object from its update."
+_DIFF: Final = f"Lines with `-` have the mistake, and lines with `+` replace them; `# expect` marks the reported line. {_FRAGMENTS}"
+_OBJECTS: Final = f"The submitted object, and the stored one. {_FRAGMENTS}"
 
 
 def list_every_rule() -> str:
@@ -145,7 +143,7 @@ def _page(name: str) -> str:
         *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
         *(_of_check(rule) if rule.is_check else _of_rule(rule, page)),
         *([example] if (example := show_example(name)) else []),
-        *_examples(rule, page),
+        *_examples(rule),
         *([] if rule.is_default else _ignoring(name)),
         f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
     ]
@@ -176,44 +174,47 @@ def _place(place: dict[str, Any]) -> str:
     return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", with {fields}" if fields else "")
 
 
+_ROLES: Final = (
+    "The API server's schema or `check` finds it; in pod templates of roles, whose longest parts definitions leave open, "
+    "the webhook server does."
+)
+# check -> where else than in `check` it is made, and when it is a warning
+_MADE: Final = {
+    "unknown-field": f"With `--validate=warn`, and for objects that are read from a cluster, this is a warning.\n\n{_ROLES}",
+    "schema-mismatch": _ROLES,
+    "long-remainder": "From half the limit, and on updates of an object that was too long already, this is a warning. "
+    "The server makes the same check.",
+    "kept-value-mismatch": "The server makes the same check.",
+}
+
+
 def _of_check(rule: Rule) -> Iterator[str]:
-    if rule.name == "unknown-field":
-        yield "With `--validate=warn`, and for objects that are read from a cluster, this is a warning."
-    if rule.name == "long-remainder":
-        before = "on updates of an object that was too long already"
-        yield f"From half the limit, and {before}, this is a warning. The server makes the same check."
-    elif rule.name == "kept-value-mismatch":
-        yield "The server makes the same check."
-    else:
-        yield "The webhook server doesn't evaluate this rule: the API server, its schema or `check` finds it."
+    yield _MADE.get(rule.name, "The webhook server doesn't evaluate this rule: the API server, its schema or `check` finds it.")
 
 
-def _examples(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
+def _examples(rule: Rule) -> Iterator[str]:
     """The examples in both versions, v1beta1 first; of a kind with one version as they are."""
     if rule.is_check:
         return
-    (first, firsts), (second, seconds) = page["examples"].items()
-    written = rule.kinds[0].partition("/")[2]
-    other = other_version(rule)
-    made = twins(rule)
-    for title, blocks, twin in ((first, firsts, made.first), (second, seconds, made.second)):
-        yield f"## {title.capitalize()}"
-        if _EXAMPLES[title]:
-            yield _EXAMPLES[title] + (f" {_FRAGMENTS}" if title in ("bad", "before") else "")
-        if other is None:
-            yield from _fenced(blocks)
-        elif not twin:
-            what = "has no effect on" if rule.is_default else "doesn't apply to"
-            yield f"Only in {written}: the {'default' if rule.is_default else 'rule'} {what} these examples converted to {other}."
-            yield from _fenced(blocks)
-        else:
-            for version, shown_blocks in sorted(((written, blocks), (other, twin)), reverse=True):
-                yield f"In {version}:"
-                yield from _fenced(shown_blocks)
+    written, other, twin = rule.kinds[0].partition("/")[2], other_version(rule), twins(rule)
+    yield f"## Example\n\n{_OBJECTS if rule.is_default else _DIFF}"
+    if other is None:
+        yield from _fenced(rule, rule.examples)
+    elif not twin:
+        what = "has no effect on" if rule.is_default else "doesn't apply to"
+        yield f"Only in {written}: the {'default' if rule.is_default else 'rule'} {what} these examples converted to {other}."
+        yield from _fenced(rule, rule.examples)
+    else:
+        for version, examples in sorted(((written, rule.examples), (other, twin)), reverse=True):
+            yield f"In {version}:"
+            yield from _fenced(rule, examples)
 
 
-def _fenced(blocks: Iterable[str]) -> Iterator[str]:
-    yield from (f"```yaml\n{block.rstrip()}\n```" for block in blocks)
+def _fenced(rule: Rule, examples: Iterable[tuple[str, str]]) -> Iterator[str]:
+    if rule.is_default:
+        yield from (f"```yaml\n{block}```" for each in examples for block in each)
+    else:
+        yield from (f"```diff\n{format_diff(*each)}```" for each in examples)
 
 
 def _ignoring(name: str) -> Iterator[str]:
@@ -231,37 +232,31 @@ _DIRECTIVE: Final = re.compile(r"^# (?:facts|user|op): .*$", re.MULTILINE)
 _WIDTH: Final = 120
 
 
-class Twins(NamedTuple):
-    """The blocks of a rule in its kind's other version: Bad and Good, or Before and After."""
-
-    first: list[str]
-    second: list[str]
-
-
 def other_version(rule: Rule) -> str | None:
     """The version that the rule's examples aren't written in; None for a kind of one version."""
     name, _, written = rule.kinds[0].partition("/")
     return BY_NAME[name].other(written) or None if name in KINDS else None
 
 
-def twins(rule: Rule) -> Twins:
-    """The examples of the rule in the other version, as far as a server says the same of them there; Good only beside some Bad."""
+def twins(rule: Rule) -> list[tuple[str, str]]:
+    """The examples of the rule in the other version, as far as a server says the same of them there; none without a mistake there."""
     if rule.is_default:
-        pairs = [pair for blocks in zip(rule.bad, rule.good, strict=True) if (pair := defaulted(rule, *blocks))]
-        return Twins([before for before, _ in pairs], [after for _, after in pairs])
-    bad = [made for block in rule.bad if (made := converted(rule, block))]
-    return Twins(bad, [made for block in rule.good if (made := converted(rule, block))] if bad else [])
+        return [pair for example in rule.examples if (pair := defaulted(rule, *example))]
+    found = [(converted(rule, bad), converted(rule, good)) for bad, good in rule.examples]
+    return [pair for pair in found if any(pair)] if any(bad for bad, _ in found) else []
 
 
-def converted(rule: Rule, block: str) -> str | None:
-    """A Bad or Good block in the other version; None where the server doesn't say the same of it there, or there is no other version."""
+def converted(rule: Rule, block: str) -> str:
+    """One side of an example in the other version; "" where the server doesn't say the same of it there, or there is no other version."""
+    if not block:
+        return ""
     example = parse(block, rule.kinds[0], rule.name)
     twin = _twin(example)
     if twin is None:
-        return None
+        return ""
     reported = _reported(twin)
     if sorted(name for names in reported.values() for name in names) != sorted(each.rule.name for each in _admission(example).judge()):
-        return None
+        return ""
     return _block(block, twin, rule.name, reported)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import yaml
 
-from tools.manual.console import table
+from tools.manual.markdown import table
 from tools.written import ROOT
 
 CHART: Final = ROOT / "manifests" / "chart"

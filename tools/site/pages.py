@@ -21,7 +21,7 @@ from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.project.keys import CLUSTER_KEYS, KEYS, OVERRIDE_KEYS
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
-from tools.manual.console import table
+from tools.manual.markdown import table
 from tools.manual.rules import level_of, span_of
 from tools.written import ROOT, update
 

@@ -14,9 +14,9 @@ from ..envelope import Answer, Verdict, reject_http
 from ..fair_queue import FairQueue
 from ..limits import Bound, Limits
 from ..routes import Route
+from ..spool import Spool
 from . import forker
 from .forker import JobResult, Order, decode_outcome
-from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.executor")
 _LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome

@@ -30,7 +30,7 @@ from ..envelope import Answer, ConversionStatistics, Verdict, reject_http
 from ..limits import MEMORY, Bound, BudgetError
 from ..logs import JsonHandler
 from ..routes import ROUTES
-from .spool import Spool
+from ..spool import Spool
 
 FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome

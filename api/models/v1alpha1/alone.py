@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ..base import Part
 from ..constraints import CKPT_IDENTITY_IMMUTABLE, validations
-from ..facets import ContainerName, FreeForm, Int32, Int64, Part, Time, since
+from ..facets import ContainerName, FreeForm, Int32, Int64, Time, since
 from ..kubernetes import Conditions, PodTemplate
 from .component import CheckpointIdentity, GpuMemoryService, SharedMemory
 

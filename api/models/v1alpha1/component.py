@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from ..base import Part
 from ..constraints import (
     ALONE_ALPHA,
     CHECKPOINT_ALPHA,
@@ -26,7 +27,6 @@ from ..facets import (
     FreeForm,
     Int32,
     Int64,
-    Part,
     Quantity,
     Texts,
     Time,

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts, VersionOverride
+from ..base import Part
+from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Texts, VersionOverride
 from ..kubernetes import Conditions, ResourceRequirements, Toleration
 from ..parts import GraphState
 

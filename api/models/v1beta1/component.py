@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from ..base import Part
 from ..constraints import (
     ALONE_BETA,
     CHECKPOINT_BETA,
@@ -28,7 +29,6 @@ from ..facets import (
     FreeForm,
     Int32,
     Int64,
-    Part,
     Quantity,
     Time,
     below,

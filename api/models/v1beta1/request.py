@@ -4,7 +4,8 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from ..facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part, VersionOverride, below, since
+from ..base import Part
+from ..facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, VersionOverride, below, since
 from ..kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[

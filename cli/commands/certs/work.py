@@ -5,16 +5,17 @@ from typing import Any
 
 from ....certs import names
 from ....certs.certificate import Certificate, read_certificates
+from ....certs.contents import make_content
+from ....certs.gather import Gathered, Gatherer, Refusals
 from ....certs.inject import Injector, OverwrittenError
 from ....certs.installation import Installation
-from ....certs.perform import Gathered, Gatherer, Refusals
 from ....certs.plan import next_step
 from ....certs.policy import can_sign, may_sign
 from ....certs.probe import Prober
 from ....certs.report import bundle_of, phase_of, reports, unready
 from ....certs.state import Mode, Phase, Stance, Target
 from ....certs.step import Nothing, Wait, WriteServing
-from ....certs.store import Store, make_content
+from ....certs.store import Store
 from ....certs.trust import holds, list_unsynced, ours, shows
 from ....kube.errors import ApiError
 from ....kube.protocol import Cluster

@@ -10,11 +10,9 @@ HELP = "check files as the API server and the webhooks do, and list all findings
 
 def run(options: Options) -> int:
     """Checks everything, prints the report and returns the exit code."""
-    from ....policies.catalogue import read_lazily
     from ....policies.raised import silently
     from .steps import check
 
-    read_lazily()
     # nothing here makes cycles, and collecting garbage would be a tenth of the time of a small run
     gc.disable()
     try:

@@ -19,7 +19,7 @@ from ....conversion.lens.protocol import ConversionError
 from ....conversion.objects import convert_object, target
 from ....conversion.remainder import annotation_keys
 from ....conversion.translate import Translation
-from ....policies.domain import list_containers
+from ....policies.components import list_containers
 from ....policies.review import Fields
 from ...rewrite.align import Origin
 from ...rewrite.tree import is_same_json

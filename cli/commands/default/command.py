@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from ....api.line import Line
 from ....api.paths import format_path
 from ....api.wording import count_of, escape_unprintable, shorten
-from ....policies.finding import Level
+from ....policies.rule import Level
 from ...console import flags
 from ...console.escaping import encode_json
 from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, refuse, worst_code

@@ -10,7 +10,7 @@ from ....api.kinds import ALPHA, BETA, api_version
 from ....kube.errors import ApiError, ForbiddenError
 from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
-from ....policies.domain import ORIGIN_VERSION
+from ....policies.annotations import ORIGIN_VERSION
 from .finding import Finding, error, warning
 from .repairs import certs, status
 

@@ -23,8 +23,7 @@ def _end(path: Steps) -> Steps:
 @cache
 def _filled(rule: Rule) -> frozenset[Steps]:
     """The ends of the paths that differ between Before, of an update the new object, and After."""
-    pairs = zip(rule.bad, rule.good, strict=True)
-    return frozenset(_end(path) for before, after in pairs for path in _changed(_last(before), _last(after)))
+    return frozenset(_end(path) for before, after in rule.examples for path in _changed(_last(before), _last(after)))
 
 
 def _last(block: str) -> Any:

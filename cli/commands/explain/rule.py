@@ -7,6 +7,7 @@ from ....api.line import Line
 from ....api.wording import rule_address
 from ....policies.catalogue import find_rule, list_all
 from ....policies.rule import Rule
+from ....policies.rule_sections import format_diff
 from .releases import list_releases
 
 _BRACKETS: Final = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]")
@@ -90,7 +91,15 @@ def markdown(page: Page, *, examples: bool) -> str:
         only = "The Go operator 1.2 does not have this rule" if difference["lacking"] else "The Go operator 1.2 decides differently"
         parts.append(f"**Difference.** {only}; the reason for this rule: {difference['because']}.")
     if examples:
-        parts += [f"## {name.capitalize()}\n\n```yaml\n{block}```" for name, blocks in page["examples"].items() for block in blocks]
+        parts += _list_examples(page)
     elif page["examples"]:
         parts.append(f"`dynamo-webhooks explain {page['rule']} --examples` shows examples.")
     return "\n\n".join(parts) + "\n"
+
+
+def _list_examples(page: Page) -> list[str]:
+    """The examples of a rule as diffs, those of a default as objects before and after."""
+    rule = find_rule(page["rule"])
+    if rule and not rule.is_default:
+        return [f"## Example\n\n```diff\n{format_diff(*each)}```" for each in rule.examples]
+    return [f"## {name.capitalize()}\n\n```yaml\n{block}```" for name, blocks in page["examples"].items() for block in blocks]

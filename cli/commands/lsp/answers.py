@@ -11,11 +11,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ....api.kinds import ALPHA, BETA, GROUP
 from ....api.paths import Path, lookup
-from ....api.schema import Node, load_schema
+from ....api.schema import Node, find_node, load_schema
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.unified_diff import find_changes
-from ...validation.fields import find_node
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
 from ...validation.pipeline import Settings

@@ -25,7 +25,6 @@ class Options(NamedTuple):
 
 def run(options: Options) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
-    from ....policies.catalogue import read_lazily
     from ...project.apply import apply_project, load_own_rules
     from ...project.targets import Targets
     from ...validation.pipeline import Settings
@@ -33,7 +32,6 @@ def run(options: Options) -> int:
     from .answers import Asked
     from .server import server
 
-    read_lazily()
     options = apply_project(options, ("line", "facts", "clusters", "rules-from", "rules", "overrides", "site"), ())
     targets = Targets(options.facts, options.project)
     targets.read_all()  # facts that can't be used end the server here, and not at a text

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Final
 
-from ....api.crd import build, find_lost_fields
+from ....api.crd import build
 from ....api.kinds import BY_NAME
 from ....api.line import OLDEST, Line, decide_line
+from ....api.lost_fields import find_lost_fields
 from ....kube.errors import ApiError, NotFoundError
 from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition

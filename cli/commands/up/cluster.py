@@ -19,7 +19,7 @@ from ....kube.errors import ForbiddenError, InvalidError, NotFoundError, Unavail
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resource_of_kind
 from ....kube.storage_versions import read_definition
-from ....policies.domain import ORIGIN_VERSION
+from ....policies.annotations import ORIGIN_VERSION
 from ....reconciler.common.resources import OPTIONAL, RECONCILED, WATCHED
 from ....webhooks.routes import CONVERT, ROUTES, Route
 from ...installation.connection import connect_cluster

@@ -9,7 +9,7 @@ from ....api.line import Line
 from ....api.paths import Path
 from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
-from ....policies.domain import list_containers
+from ....policies.components import list_containers
 from ..errors import RenderError
 from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
 from ..graph import Graph, Member, experimental, spans_pods

@@ -5,8 +5,9 @@ from typing import Final
 
 from ....api.paths import Path, format_path, lookup
 from ....conversion.lens.protocol import Fields
-from ....policies.domain import GROVE_UPDATE_STRATEGY, list_grove_strategies
+from ....policies.annotations import GROVE_UPDATE_STRATEGY
 from ....policies.engines import list_roles
+from ....policies.grove import list_grove_strategies
 from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from .. import discovery
 from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ....conversion.lens.protocol import Fields
-from ....policies.domain import read_pod
+from ....policies.components import read_pod
 from ....policies.engines import list_templates
 from ....policies.no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
 from .. import discovery, names

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ....api.paths import Path
 from ....api.quantity import is_quantity, whole
 from ....conversion.lens.protocol import Fields
-from ....policies.domain import read_pod
+from ....policies.components import read_pod
 from ....policies.engines import list_templates
 from ....policies.gpu import is_gpu
 from ..errors import RenderError

@@ -8,7 +8,7 @@ from ....api.line import Line
 from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
 from ....policies.component.elastic_ep import is_elastic_on_ray
-from ....policies.domain import read_pod
+from ....policies.components import read_pod
 from ....policies.engines import find_sidecar
 from ..discovery import by_kubernetes
 from ..errors import RenderError

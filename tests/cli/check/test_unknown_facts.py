@@ -12,9 +12,8 @@ from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.cli.facts.load import consequences
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import UNKNOWN
-from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import CREATE
-from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.rule import Level, Rule
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files

@@ -135,8 +135,6 @@ def loaded(folder: Path, *words: str) -> set[str]:
 def test_a_check_of_one_file_imports_little(files: Files, text: str) -> None:
     names = loaded(files(object=text), "check", "object.yaml")
     assert names.isdisjoint(HEAVY | LONG), names & (HEAVY | LONG)
-    rules = [name for name in names if name.startswith("dynamo_webhooks.policies.") and name.count(".") == 3]
-    assert len(rules) < 40, rules
 
 
 @pytest.mark.parametrize("words", [("--help",), ("check", "good.yaml", "-o", "json"), ("rules",)])

@@ -18,6 +18,7 @@ from dynamo_webhooks.cli.commands.policy.options import EXAMPLES
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
+from dynamo_webhooks.policies.rule_sections import format_diff
 from dynamo_webhooks.webhooks.demo import PATH
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE
@@ -71,7 +72,8 @@ def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:
     for rule in list_all():
         page = made[f"rules/{rule.name}.md"]
         assert all(text in page for text in (rule.code, rule.title, rule.why, (find_rule(rule.name) or rule).fix)), rule.name
-        assert all(block.rstrip() in page for block in (*rule.bad, *rule.good)), rule.name
+        blocks = (*rule.bad, *rule.good) if rule.is_default else [format_diff(*each) for each in rule.examples]
+        assert all(block in page for block in blocks), rule.name
         assert all(f"`{fact}`" in page for fact in rule.needs), rule.name
         assert (f"ignore[{rule.name}] reason" in page) is not rule.is_default
         if rule.difference:

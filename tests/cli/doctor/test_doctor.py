@@ -35,9 +35,9 @@ from dynamo_webhooks.cli.installation import names
 from dynamo_webhooks.cli.installation.parts import Parts, Way
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, Resource
-from dynamo_webhooks.policies import finding
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import Level as Severity
 from tests.certs.states import NOW, leaf, state
 from tests.cli.userrules.samples import policy
 from tests.kube.memory import MemoryCluster
@@ -400,7 +400,7 @@ class _Judged(MemoryCluster):
         one = Admission(resource.kind, resource.version, CREATE, obj, user="", settings=self._settings)
         one.shape()
         one.mutate()
-        wrong: list[object] = [*one.conform()] or [each for each in one.judge() if each.level is finding.Level.ERROR]
+        wrong: list[object] = [*one.conform()] or [each for each in one.judge() if each.level is Severity.ERROR]
         if wrong:
             raise InvalidError(422, "Invalid", f"admission webhook denied the request: {wrong}")
         return await super().create(resource, one.object, namespace, dry_run=dry_run)

@@ -15,9 +15,8 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.translate import translate_path
 from dynamo_webhooks.policies.checks import CEL_RULE, SCHEMA_RULE, UNCONVERTIBLE, WRONG_TYPE
-from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import UPDATE
-from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.rule import Level, Rule
 from tests.golden.corpus import cases
 from tests.golden.test_line15 import facts, stored
 

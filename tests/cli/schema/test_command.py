@@ -11,7 +11,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.line import NEWEST
-from dynamo_webhooks.certs.perform import Gathered
+from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.cli.commands.certs.work import describe_cluster
 from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
 from dynamo_webhooks.cli.commands.schema.kinds import mixed_schema, schema_of

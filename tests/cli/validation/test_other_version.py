@@ -8,8 +8,7 @@ import yaml
 from dynamo_webhooks.api.kinds import api_version
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import whole_schema
-from dynamo_webhooks.cli.validation.fields import find_node
+from dynamo_webhooks.api.schema import find_node, whole_schema
 from dynamo_webhooks.cli.validation.other_version import find_foreign
 from dynamo_webhooks.conversion.kinds import KINDS, field_rows
 from dynamo_webhooks.conversion.lens.protocol import ConversionError

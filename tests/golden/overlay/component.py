@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dynamo_webhooks.policies.at import At, Hits
-from dynamo_webhooks.policies.domain import (
-    LABEL_WANTED,
-    explain_off_grove,
-    interpod_failover,
-    interpod_gms,
-    is_enabled,
-    is_label,
-    node_count,
-    read_failover,
-    whole_number,
-)
+from dynamo_webhooks.policies.components import interpod_failover, interpod_gms, is_enabled, node_count, read_failover
 from dynamo_webhooks.policies.gpu import Gpus
+from dynamo_webhooks.policies.grove import explain_off_grove
+from dynamo_webhooks.policies.patterns import LABEL_WANTED, is_label, whole_number
 from dynamo_webhooks.policies.rule import COMPONENT_V1ALPHA1, GRAPH_COMPONENT
 from tests.golden.overlay.declare import same, variant
 

@@ -26,7 +26,7 @@ def variant(
             "when": rule.when if when is None else when,
             "ratchets": False,
         }
-        made = VARIANTS[name] = Rule(**{**rule.declared(), "documentation": rule.documentation, "check": check, **own})
+        made = VARIANTS[name] = Rule(**{**vars(rule), "documentation": rule.documentation, "check": check, **own})
         return made
 
     return declare

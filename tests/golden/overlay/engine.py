@@ -17,11 +17,11 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.engine import convert_for_reading
 from dynamo_webhooks.policies import catalogue, evaluate, sameness
 from dynamo_webhooks.policies.component import failover
-from dynamo_webhooks.policies.domain import INTRA_POD, read_failover
+from dynamo_webhooks.policies.components import INTRA_POD, read_failover
 from dynamo_webhooks.policies.evaluate import is_deletion, place
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.policies.finding import Finding
-from dynamo_webhooks.policies.graph import others as graph_others
+from dynamo_webhooks.policies.graph import annotations as graph_annotations
 from dynamo_webhooks.policies.review import DELETE, Fields, Review
 from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Rule
 from dynamo_webhooks.webhooks import admission
@@ -100,7 +100,7 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (admission, "_judge", _answered),
     (admission, "long_remainder", lambda *_: []),
     (failover, "is_intrapod", _is_intrapod),
-    (graph_others, "is_intrapod", _is_intrapod),
+    (graph_annotations, "is_intrapod", _is_intrapod),
     (sameness, "_says_nothing", _as_written),
     (sameness, "_free", json.dumps),
 )

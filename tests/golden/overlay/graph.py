@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.annotations import DISCOVERY_MODE, EXECUTORS, ORIGIN_VERSION, VLLM_EXECUTOR
 from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.catalogue import find_rule
-from dynamo_webhooks.policies.checkpoint import ckpt
-from dynamo_webhooks.policies.defaults import mut
-from dynamo_webhooks.policies.domain import DISCOVERY_MODE, EXECUTORS, ORIGIN_VERSION, VLLM_EXECUTOR, is_enabled, list_components
+from dynamo_webhooks.policies.checkpoint.gpu_memory_service import ckpt_server_container as ckpt_server_container_here
+from dynamo_webhooks.policies.checkpoint.gpu_memory_service import find_server
+from dynamo_webhooks.policies.components import is_enabled, list_components
+from dynamo_webhooks.policies.defaults import graph as defaults
 from dynamo_webhooks.policies.finding import Edit
-from dynamo_webhooks.policies.graph import others
+from dynamo_webhooks.policies.graph import replicas
 from dynamo_webhooks.policies.model import model
-from dynamo_webhooks.policies.request import dgdr
+from dynamo_webhooks.policies.request import fields
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from dynamo_webhooks.policies.rule import COMPONENT, default
 from dynamo_webhooks.policies.semver import is_semver
-from dynamo_webhooks.policies.v1alpha1.others import service_null as service_null_here
+from dynamo_webhooks.policies.v1alpha1.services import service_null as service_null_here
 from tests.golden.overlay.declare import VARIANTS, same, variant
 
 same("failover-intrapod-discovery-mode")  # an empty mode is none there, see engine.py
@@ -65,7 +67,7 @@ def service_null(at: At) -> Hits:
 def scaling_adapter_owns_replicas(at: At) -> Hits:
     """Only the adapter of the new object counts."""
     if at.value.get("scalingAdapter") is not None:
-        yield from others.scaling_adapter_owns_replicas.check(at)
+        yield from replicas.scaling_adapter_owns_replicas.check(at)
 
 
 @variant("topology-service-constraint-required")
@@ -105,8 +107,8 @@ same("dgdr-spec-locked")  # specs are compared as they are written, see engine.p
 @variant("ckpt-server-container")
 def ckpt_server_container(at: At) -> Hits:
     """Any init container of that name will do."""
-    if is_enabled(at.value["gpuMemoryService"]) and ckpt.find_server(at.value) is None:
-        yield from ckpt.ckpt_server_container.check(at)
+    if is_enabled(at.value["gpuMemoryService"]) and find_server(at.value) is None:
+        yield from ckpt_server_container_here.check(at)
 
 
 @variant("model-base-name-required")
@@ -135,14 +137,14 @@ def dgdr_hardware_required(at: At) -> Hits:
     """Any single field is enough, whatever its value."""
     hardware = at.get("spec.hardware") or {}
     if all(hardware.get(field) in (None, "") for field in ("gpuSku", "vramMb", "numGpusPerNode")):
-        yield from dgdr.dgdr_hardware_required.check(at)
+        yield from fields.dgdr_hardware_required.check(at)
 
 
 @variant("mut-dgd-origin-version", on=(CREATE,))
 def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
     """Stamped on creation only, and not where the key is there with a null."""
     if ORIGIN_VERSION not in at.review.annotations:
-        yield from mut.mut_dgd_origin_version.check(at)
+        yield from defaults.mut_dgd_origin_version.check(at)
 
 
 @variant("mut-dgd-replicas")

@@ -18,7 +18,7 @@ from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.paths import Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.rule import Level
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES
-from dynamo_webhooks.policies.domain import POWER_LIMIT
+from dynamo_webhooks.policies.annotations import POWER_LIMIT
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import WORKLOAD_PROVIDER
 from dynamo_webhooks.reconciler.render.planner_facts import FACTS, planner_facts

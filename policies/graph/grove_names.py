@@ -1,21 +1,12 @@
-"""What Grove requires of update strategies and names; how long those are that it makes of a graph and its services, in closed form."""
+"""Lengths of the names that Grove makes of a graph and its components, in closed form."""
 
 from typing import Final
 
-from ...api.paths import Key
-from ..at import At
-from ..domain import (
-    GROVE_UPDATE_STRATEGY,
-    explain_off_grove,
-    forces_scaling_group,
-    interpod_gms,
-    is_line_1_6,
-    is_multinode,
-    list_grove_strategies,
-    node_count,
-)
-from ..review import Fields
-from ..rule import GRAPH, GRAPH_ANNOTATIONS, Hits, Stage, rule
+from ..at import At, Hits
+from ..components import forces_scaling_group, interpod_gms, is_multinode, node_count
+from ..grove import explain_off_grove
+from ..review import Fields, is_line_1_6
+from ..rule import GRAPH, Stage, rule
 from ..words import format_words
 
 NAME_LIMIT: Final = 45  # bytes that Grove allows for set, scaling group and clique together
@@ -24,7 +15,6 @@ SHORTEST_SET: Final = 8  # bytes below which the name of a PodCliqueSet is never
 # and the shortest set name eight; a service on a single node fits with many more.
 ALWAYS_FITS: Final = 11
 SINGLE_FITS: Final = NAME_LIMIT - SHORTEST_SET
-
 _ROLE: Final = len("-ldr")  # every role suffix has three letters
 _DASH: Final = len("-")
 _HASH: Final = len("-0123")
@@ -103,13 +93,13 @@ def grove_name_length(at: At) -> Hits:
         18 there with its own scaling group, 16 on several nodes, and 15 with an inter-pod GPU memory service.
 
     Example
-        metadata: {name: disaggregated}
-        spec:
-          components:
-    bad     - {name: prefill-and-decode, type: worker, multinode: {nodeCount: 2}}  # expect
-    bad     - {name: prefill-worker-of-the-very-large-model, type: worker}  # expect
-    ok      - {name: prefill-worker-a, type: worker, multinode: {nodeCount: 2}}
-    ok      - {name: prefill-worker-of-the-very-large-one, type: worker}
+         metadata: {name: disaggregated}
+         spec:
+           components:
+        -    - {name: prefill-and-decode, type: worker, multinode: {nodeCount: 2}}  # expect
+        -    - {name: prefill-worker-of-the-very-large-model, type: worker}  # expect
+        +    - {name: prefill-worker-a, type: worker, multinode: {nodeCount: 2}}
+        +    - {name: prefill-worker-of-the-very-large-one, type: worker}
     """
     if certainly_fit(at.value["components"]):
         return
@@ -130,24 +120,3 @@ def grove_name_length(at: At) -> Hits:
         fix = format_words("shorten the {service}'s name by {surplus} bytes", surplus=surplus)
         place = ("components", index, "name") if is_line_1_6(at.review) else ("components", index)
         yield at.invalid(place, name, whole, fix=fix)
-
-
-@rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")
-def grove_update_strategy_enum(at: At) -> Hits:
-    """The annotation for Grove's update strategy has an unknown value.
-
-    Why
-        Grove replaces pods itself, waits until you delete them, or since operator 1.6 replaces groups together. It refuses any other value.
-
-    Fix
-        Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
-
-    Example
-    bad metadata:
-    bad   annotations:
-    bad     nvidia.com/grove-update-strategy: Recreate  # expect
-    ok  metadata: {annotations: {nvidia.com/grove-update-strategy: OnDelete}}
-    """
-    value = at.value[GROVE_UPDATE_STRATEGY]
-    if value not in (known := list_grove_strategies(at.review.line)):
-        yield at.not_supported((Key(GROVE_UPDATE_STRATEGY),), value, known)

@@ -1,14 +1,16 @@
-"""The policy of KV transfers, and its weight."""
+"""The policy of KV transfers."""
 
 import struct
 from typing import Any, Final
 
 from ...api.walk.metadata import qualified_name_error
-from ..at import At
-from ..domain import check_domain, explain_off_grove, is_line_1_4, quote_all, quote_once
+from ..at import At, Hits
 from ..facts import Unknown
-from ..review import CREATE, UPDATE, Fields
-from ..rule import GRAPH_OBJECT, KV_TRANSFER, Hits, Stage, rule
+from ..grove import explain_off_grove
+from ..patterns import check_domain
+from ..review import CREATE, UPDATE, Fields, is_line_1_4
+from ..rule import GRAPH_OBJECT, KV_TRANSFER, Stage, rule
+from ..words import quote_all, quote_once
 
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
@@ -22,12 +24,10 @@ def kvt_domain_format(at: At) -> Hits:
         Write lower-case letters, digits and dashes, and begin and end with a letter or digit.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: Zone  # expect
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+         {KV transfer policy}
+               labelKey: topology.kubernetes.io/zone
+        -      domain: Zone  # expect
+        +      domain: zone
     """
     yield from check_domain(at, "domain", at.value["domain"])
 
@@ -43,12 +43,10 @@ def kvt_domain_required(at: At) -> Hits:
         Set the domain of the node label, for example `zone`.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: ""  # expect
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+         {KV transfer policy}
+               labelKey: topology.kubernetes.io/zone
+        -      domain: ""  # expect
+        +      domain: "zone"
     """
     if not at.value.get("domain"):
         yield at.required("domain", "must name a domain such as zone, got nothing")
@@ -68,14 +66,12 @@ def kvt_enforcement_enum(at: At) -> Hits:
         Write `required` or `preferred` in lower case, or leave the field out, which means `required`.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: zone
-    bad       enforcement: Preferred  # expect
-    bad       preferredWeight: 0.5
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+         {KV transfer policy}
+               labelKey: topology.kubernetes.io/zone
+               domain: zone
+        -      enforcement: Preferred  # expect
+        +      enforcement: preferred
+               preferredWeight: 0.5
     """
     enforcement = at.value["enforcement"]
     if enforcement and enforcement not in _ENFORCEMENTS:
@@ -97,23 +93,23 @@ def kvt_immutable(at: At) -> Hits:
         Restore the old policy, or delete the graph and create it with the new one.
 
     Example
-        spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
-        --- # becomes
-        spec:
-    bad   experimental:
-    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
-    ok    experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+         spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+         --- # becomes
+         spec:
+           experimental:
+        -    kvTransferPolicy: {labelKey: topology.kubernetes.io/region, domain: zone}  # expect
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: required}
+           components:
+             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
-    bad spec: {backendFramework: vllm}
-    bad --- # becomes
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
-    bad   backendFramework: vllm
-    bad   components:
-    bad     - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+        -spec: {backendFramework: vllm}
+        ---- # becomes
+        -spec:
+        -  experimental:
+        -    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}  # expect
+        -  backendFramework: vllm
+        -  components:
+        -    - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     if at.review.old is None:
         return
@@ -144,15 +140,12 @@ def kvt_topology_requires_grove(at: At) -> Hits:
         Name a node label in `labelKey` instead of a topology, or run the graph on Grove.
 
     Example
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-        spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       clusterTopologyName: default  # expect
-    bad       domain: rack
-    ok    experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+         {KV transfer policy}
+               clusterTopologyName: default  # expect
+               domain: rack
+           components:
+             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     name = at.value["clusterTopologyName"]
     if name and (reason := explain_off_grove(at)):
@@ -178,22 +171,18 @@ def kvt_topology_unknown(at: At) -> Hits:
         Name a ClusterTopologyBinding that exists, and one of its domains.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       clusterTopologyName: production  # expect
-    bad       domain: rack
-    bad   components:
-    bad     - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+        -{KV transfer policy}
+        -      clusterTopologyName: production  # expect
+        -      domain: rack
+        -  components:
+        -    - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
 
-        spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       clusterTopologyName: default
-    bad       domain: room  # expect
-    ok    experimental: {kvTransferPolicy: {clusterTopologyName: default, domain: rack}}
-          components:
-            - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
+         {KV transfer policy}
+               clusterTopologyName: default
+        -      domain: room  # expect
+        +      domain: rack
+           components:
+             - {name: frontend, type: frontend, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}
     """
     name, domain, topologies = at.value["clusterTopologyName"], at.value.get("domain") or "", at.review.facts.clusterTopologies
     if not name or (topologies and not isinstance(topologies, Unknown) and domain in topologies.get(name, ())):
@@ -212,9 +201,6 @@ def kvt_topology_unknown(at: At) -> Hits:
         yield at.invalid("domain", domain, text)
 
 
-_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-
-
 @rule("DYN162", where=KV_TRANSFER, when="labelKey", stage=Stage.KV_TRANSFER)
 def kvt_label_key_format(at: At) -> Hits:
     """The label key of a KV transfer policy is malformed.
@@ -227,12 +213,10 @@ def kvt_label_key_format(at: At) -> Hits:
         and a slash.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone/a  # expect
-    bad       domain: zone
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+         {KV transfer policy}
+        -      labelKey: topology.kubernetes.io/zone/a  # expect
+        +      labelKey: topology.kubernetes.io/zone
+               domain: zone
     """
     key = at.value["labelKey"]
     if key and qualified_name_error(key) is not None:
@@ -251,12 +235,10 @@ def kvt_label_key_required(at: At) -> Hits:
         ClusterTopology instead.
 
     Example
-    bad spec:
-    bad   experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: ""  # expect
-    bad       domain: zone
-    ok  spec: {experimental: {kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}}}
+         {KV transfer policy}
+        -      labelKey: ""  # expect
+        +      labelKey: "topology.kubernetes.io/zone"
+               domain: zone
     """
     if not at.value.get("labelKey") and not (is_line_1_4(at.review) and at.value.get("clusterTopologyName")):
         yield at.required("labelKey", "must be the key of a node label, got nothing")
@@ -273,13 +255,11 @@ def kvt_weight_forbidden(at: At) -> Hits:
         Write `enforcement: preferred`, or remove `preferredWeight`. Without `enforcement`, a policy is required.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: zone
-    bad       preferredWeight: 0.5  # expect
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0.5}
+         {KV transfer policy}
+               labelKey: topology.kubernetes.io/zone
+               domain: zone
+        +      enforcement: preferred
+               preferredWeight: 0.5  # expect
     """
     if (at.value.get("enforcement") or "required") == "required":
         text = f'must be unset unless enforcement is "preferred", got {at.value["preferredWeight"]}'
@@ -297,14 +277,12 @@ def kvt_weight_range(at: At) -> Hits:
         Write a number from 0 to 1, inclusive.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy:
-    bad       labelKey: topology.kubernetes.io/zone
-    bad       domain: zone
-    bad       enforcement: preferred
-    bad       preferredWeight: 1.5  # expect
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 1}
+         {KV transfer policy}
+               labelKey: topology.kubernetes.io/zone
+               domain: zone
+               enforcement: preferred
+        -      preferredWeight: 1.5  # expect
+        +      preferredWeight: 1
     """
     weight = at.value["preferredWeight"]
     if not (0 <= weight <= 1 or (-1 < weight < 2 and 0 <= _single(weight) <= 1)):
@@ -328,10 +306,10 @@ def kvt_weight_required(at: At) -> Hits:
         Write a `preferredWeight` from 0 (no influence) to 1.
 
     Example
-        spec:
-          experimental:
-    bad     kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred}  # expect
-    ok      kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0}
+         spec:
+           experimental:
+        -    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred}  # expect
+        +    kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone, enforcement: preferred, preferredWeight: 0}
     """
     if at.value.get("preferredWeight") is None:
         yield at.required("preferredWeight", 'must be set while enforcement is "preferred", got nothing')

@@ -1,11 +1,7 @@
-"""Writes `policies/index.json`, what every rule declares, and `cli/commands/schema/project.schema.json`, what a project file may say.
-
-`python -m tools.rule_index`; `--check` fails when one is stale.
-"""
+"""Writes `cli/commands/schema/project.schema.json`, what a project file may say (`--check` fails when it is stale)."""
 
 import json
 import sys
-from pathlib import Path
 from typing import Any, Final
 
 from dynamo_webhooks.api.wording import URL
@@ -13,9 +9,7 @@ from dynamo_webhooks.cli.project import keys
 from dynamo_webhooks.cli.project.discover import NAME
 from dynamo_webhooks.cli.project.load import MOST
 from dynamo_webhooks.cli.project.reports import FORMATS
-from dynamo_webhooks.policies import catalogue
 from dynamo_webhooks.policies.catalogue import list_all
-from dynamo_webhooks.policies.rule import Rule
 from tools.written import ROOT, update
 
 FILE: Final = ROOT / "cli" / "commands" / "schema" / "project.schema.json"
@@ -33,19 +27,6 @@ _SEVERITY: Final = {
         "reason": {"description": "Why, for the next reader of the file.", **_TEXT},
     },
 }
-
-
-def text() -> str:
-    """What the file must hold: one line a module and a rule."""
-    modules = ",\n".join(f"{json.dumps(name)}: {checksum}" for name, checksum in sorted(catalogue.sum_declarations().items()))
-    rows = ",\n".join(json.dumps(_row(rule)) for rule in catalogue.import_all())
-    return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'
-
-
-def _row(rule: Rule) -> dict[str, Any]:
-    attribute = next(name for name, value in vars(sys.modules[rule.module]).items() if value is rule)
-    row = {**rule.declared(), "attribute": attribute, "where": dict(rule.where), "on": sorted(rule.on)}
-    return {name: row[name] for name in sorted(row)}
 
 
 def project_schema() -> str:
@@ -94,8 +75,8 @@ def _mapping(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the files, or with `--check` names the stale ones; returns the exit code."""
-    return update({Path(catalogue.INDEX): text().encode(), FILE: project_schema().encode()}, arguments)
+    """Writes the file, or with `--check` says that it is stale; returns the exit code."""
+    return update({FILE: project_schema().encode()}, arguments)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The wiring of a checkpoint's pod for the GPU memory service, which is its author's work; and the kind as such."""
+"""The wiring of a checkpoint's pod for the GPU memory service."""
 
 from typing import Final
 
-from ..at import At
-from ..domain import MAIN, is_enabled
+from ..at import At, Hits
+from ..components import MAIN, is_enabled
 from ..review import Fields
-from ..rule import CHECKPOINT, Hits, Stage, differs, rule
+from ..rule import CHECKPOINT, Stage, differs, rule
 
 _CLAIM: Final = "intrapod-shared-gpu"
 _VOLUME: Final = "gms-intrapod-control"
@@ -78,12 +78,12 @@ def ckpt_extra_client_container(at: At) -> Hits:
         Add a regular container of that name to the pod template, or remove the name from `extraClientContainers`.
 
     Example
-    bad wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
-    ok  wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
-    ok            - name: saver
-    ok              resources: {claims: [{name: intrapod-shared-gpu}]}
-    ok              volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
-    ok              env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+        -wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
+        +wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
+        +          - name: saver
+        +            resources: {claims: [{name: intrapod-shared-gpu}]}
+        +            volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+        +            env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
     """
     there = _list_regular(at.value)
     for name in _list_extra(at.value):
@@ -102,8 +102,8 @@ def ckpt_gms_mode(at: At) -> Hits:
         Set the mode to intraPod, or leave it out.
 
     Example
-    bad wired with gpuMemoryService: {enabled: true, mode: interPod}  # expect
-    ok  wired with gpuMemoryService: {enabled: true, mode: intraPod}
+        -wired with gpuMemoryService: {enabled: true, mode: interPod}  # expect
+        +wired with gpuMemoryService: {enabled: true, mode: intraPod}
     """
     gms = at.value["gpuMemoryService"]
     mode = gms.get("mode")
@@ -124,8 +124,8 @@ def ckpt_pod_claim(at: At) -> Hits:
         Add an entry named intrapod-shared-gpu to `resourceClaims` of the pod, with the claim template of your GPUs.
 
     Example
-    bad wired without resourceClaims  # expect
-    ok  wired
+        -wired without resourceClaims  # expect
+        +wired
     """
     if _CLAIM not in _index_by_name(_find_pod(at.value).get("resourceClaims")):
         yield from _report(at, f'resourceClaims has no entry named "{_CLAIM}"')
@@ -144,10 +144,10 @@ def ckpt_server_container(at: At) -> Hits:
         Add an init container named gms-server with `restartPolicy: Always`.
 
     Example
-    bad wired without initContainers  # expect
+        -wired without initContainers  # expect
 
-    bad wired without initContainers.restartPolicy  # expect
-    ok  wired
+        -wired without initContainers.restartPolicy  # expect
+        +wired
     """
     found = find_server(at.value)
     if found is None:
@@ -169,8 +169,8 @@ def ckpt_shared_volume(at: At) -> Hits:
         Add an emptyDir volume named gms-intrapod-control to the pod.
 
     Example
-    bad wired without volumes  # expect
-    ok  wired
+        -wired without volumes  # expect
+        +wired
     """
     if _VOLUME not in _index_by_name(_find_pod(at.value).get("volumes")):
         yield from _report(at, f'volumes has no entry named "{_VOLUME}"')
@@ -188,8 +188,8 @@ def ckpt_target_container(at: At) -> Hits:
         Set `spec.job.targetContainerName` (default: main) to the name of a regular container.
 
     Example
-    bad wired with containers.name: other  # expect
-    ok  wired
+        -wired with containers.name: other  # expect
+        +wired
     """
     if (name := _read_target(at.value)) not in _list_regular(at.value):
         yield from _report(at, f'no container named "{name}" (spec.job.targetContainerName)')
@@ -207,10 +207,10 @@ def ckpt_client_claim(at: At) -> Hits:
         Add `claims: [{name: intrapod-shared-gpu}]` to the container's `resources`.
 
     Example
-    bad wired without containers.resources  # expect
+        -wired without containers.resources  # expect
 
-    bad wired without initContainers.resources  # expect
-    ok  wired
+        -wired without initContainers.resources  # expect
+        +wired
     """
     for name, container in _list_clients(at.value):
         if _CLAIM not in _index_by_name((container.get("resources") or {}).get("claims")):
@@ -229,10 +229,10 @@ def ckpt_client_env(at: At) -> Hits:
         Set the environment variable GMS_SOCKET_DIR to /gms-intrapod-control in the container.
 
     Example
-    bad wired without containers.env  # expect
+        -wired without containers.env  # expect
 
-    bad wired without initContainers.env  # expect
-    ok  wired
+        -wired without initContainers.env  # expect
+        +wired
     """
     for name, container in _list_clients(at.value):
         # one matching entry among duplicates is enough
@@ -252,36 +252,12 @@ def ckpt_client_mount(at: At) -> Hits:
         Mount the volume gms-intrapod-control at /gms-intrapod-control in the container.
 
     Example
-    bad wired without containers.volumeMounts  # expect
+        -wired without containers.volumeMounts  # expect
 
-    bad wired without initContainers.volumeMounts  # expect
-    ok  wired
+        -wired without initContainers.volumeMounts  # expect
+        +wired
     """
     for name, container in _list_clients(at.value):
         mounts = [mount for mount in container.get("volumeMounts") or () if mount and mount.get("name") == _VOLUME]
         if not any(mount.get("mountPath") == _SOCKETS for mount in mounts):
             yield from _report(at, f'container "{name}": volumeMounts has no "{_VOLUME}" at {_SOCKETS}')
-
-
-@rule("DYN914", where=CHECKPOINT, stage=Stage.ADVICE, ratchets=False, since="1.5")
-def ckpt_kind_gone(at: At) -> Hits:
-    """A DynamoCheckpoint is written, a kind that the Go operator no longer has since 1.5.
-
-    Why
-        Operator 1.5 has neither a definition nor a controller for this kind. If the definition was kept, deletions wait forever, because
-        no controller removes the finalizer.
-
-    Fix
-        Delete DynamoCheckpoints before the upgrade to operator 1.5. There, `checkpointRef` names a PodSnapshot.
-
-    Example
-    ok  # kind: DynamoGraphDeployment/v1beta1
-        spec:  # expect
-    bad   identity: {model: m, backendFramework: vllm}
-    ok    components:
-    ok      - name: worker
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-    ok        experimental: {checkpoint: {enabled: true, checkpointRef: snapshot}}
-    """
-    yield at.warning("", "is of a kind that operator 1.5 no longer has: delete it before the upgrade")

@@ -1,26 +1,15 @@
-"""The GPU memory service and its additional clients, and one that is shared between pods."""
+"""The GPU memory service of a component."""
 
 from typing import Final
 
-from ..at import At
-from ..domain import (
-    LABEL_WANTED,
-    MAIN,
-    WORKERS,
-    explain_absence,
-    explain_off_grove,
-    has_checkpoint,
-    interpod_gms,
-    is_enabled,
-    is_label,
-    list_containers,
-    quote_once,
-    read_gms,
-)
+from ..at import At, Hits
+from ..components import MAIN, WORKERS, has_checkpoint, interpod_gms, is_enabled, list_containers, read_gms
 from ..gpu import gpu_count
+from ..grove import explain_absence, explain_off_grove
+from ..patterns import LABEL_WANTED, is_label
 from ..review import UPDATE
-from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, GRAPH_COMPONENT, Hits, Stage, differs, rule
-from ..words import format_words
+from ..rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, GRAPH_COMPONENT, Stage, differs, rule
+from ..words import format_words, quote_once
 from .failover import forbid_switch
 
 _GMS: Final = ("experimental", "gpuMemoryService")
@@ -39,11 +28,10 @@ def gms_requires_dra(at: At) -> Hits:
         Enable dynamic resource allocation in cluster and operator, or disable the service.
 
     Example
-    bad # facts: {dra: false}
-        {worker with a GPU}
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
-    ok        experimental: {gpuMemoryService: {}}
+        -# facts: {dra: false}
+         {worker with a GPU}
+               experimental:
+                 gpuMemoryService: {}  # expect
     """
     if read_gms(at.value) is not None and not at.fact("dra"):
         reason = explain_absence(at, "dra", "dynamic resource allocation (resource.k8s.io/v1)")
@@ -66,38 +54,38 @@ def gms_requires_gpu(at: At) -> Hits:
         Set {resources.limits.gpu} to the number of GPUs, as a whole number.
 
     Example
-        spec:
-          components:
-    ok      - name: other
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {amd.com/gpu: "1"}}}]}}
-    ok        experimental: {gpuMemoryService: {}}
-    ok      - name: slice
-    ok        type: worker
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/mig-1g.5gb: "1"}}}]}}
-    ok        experimental: {gpuMemoryService: {}}
-            - name: worker
-              type: worker
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
-    ok        podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    ok        experimental: {gpuMemoryService: {}}
+         spec:
+           components:
+        +    - name: other
+        +      type: worker
+        +      podTemplate: {spec: {containers: [{name: main, resources: {limits: {amd.com/gpu: "1"}}}]}}
+        +      experimental: {gpuMemoryService: {}}
+        +    - name: slice
+        +      type: worker
+        +      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/mig-1g.5gb: "1"}}}]}}
+        +      experimental: {gpuMemoryService: {}}
+             - name: worker
+               type: worker
+        -      experimental:
+        -        gpuMemoryService: {}  # expect
+        +      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        +      experimental: {gpuMemoryService: {}}
 
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
+        -{worker}
+        -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 500m}}}]}}
+        -      experimental:
+        -        gpuMemoryService: {}  # expect
 
-    bad {worker}
-    bad       podTemplate:
-    bad         spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
+        -{worker}
+        -      podTemplate:
+        -        spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "0"}, requests: {nvidia.com/gpu: "4"}}}]}
+        -      experimental:
+        -        gpuMemoryService: {}  # expect
 
-    bad {worker}
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
+        -{worker}
+        -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {example.com/accelerator: "1"}}}]}}
+        -      experimental:
+        -        gpuMemoryService: {}  # expect
     """
     if read_gms(at.value) is not None:
         gpus = gpu_count(at.value)
@@ -125,17 +113,17 @@ def gms_snapshot_gate(at: At) -> Hits:
         Disable the checkpoint or the GPU memory service, or allow the combination in the operator.
 
     Example
-    ok  # facts: {allowGmsSnapshot: true}
-        {worker with a GPU}
-    bad       experimental:
-    bad         gpuMemoryService: {}
-    bad         checkpoint: {checkpointRef: c}  # expect
-    ok        experimental: {gpuMemoryService: {}, checkpoint: {checkpointRef: c}}
+        +# facts: {allowGmsSnapshot: true}
+         {worker with a GPU}
+               experimental:
+                 gpuMemoryService: {}
+                 checkpoint: {checkpointRef: c}  # expect
 
-    bad # kind: DynamoCheckpoint/v1alpha1
-    bad wired without facts  # expect
-    ok  {worker with a GPU}
-    ok        experimental: {gpuMemoryService: {}}
+        -# kind: DynamoCheckpoint/v1alpha1
+        -wired without facts  # expect
+
+        +{worker with a GPU}
+        +      experimental: {gpuMemoryService: {}}
     """
     of_component = at.review.kind != CHECKPOINT_KIND
     gms = read_gms(at.value) is not None if of_component else is_enabled(at.value.get("gpuMemoryService"))
@@ -159,16 +147,16 @@ def gms_worker_only(at: At) -> Hits:
         Set `{componentType}` to worker, prefill or decode, or switch the service off.
 
     Example
-        spec:
-          components:
-    bad     - name: frontend
-    bad       type: frontend
-    ok      - name: decode
-    ok        type: decode
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService: {}  # expect
-    ok        experimental: {gpuMemoryService: {}}
+         spec:
+           components:
+        -    - name: frontend
+        -      type: frontend
+        +    - name: decode
+        +      type: decode
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental:
+        -        gpuMemoryService: {}  # expect
+        +      experimental: {gpuMemoryService: {}}
     """
     kind = at.value.get("type")
     if kind not in WORKERS and read_gms(at.value) is not None:
@@ -192,14 +180,14 @@ def gms_extra_client_duplicate(at: At) -> Hits:
         Name each container once.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-    bad       experimental:
-    bad         gpuMemoryService:
-    bad           extraClientContainers:
-    bad             - probe
-    bad             - probe  # expect
-    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe, main]}}
+         {worker}
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
+               experimental:
+                 gpuMemoryService:
+                   extraClientContainers:
+                     - probe
+        -            - probe  # expect
+        +            - main
     """
     seen: set[str] = set()
     for index, name in enumerate(at.get(_CLIENTS) or ()):
@@ -221,12 +209,12 @@ def gms_extra_client_name(at: At) -> Hits:
         Write the name of a container of the pod: lower-case letters, digits and inner dashes, at most 63.
 
     Example
-        {worker}
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
-    bad       experimental:
-    bad         gpuMemoryService:
-    bad           extraClientContainers: [Probe]  # expect
-    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+         {worker}
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
+               experimental:
+                 gpuMemoryService:
+        -          extraClientContainers: [Probe]  # expect
+        +          extraClientContainers: [probe]
     """
     for index, name in enumerate(at.get(_CLIENTS) or ()):
         if not is_label(name or ""):
@@ -247,15 +235,15 @@ def gms_extra_client_unknown(at: At) -> Hits:
         Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is always a client.
 
     Example
-        {worker}
-              podTemplate:
-                spec:
-                  containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
-    bad       experimental:
-    bad         gpuMemoryService:
-    bad           extraClientContainers:
-    bad             - prob  # expect
-    ok        experimental: {gpuMemoryService: {extraClientContainers: [probe]}}
+         {worker}
+               podTemplate:
+                 spec:
+                   containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
+               experimental:
+                 gpuMemoryService:
+                   extraClientContainers:
+        -            - prob  # expect
+        +            - probe
     """
     if clients := at.get(_CLIENTS):
         known = {MAIN, *(container.get("name") for container in list_containers(at.value))}
@@ -278,23 +266,23 @@ def gms_interpod_immutable(at: At) -> Hits:
         Restore the old layout, or create another graph with the new one; a standalone component can be created under another name.
 
     Example
-        spec:
-    bad   backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-        --- # becomes
-        spec:
-    bad   backendFramework: vllm
-          components:
-            - name: worker
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental:
-    bad         gpuMemoryService:
-    bad           mode: InterPod  # expect
-    ok        experimental: {gpuMemoryService: {mode: IntraPod}}
+         spec:
+        -  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+         --- # becomes
+         spec:
+        -  backendFramework: vllm
+           components:
+             - name: worker
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental:
+                 gpuMemoryService:
+        -          mode: InterPod  # expect
+        +          mode: IntraPod
     """
     if at.old is not None and interpod_gms(at.value) != interpod_gms(at.old):
         text = forbid_switch(interpod_gms(at.value))
@@ -314,24 +302,24 @@ def gms_interpod_requires_grove(at: At) -> Hits:
         `nvidia.com/enable-grove`.
 
     Example
-        # facts: {grove: false}
-        spec:
-    bad   backendFramework: vllm
-          components:
-            - name: worker  # expect
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental: {gpuMemoryService: {mode: InterPod}}
-    ok        experimental: {gpuMemoryService: {mode: IntraPod}}
+         # facts: {grove: false}
+         spec:
+        -  backendFramework: vllm
+           components:
+             - name: worker  # expect
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental: {gpuMemoryService: {mode: InterPod}}
+        +      experimental: {gpuMemoryService: {mode: IntraPod}}
 
-    bad metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-    bad spec:
-    bad   backendFramework: vllm
-    bad   components:
-    bad     - name: worker  # expect
-    bad       type: worker
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental: {gpuMemoryService: {mode: InterPod}}
+        -metadata: {annotations: {nvidia.com/enable-grove: "false"}}
+        -spec:
+        -  backendFramework: vllm
+        -  components:
+        -    - name: worker  # expect
+        -      type: worker
+        -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental: {gpuMemoryService: {mode: InterPod}}
     """
     if interpod_gms(at.value) and (reason := explain_off_grove(at)):
         yield at.forbidden("", format_words('must run on Grove for {gpuMemoryService}.mode "{interPod}", but {reason}', reason=reason))
@@ -348,21 +336,21 @@ def gms_interpod_requires_vllm(at: At) -> Hits:
         Set `spec.backendFramework: vllm`, or use mode {intraPod}, which suits every engine.
 
     Example
-    bad spec:
-    bad   backendFramework: sglang
-    bad   components:
-    bad     - name: worker  # expect
-    bad       type: worker
-    bad       podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-    bad       experimental: {gpuMemoryService: {mode: InterPod}}
+        -spec:
+        -  backendFramework: sglang
+        -  components:
+        -    - name: worker  # expect
+        -      type: worker
+        -      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+        -      experimental: {gpuMemoryService: {mode: InterPod}}
 
-        spec:
-    ok    backendFramework: vllm
-          components:
-            - name: worker  # expect
-              type: worker
-              podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
-              experimental: {gpuMemoryService: {mode: InterPod}}
+         spec:
+        +  backendFramework: vllm
+           components:
+             - name: worker  # expect
+               type: worker
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+               experimental: {gpuMemoryService: {mode: InterPod}}
     """
     backend = at.review.spec.get("backendFramework")
     if backend != "vllm" and interpod_gms(at.value):

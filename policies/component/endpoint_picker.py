@@ -1,13 +1,13 @@
-"""The endpoint picker; since 1.5.0 it is part of the runtime, and takes no configuration of its own."""
+"""The endpoint picker, which since 1.5.0 is part of the runtime."""
 
 from typing import Any
 
-from ..at import At
-from ..domain import find_main, is_line_1_4, is_multinode, node_count
+from ..at import At, Hits
+from ..components import find_main, is_multinode, node_count
 from ..finding import Mend
 from ..image_tag import explain_missing_version, runtime_version
-from ..review import Fields
-from ..rule import COMPONENT, DCD, Hits, Stage, differs, rule
+from ..review import Fields, is_line_1_4
+from ..rule import COMPONENT, DCD, Stage, differs, rule
 
 
 @rule("DYN224", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.5")
@@ -21,10 +21,10 @@ def epp_config_required(at: At) -> Hits:
         Set `eppConfig` with a `configMapRef` or an inline `config`.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - {name: picker, type: epp}  # expect
-    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+         spec:
+           components:
+        -    - {name: picker, type: epp}  # expect
+        +    - {name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}
     """
     if at.value.get("eppConfig") is None:
         yield at.required("eppConfig", 'must be set for a component of type "epp", got nothing')
@@ -41,14 +41,10 @@ def epp_config_source_exclusive(at: At) -> Hits:
         Keep `configMapRef` or `config`, and remove the other.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: picker
-    bad       type: epp
-    bad       eppConfig:  # expect
-    bad         configMapRef: {name: picker-config, key: epp.yaml}
-    bad         config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
-    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+         {picker}
+               eppConfig:  # expect
+                 configMapRef: {name: picker-config, key: epp.yaml}
+        -        config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
@@ -68,12 +64,12 @@ def epp_config_source_required(at: At) -> Hits:
         Set `eppConfig.configMapRef` to a key of a ConfigMap, or write the configuration into `eppConfig.config`.
 
     Example
-        spec:
-    bad   components:
-    bad     - name: picker
-    bad       type: epp
-    bad       eppConfig: {}  # expect
-    ok    components: [{name: picker, type: epp, eppConfig: {config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}}}]
+         spec:
+        -  components:
+        -    - name: picker
+        -      type: epp
+        -      eppConfig: {}  # expect
+        +  components: [{name: picker, type: epp, eppConfig: {config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}}}]
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
@@ -93,13 +89,10 @@ def epp_configmap_name_required(at: At) -> Hits:
         Set `eppConfig.configMapRef.name`.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: picker
-    bad       type: epp
-    bad       eppConfig:
-    bad         configMapRef: {key: epp.yaml}  # expect
-    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}}]}
+         {picker}
+               eppConfig:
+        -        configMapRef: {key: epp.yaml}  # expect
+        +        configMapRef: {name: picker-config, key: epp.yaml}
     """
     reference = at.get("eppConfig.configMapRef")
     if reference is not None and not reference.get("name"):
@@ -119,18 +112,19 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
         Install the Gateway API Inference Extension, or remove the component.
 
     Example
-    bad # facts: {inferencePool: false}
-    bad spec:
-    bad   components:
-    bad     - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+        -# facts: {inferencePool: false}
+         spec:
+           components:
+             - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
 
-    bad # kind: DynamoComponentDeployment/v1beta1
-        # facts: {inferencePool: false}
-    bad spec: {type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
-    ok  --- # becomes
-    ok  spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+        -# kind: DynamoComponentDeployment/v1beta1
+        -# facts: {inferencePool: false}
+        -spec: {type: epp, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+
+        +# facts: {inferencePool: false}
+        +spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+        +--- # becomes
+        +spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
     """
     if not at.fact("inferencePool"):
         text = 'must not be of type "epp" in this cluster: the API group inference.networking.k8s.io is not served'
@@ -148,10 +142,10 @@ def epp_single_node(at: At) -> Hits:
         Remove `multinode`.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - {name: picker, type: epp, multinode: {nodeCount: 2}, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-    ok  spec: {components: [{name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}]}
+         spec:
+           components:
+        -    - {name: picker, type: epp, multinode: {nodeCount: 2}, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+        +    - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
     """
     if is_multinode(at.value):
         text = f'must be unset for a component of type "epp", got nodeCount {node_count(at.value)}'
@@ -170,10 +164,10 @@ def epp_single_replica(at: At) -> Hits:
         Set `replicas` to 1, or leave it out.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - {name: picker, type: epp, replicas: 2, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
-    ok  spec: {components: [{name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}]}
+         spec:
+           components:
+        -    - {name: picker, type: epp, replicas: 2, eppConfig: {configMapRef: {name: c, key: k}}}  # expect
+        +    - {name: picker, type: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}
     """
     replicas = at.value.get("replicas")
     # a negative number is refused by replicas-non-negative
@@ -205,13 +199,9 @@ def epp_runtime_config_forbidden(at: At) -> Hits:
         Remove `eppConfig`, in the same update as the new image if there is one.
 
     Example
-    bad spec:
-    bad   components:
-    bad     - name: picker
-    bad       type: epp
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
-    bad       eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
-    ok  spec: {components: [{name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}}]}
+         {picker}
+               podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+        -      eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
     """
     version = runtime_version(at.value)
     if at.value.get("eppConfig") is not None and version is not None and version >= _NATIVE and not _unchanged(at):
@@ -229,13 +219,13 @@ def epp_runtime_config_required(at: At) -> Hits:
         Set `eppConfig` with a `configMapRef` or an inline `config`, or use runtime 1.5.0 or later.
 
     Example
-        spec:
-          components:
-    bad     - {name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}}  # expect
-    ok      - name: picker
-    ok        type: epp
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
-    ok        eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
+         spec:
+           components:
+        -    - {name: picker, type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}}  # expect
+        +    - name: picker
+        +      type: epp
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
+        +      eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
     """
     version = runtime_version(at.value)
     if at.value.get("eppConfig") is None and version is not None and version < _NATIVE and not _unchanged(at):
@@ -253,11 +243,11 @@ def epp_runtime_version_required(at: At) -> Hits:
         Use an image whose tag is a version of three numbers, or set `runtimeVersionOverride`.
 
     Example
-        # kind: DynamoComponentDeployment/v1beta1
-        spec:  # expect
-          type: epp
-    ok    runtimeVersionOverride: 1.5.0
-          podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
+         # kind: DynamoComponentDeployment/v1beta1
+         spec:  # expect
+           type: epp
+        +  runtimeVersionOverride: 1.5.0
+           podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
     """
     if not _unchanged(at):
         yield from explain_missing_version(at, [at.main[0].get("image")])
@@ -275,14 +265,11 @@ def epp_runtime_single_replica(at: At) -> Hits:
         Set `replicas` to 1, or leave it out.
 
     Example
-        spec:
-          components:
-            - name: picker
-              type: epp
-              replicas: 2  # expect
-    bad       podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
-    bad       eppConfig: {configMapRef: {name: c, key: k}}
-    ok        podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
+         {picker}
+               replicas: 2  # expect
+        -      podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
+        -      eppConfig: {configMapRef: {name: c, key: k}}
+        +      podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
     """
     replicas = at.value.get("replicas")
     # a negative number is refused by replicas-non-negative

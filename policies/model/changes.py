@@ -1,9 +1,9 @@
 """Changes of a model that workloads do not follow."""
 
-from ..at import At
-from ..domain import read_now_and_before
+from ..at import At, Hits
 from ..review import UPDATE
-from ..rule import MODEL_KIND, Hits, Stage, rule
+from ..rule import MODEL_KIND, Stage, rule
+from ..unchanged import read_now_and_before
 
 
 @rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
@@ -17,11 +17,11 @@ def warn_base_model_change(at: At) -> Hits:
         Make sure that workers of the new base model run before you create a DynamoModel for it.
 
     Example
-        spec: {baseModelName: one}
-        --- # becomes
-    bad spec:
-    bad   baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
-    ok  spec: {baseModelName: one}
+         spec: {baseModelName: one}
+         --- # becomes
+         spec:
+        -  baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+        +  baseModelName: one
     """
     if read_now_and_before(at, "spec.baseModelName"):
         yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")
@@ -38,11 +38,11 @@ def warn_model_type_change(at: At) -> Hits:
         Unload the model by deleting its DynamoModel before you create one of another type.
 
     Example
-        spec: {modelType: base}
-        --- # becomes
-    bad spec:
-    bad   modelType: adapter  # expect: model-type-immutable, warn-model-type-change
-    ok  spec: {modelType: base}
+         spec: {modelType: base}
+         --- # becomes
+         spec:
+        -  modelType: adapter  # expect: model-type-immutable, warn-model-type-change
+        +  modelType: base
     """
     if read_now_and_before(at, "spec.modelType"):
         yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays loaded")

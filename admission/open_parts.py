@@ -1,0 +1,70 @@
+"""Judges templates of roles by their whole schema, because definitions leave their longest parts open."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+from ..api.paths import Key, Path
+from ..api.schema import Node, find_node, load_schema
+from ..api.walk.correlate import list_errors
+from ..api.walk.default import without_nulls
+from ..api.walk.prune import prune
+from ..api.walk.structure import structure_errors
+from ..policies.checks import SCHEMA_RULE, UNKNOWN_FIELD
+from ..policies.engines import ENGINES_SINCE, list_templates
+from ..policies.evaluate import is_deletion
+from ..policies.finding import Cause, Finding
+from ..policies.review import Fields, Review
+from ..policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Level
+from .kept import as_finding
+
+# the map or list of components in the spec; empty where the spec is the component
+_COMPONENTS: Final = {DGD_V1ALPHA1: "services", DGD: "components", DCD_V1ALPHA1: "", DCD: ""}
+
+
+def judge_open_parts(review: Review, most: int) -> list[Finding]:
+    """At most so many unknown fields and violations of the schema in templates of roles, without those that the stored object has."""
+    place = _COMPONENTS.get(review.kind)
+    if place is None or review.line < ENGINES_SINCE or is_deletion(review):
+        return []
+    kind, _, version = review.kind.partition("/")
+    schema = load_schema(kind, version, review.line)
+    found = list(islice(_find(review.object, place, schema), most))
+    if not found or review.old is None:
+        return found
+    stored = {_identify(one, review.old) for one in _find(review.old, place, schema)}
+    return [one for one in found if _identify(one, review.object) not in stored]
+
+
+def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:
+    for path, component in _list_components(obj, place):
+        for index, template in list_templates(component):
+            whole: Path = (*path, "roles", index, "podTemplate")
+            node = find_node(schema, whole) or {}
+            known = without_nulls(template, node)  # a copy, which may be pruned
+            for below in prune(known, node):
+                yield Finding(UNKNOWN_FIELD, Cause.INVALID, Level.ERROR, whole + below, "is not a field of this kind")
+            for check in (structure_errors, list_errors):
+                for error in check(known, node):
+                    yield as_finding(error._replace(path=whole + error.path), SCHEMA_RULE)
+
+
+def _list_components(obj: Fields, place: str) -> Iterator[tuple[Path, Fields]]:
+    spec: Fields = obj.get("spec") or {}
+    if not place:
+        yield ("spec",), spec
+        return
+    listed: Any = spec.get(place) or ()
+    for step, component in listed.items() if isinstance(listed, dict) else enumerate(listed):
+        if component:
+            yield ("spec", place, Key(step) if isinstance(step, str) else step), component
+
+
+def _identify(finding: Finding, obj: Fields) -> tuple[tuple[object, ...], str]:
+    """What a finding is compared by: its sentence, and its path with names for indices, which change when an entry is put in front."""
+    value: Any = obj
+    steps: list[object] = []
+    for step in finding.path[:-1]:
+        value = value[step]
+        steps.append(value.get("name", step) if isinstance(step, int) and isinstance(value, dict) else step)
+    return (*steps, finding.path[-1]), finding.text

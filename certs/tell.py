@@ -1,0 +1,84 @@
+"""Reports what a provisioner found by Events and annotations."""
+
+import asyncio
+import logging
+from typing import Final, Literal
+
+from ..api.line import NEWEST, of_release
+from ..kube.errors import ApiError
+from ..kube.events import Recorder
+from ..kube.protocol import Node
+from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
+from . import names
+from .gather import Gathered
+from .installation import Installation
+from .report import Report, conditions, reports
+from .state import Mode, Target
+from .store import Store
+
+LOG: Final = logging.getLogger("certs.tell")
+
+
+class Teller:
+    """Reports each step and problem once, until it changes."""
+
+    def __init__(self, about: Installation, store: Store, recorder: Recorder) -> None:
+        self._about, self._store, self._recorder = about, store, recorder
+        self._reported: frozenset[Report] = frozenset()
+        self._unread = ""  # why the servers' Deployment can't be read
+        self._other_release = ""  # of the definitions, as it was last logged
+
+    async def stands(self, found: Gathered) -> None:
+        """Reports the current problems that are new since the last call."""
+        now = frozenset(reports(found.state, found.now))
+        for report in sorted(now - self._reported):
+            LOG.warning("%s: %s", report.reason, report.text)
+            await self.record(found, "Warning", report.reason, report.text)
+        self._reported = now
+        self._compare_releases(found.state.targets)
+
+    def _compare_releases(self, targets: tuple[Target, ...]) -> None:
+        """Warns once of definitions of another operator release than `operator.version`: fields would be lost or refused."""
+        version = self._about.version
+        wanted = of_release(version)
+        other = next((f"{each.name} is of operator {each.release}" for each in targets if each.release not in ("", wanted)), "")
+        if wanted is not None and other and other != self._other_release:
+            text = "both must be of one operator release, or fields are lost or refused; `dynamo-webhooks doctor` prints the repair"
+            LOG.warning("%s, and operator.version is %s, which is %s.0 by default: %s", other, version, NEWEST, text)
+        self._other_release = other
+
+    async def annotate(self, found: Gathered) -> None:
+        """Updates the annotation; a failure is only logged, since nothing depends on it."""
+        text = conditions(found.state, found.now)
+        managed, called = self._about.mode is Mode.MANAGED, self._about.called
+        own = found.state.authority if managed else found.state.trust
+        if text == found.notes.get(names.CONDITIONS) or own is None or self._about.mode is Mode.EXTERNAL_INJECTION:
+            return  # nothing new, or no object of our own
+        kind, name = ("Secret", called.authority) if managed else ("ConfigMap", called.trust)
+        try:
+            await self._store.annotate(kind, name, {names.CONDITIONS: text})
+        except ApiError as error:
+            LOG.warning("the conditions can't be written: %s", error.message)
+
+    async def record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """Writes one Event on the serving Secret and one on the servers' Deployment."""
+        called = {"name": self._about.called.serving, "namespace": self._about.called.namespace}  # the Secret may not exist
+        secret = _regarding(SECRETS, {**((found.serving or {}).get("metadata") or {}), **called})
+        await asyncio.gather(self._recorder.record(secret, kind, reason, message), self._record_on_servers(kind, reason, message))
+
+    async def _record_on_servers(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """Reads the Deployment first: `kubectl describe` finds Events by uid. Without the permission, it writes no Event."""
+        try:
+            servers = await self._store.servers(self._about.profile.service)
+        except ApiError as error:
+            if error.message != self._unread:
+                self._unread = error.message
+                LOG.warning("the Deployment of the servers gets no Events; this is logged once: %s", error.message)
+            return
+        if servers:
+            await self._recorder.record(_regarding(DEPLOYMENTS, servers["metadata"]), kind, reason, message)
+
+
+def _regarding(resource: Resource, metadata: Node) -> Node:
+    """The object that an Event is about."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}

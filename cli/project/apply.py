@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 RULES_FROM: Final = "rules-from"
 _Options = TypeVar("_Options")
-_FIELDS: Final = {"outputs": "output"}  # of options, where they are not called as the key
 _FACTS: Final = {"line": "line", "facts": "file"}  # of the flags that give facts, where there are such
 _FILLED: Final = frozenset(("paths", "line", "facts", "baseline", "outputs"))  # the others are more than a flag can say
 _INPUTS: Final = ("paths", "files_from", "kustomize", "helm", "cluster")  # any of them says what to read
@@ -40,7 +39,7 @@ def apply(options: _Options, project: Project, names: Sequence[str]) -> _Options
     """The options with those values of the project that no flag gives."""
     given: Any = options
     laid = frozenset(name for name in names if name in project.values and not _given(given, name))
-    filled = {_FIELDS.get(name, name): project.values[name] for name in laid.intersection(_FILLED)}
+    filled = {name: project.values[name] for name in laid.intersection(_FILLED)}
     if hasattr(given, "facts"):
         facts = {name: filled.pop(key) for key, name in _FACTS.items() if key in filled}
         filled["facts"] = given.facts._replace(**facts)
@@ -51,8 +50,7 @@ def apply(options: _Options, project: Project, names: Sequence[str]) -> _Options
 def _given(options: Any, name: str) -> bool:
     if name in _FACTS and hasattr(options, "facts"):
         return getattr(options.facts, _FACTS[name]) is not None
-    names = _INPUTS if name == "paths" else (_FIELDS.get(name, name),)
-    return any(getattr(options, one, None) for one in names)
+    return any(getattr(options, one, None) for one in (_INPUTS if name == "paths" else (name,)))
 
 
 def load_own_rules(project: ProjectOptions) -> UserRules | None:

@@ -131,7 +131,7 @@ def refuse_changes(options: Options) -> None:
         return
     writes, reason = "--add-ignores" if ignoring else "--fix", (options.add_ignores or "").strip()
     said = reason and reason.isprintable()
-    filled, report = options.set or options.env_file, options.output and "outputs" not in options.project.laid
+    filled, report = options.set or options.env_file, options.outputs and "outputs" not in options.project.laid
     others = {"--cluster": options.cluster, "-k": options.kustomize, "--helm": options.helm}
     reports = {"-o": report, "--answer": options.answer, "--update-baseline": options.update_baseline} if options.diff else {}
     refuse(

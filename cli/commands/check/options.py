@@ -19,7 +19,7 @@ SECTIONS: Final = {
     "fail_on": "strictness",
     "baseline": "suppression",
     "project": "project",
-    "output": "output",
+    "outputs": "output",
 }
 
 
@@ -103,9 +103,11 @@ class Options(NamedTuple):
     add_ignores: Annotated[str | None, option("add comments with this reason to the files, so that no finding counts", "REASON")] = None
     project: ProjectOptions = ProjectOptions()
     show_config: Annotated[bool, switch("print the effective settings and their sources, and check nothing")] = False
-    output: Annotated[
+    outputs: Annotated[
         tuple[ReportRequest, ...],
-        several(f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)", "-o", "FORMAT[=FILE]", type=read_report),
+        several(
+            f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)", "-o", "--output", "FORMAT[=FILE]", type=read_report
+        ),
     ] = ()
     answer: Annotated[bool, switch("also print the API server's response for each object, in the words of Kubernetes 1.34")] = False
     quiet: Annotated[bool, switch("one line per finding, no summary", "-q")] = False

@@ -11,7 +11,6 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, r
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.reports import ReportRequest, spare_others
 from .options import Options
-from .reports.shared import group_notes
 from .result import Result
 
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
@@ -25,7 +24,7 @@ def list_reports(options: Options) -> tuple[ReportRequest, ...]:
 
     Raises: UsageError when two reports would mix, or a file's folder does not exist.
     """
-    asked = options.output or (ReportRequest("text"),)
+    asked = options.outputs or (ReportRequest("text"),)
     printed = [one.form for one in asked if not one.file]
     if len(printed) > 1:
         raise UsageError(f"-o {printed[0]} and -o {printed[1]} would both be printed; give one a file: -o {printed[1]}=FILE")
@@ -81,6 +80,8 @@ def write_reports(options: Options, asked: Sequence[ReportRequest], result: Resu
             code = worst_code((code, USAGE))
     excuse(result, code, quiet=options.quiet)
     if options.quiet and any(one == ReportRequest("text") for one in asked):
+        from .reports.shared import group_notes
+
         for group in group_notes(result.not_evaluated):
             write_stderr(f"not evaluated: {group.sentence}")
     if code != NOTHING_FOUND and not options.quiet and not any(one.form in _TOLD and not one.file for one in asked):

@@ -38,8 +38,8 @@ def _rows(options: Options, name: str, flag: str) -> Iterator[tuple[str, str, st
         case "exclude" if laid is not None:
             yield name, ", ".join(laid), ""
         case "outputs":
-            for one in options.output or (ReportRequest("text"),):
-                yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if options.output else "default"
+            for one in options.outputs or (ReportRequest("text"),):
+                yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if options.outputs else "default"
         case _:
             given = {"paths": options.paths, "exclude": options.exclude, "line": options.facts.line, "facts": options.facts.file}
             value = laid if laid is not None else {**given, "baseline": options.baseline}.get(name)

@@ -154,7 +154,10 @@ async def collect(cluster: Cluster) -> list[dict[str, Any]]:
     """The policies, their bindings, and their parameters where these are ConfigMaps. Raises: ApiError."""
     policies = {one["metadata"]["name"]: one for one in (await cluster.list(POLICIES)).items if _is_about_ours(one)}
     bindings = [one for one in (await cluster.list(POLICY_BINDINGS)).items if one["spec"].get("policyName") in policies]
-    found = [*policies.values(), *bindings]
+    bound = {one["spec"]["policyName"] for one in bindings}
+    for name in sorted(policies.keys() - bound):
+        write_stderr(f"{name}: is left out, since no Binding puts it into force")
+    found = [*(one for name, one in policies.items() if name in bound), *bindings]
     for one in bindings:
         param, ref = policies[one["spec"]["policyName"]]["spec"].get("paramKind"), one["spec"].get("paramRef") or {}
         if param == {"apiVersion": "v1", "kind": "ConfigMap"} and ref.get("name") and ref.get("namespace"):

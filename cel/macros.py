@@ -21,11 +21,8 @@ def find(tree: Tree) -> Macro | None:
 
 def _has(compiler: Compiler, tree: Tree) -> Run:
     tested = tree.below[0]
-    if tested.kind != "select":
+    if tested.kind != "select" or tested.value:
         raise compiler.wrong(tested, "invalid argument to has() macro: it must select a field, as in has(a.b)")
-    if tested.value:
-        found = compiler.compile(tested)
-        return lambda frame: found(frame) is not NONE
     return compiler.has(tested)
 
 
@@ -202,16 +199,14 @@ def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
 
 
 def _or(compiler: Compiler, tree: Tree) -> Run:
-    """`or` and `orValue`: what stands behind an optional is evaluated only if that has no value."""
+    """`or` and `orValue`: the argument is evaluated only if there is no value; what is no optional is the result, as in cel-go."""
     found, (other, cost) = compiler.compile(tree.below[0]), compiler.block(tree.below[1])
     whole = tree.name == "or"
 
     def run(frame: Frame) -> Any:
         value = found(frame)
-        if type(value) is not Optional:
-            raise no_overload()
         if value is not NONE:
-            return value if whole else value.value
+            return value if whole or type(value) is not Optional else value.value
         frame.left -= cost
         return other(frame)
 

@@ -56,3 +56,8 @@ def error_of_status(code: int, reason: str, message: str, name: str = "") -> Api
     if code in known:
         return known[code](code, reason, message)
     return (UnavailableError if code == 429 or code >= 500 else ApiError)(code, reason, message)
+
+
+def lacks_right(error: ApiError) -> bool:
+    """Whether a call was refused for want of a permission: quotas, Pod Security and webhooks answer 403, too."""
+    return isinstance(error, ForbiddenError) and "cannot " in error.message

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from .clocks import LOCAL, Clocks
-from .errors import ApiError, ForbiddenError, NotFoundError
+from .errors import ApiError, NotFoundError, lacks_right
 from .protocol import Cluster, Node
 from .resources import CORE_EVENTS
 from .times import format_time
@@ -50,13 +50,14 @@ class Recorder:
         try:
             if known is None or not fresh or not await self._count(regarding, known, message):
                 await self._create(regarding, kind, reason, message, about)
-        except ForbiddenError as error:
-            if not self._logged:
-                self._logged = True
-                LOG.warning("Events can't be written; this is logged once: %s", error.message)
-            return
         except ApiError as error:
-            LOG.warning("an Event was not written (%s %s: %s): %s", reason, about, message, error.message)
+            if lacks_right(error):
+                if not self._logged:
+                    LOG.warning("Events can't be written; this is logged once: %s", error.message)
+                self._logged = True
+            else:
+                level = logging.INFO if "being terminated" in error.message else logging.WARNING
+                LOG.log(level, "an Event was not written (%s %s: %s): %s", reason, about, message, error.message)
             return
         _remember(self._last, about, (reason, message))
 

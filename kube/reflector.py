@@ -47,12 +47,13 @@ class Reflector:
         labels: str = "",
         relist: float = 0.0,
         trim: Trim | None = None,
+        needed: bool = True,
         clocks: Clocks = LOCAL,
     ) -> None:
         """With `name`, only the objects of that name are selected, as permissions by name demand.
 
         `relist` is seconds after which everything is listed again although the watch goes on; 0 is never. `trim` drops unused fields
-        of an object before it is stored.
+        of an object before it is stored. A missing definition of a Dynamo kind is a warning only if it is `needed`.
         """
         self.store: dict[Key, Node] = {}
         self.synced = asyncio.Event()
@@ -61,6 +62,7 @@ class Reflector:
         self._cluster, self._resource, self._namespace = cluster, resource, namespace
         self._fields = ",".join(part for part in (f"metadata.name={name}" if name else "", fields) if part)
         self._labels, self._trim = labels, trim
+        self._needed = needed and resource.group == GROUP
         self._relist, self._clock, self._sleep = relist, clocks.monotonic, clocks.sleep
         self._backoff = Backoff(chance=clocks.chance)
         self._subscribers: list[Subscriber] = []
@@ -171,7 +173,7 @@ class Reflector:
             return self._backoff.next()
         absent = WatchState.ABSENT if isinstance(error, NotFoundError) else WatchState.UNAVAILABLE
         if error.message != self.reason:  # said once, not with every attempt: kinds of others, such as Grove's, may be absent for years
-            level = logging.INFO if absent is WatchState.ABSENT and self._resource.group != GROUP else logging.WARNING
+            level = logging.INFO if absent is WatchState.ABSENT and not self._needed else logging.WARNING
             LOG.log(level, "watching %s: %s", self._resource.plural, error.message)
         self.state, self.reason = WatchState.FORBIDDEN if isinstance(error, ForbiddenError) else absent, error.message
         if self.state is WatchState.UNAVAILABLE:

@@ -2,44 +2,37 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
 from ..api.operator.configuration import OperatorConfiguration
-from ..api.operator.controllers import NONE, OFF
-from ..api.operator.controllers import Models as ModelSettings
-from ..kube.capability import GROVE, Detector, Presence
+from ..kube.capability import Detector
 from ..kube.clocks import LOCAL, Clocks
 from ..kube.events import Recorder
 from ..kube.lease import Election, Timings
-from ..kube.protocol import Cluster, Node
-from ..kube.resources import PODS
-from .checkpoint.index import Checkpoints
+from ..kube.protocol import Cluster
 from .common.keys import Key, key_of
 from .common.problems import RETRY_SLOW
-from .common.resources import GRAPH, MADE, MANAGER, MODEL, OPTIONAL, SECRET, SLICE, WORKER_METADATA
-from .engine.cache import EVERY, Cache, is_overwritten, read_intent, route_change
-from .engine.cluster_settings import Judge
+from .common.resources import GRAPH, MANAGER
+from .controllers import CONTROLLERS
+from .engine.cache import Cache
+from .engine.context import Context
+from .engine.controller import Controller
+from .engine.judge import Judge
 from .engine.namespaces import Territory
 from .engine.queue import Cause, Queue, cause_of
-from .engine.switches import SWITCHES, Waits
-from .engine.work import Pace, Retries, Work
+from .engine.reads import Reads
+from .engine.retries import Retries
+from .engine.routing import is_overwritten, route_change
+from .engine.watch import GATHER, Change, Known, Watch, read_intent
 from .engine.write import Writer
-from .graph.ended_pods import SELECTIONS
 from .metrics.meters import Gauges, Meters, objects_by_state
-from .model.shared import PAUSE, Models, models_by
-from .model.worker import Workers
 from .pod.controller import PodController
-from .request.shared import Gpus, Requests, Scraper
-from .worker import PASSES, REDUCED, Worker
-from .workload import pull_secrets
-from .workload.pods import Reads
+from .worker import Worker
 
 LOG: Final = logging.getLogger("reconciler")
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
-GATHER: Final = 0.1  # seconds for which changes of an object's children are gathered before it is passed over once for all
-PROGRESS: Final = 0.5  # seconds of the same for their status: a roll-out changes that many times
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
 
 
@@ -54,16 +47,16 @@ class Reconciler:
         *,
         lease: Timings | None = None,
         clocks: Clocks = LOCAL,
-        caller: Callable[[ModelSettings], Workers] = Workers,
-        scraper: Callable[[], Scraper] = Scraper,
+        controllers: Iterable[Controller] = (),
         policies: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs.
+        """`identity` is unique per process start; `controllers` stand for those of the same kinds.
 
         `policies` gives users' own that are in force now, as JSON.
         """
-        self._cluster, self._settings, self._clocks, self._caller = cluster, settings, clocks, caller
-        self._scraper = scraper
+        self._cluster, self._settings, self._clocks = cluster, settings, clocks
+        made = (*(make() for make in CONTROLLERS), *controllers)
+        self.controllers = {each.kind: each for each in made}
         self.meters = Meters(settings.server.metrics.namespace_label)
         self.election: Election | None = None
         if name := settings.leader_election.lease:
@@ -74,10 +67,8 @@ class Reconciler:
         self.detector.subscribe(self._detected)
         self._judge = Judge(policies)
         self.queue = Queue(clocks)
-        self.worker = Worker(self.queue, self.meters, clocks.monotonic)
+        self.worker = Worker(self.queue, self.meters, self.controllers, clocks.monotonic)
         self.cache: Cache | None = None
-        self.models: Models | None = None
-        self.checkpoints = Checkpoints()
         self.pods = PodController(cluster, watched, clocks)
         self.territory = Territory(cluster, settings.namespace.claims, watched, self._all, clocks=clocks)
         self.waiting = "it has not been elected"
@@ -85,9 +76,7 @@ class Reconciler:
 
     async def run(self) -> None:
         """Runs until it is cancelled, and then releases the Lease. It listens from the start: who stands by can take over at once."""
-        cache = self.cache = Cache(self._cluster, self._settings.namespace.watched, self._changed, REDUCED, clocks=self._clocks)
-        cache.start()
-        pull_secrets.listen(cache, self._settings.secrets.pull, self._settings.pull_secret_namespaces)
+        cache = self.cache = Cache(self._cluster, self._changed, clocks=self._clocks)
         self._listen(cache, self.detector.known)
         detecting = asyncio.ensure_future(self.detector.run())
         try:
@@ -120,8 +109,7 @@ class Reconciler:
         """For the metrics endpoint."""
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
-        opted = self._settings.secrets.pull != NONE
-        queued = {kind: 0 for kind in PASSES if kind != SECRET or opted} | self.queue.waiting()
+        queued = {kind: 0 for kind in self.controllers if self.cache is None or kind in self.cache.reflectors} | self.queue.waiting()
         standing = Gauges(leading, queued, self.queue.turns, self._settings.reconciler.workers, len(self.territory.excluded), unreadable)
         objects = await objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}
         return self.meters.text(objects, standing)
@@ -131,58 +119,34 @@ class Reconciler:
         return (self.election is None or self.election.leading) and self.territory.governs(namespace)
 
     async def _lead(self, cache: Cache) -> None:
-        clocks = self._clocks
-        if self._settings.controllers.models != OFF:
-            self.models = models_by(self._cluster, self._settings.models, self._caller, self._loaded, clocks)
-            for obj in (*cache.all(MODEL), *cache.all(SLICE)):
-                self.models.heard(None, obj)
-        begun = partial(self.queue.add, cause=Cause.BEGUN)
-        requests: Requests | None = None
-        if self._settings.controllers.requests != OFF:
-            gpus = Gpus(self._cluster, self._settings, self._scraper(), begun, clocks.monotonic)
-            requests = Requests(self._cluster, self._settings, gpus)
-        writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
-        work = Work(
-            self._cluster,
-            cache,
-            writer,
-            self.recorder,
-            self._settings,
-            self._judge,
-            self.may_write,
-            lambda: self.detector.known,
-            clocks.wall,
-            Pace(clocks.monotonic),
-            begun,
-            Reads(clocks.monotonic),
-            Waits(clocks.monotonic),
-            self.checkpoints,
-            Retries(clocks.monotonic),
-            self.models,
-            lacking=lambda name: self.detector.denied.get(name, ""),
-            requests=requests,
-            lasts=self.queue.lasts,
+        clocks, clock = self._clocks, self._clocks.monotonic
+        context = Context(
+            cluster=self._cluster,
+            cache=cache,
+            writer=Writer(self._cluster, cache, self.may_write, clock, partial(self.queue.add, cause=Cause.BEGUN)),
+            recorder=self.recorder,
+            clocks=clocks,
+            settings=self._settings,
+            detector=self.detector,
+            judge=self._judge,
+            queue=self.queue,
+            reads=Reads(clock),
+            retries=Retries(clock),
         )
-        tasks = [asyncio.ensure_future(self.territory.run()), asyncio.ensure_future(self.pods.run(work))]
-        if self.models is not None:
-            tasks.append(asyncio.ensure_future(self.models.loader.run()))
-        if requests is not None:
-            tasks.append(asyncio.ensure_future(requests.gpus.run()))
+        running = (self.territory.run(), self.pods.run(context), *(each.run(context) for each in self.controllers.values()))
+        tasks = [asyncio.ensure_future(one) for one in running]
         self._acting = True
         self._all()
         try:
             await self._ready()
             LOG.info("reconciling %d graphs", len(cache.all(GRAPH)))
-            tasks += [asyncio.ensure_future(self.worker.run(work)) for _ in range(self._settings.reconciler.workers)]
+            tasks += [asyncio.ensure_future(self.worker.run(context)) for _ in range(self._settings.reconciler.workers)]
             await asyncio.gather(*tasks)
         finally:
             self.waiting, self._acting = "it does not lead", False
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            if self.models is not None:
-                await self.models.loader.close()
-                self.models = None
             await self.queue.close()
             self.queue.clear()
 
@@ -204,38 +168,31 @@ class Reconciler:
         waiting = {kind: cache.reflectors[kind].reason or "not asked yet" for kind in sorted(cache.waiting)}
         return "; ".join(f"{kind} is not listed: {reason}" for kind, reason in waiting.items())
 
-    def _changed(self, old: Node | None, new: Node | None, ours: bool) -> None:
-        cache, models, changed = self.cache, self.models, new or old
-        if cache is None or changed is None:
+    def _changed(self, change: Change) -> None:
+        if not self._acting or self.cache is None:
             return
-        mine, concerned = key_of(changed), self.checkpoints.heard(old, new)
-        if models is not None and mine.kind in (MODEL, SLICE):
-            concerned |= models.heard(old, new)
-        if not self._acting:
+        mine = change.key
+        if self.waiting and change.old is None:  # while all is listed, each object is passed over for its own sake
+            if mine.kind in self.controllers:
+                self.queue.add(mine, cause=cause_of(change.obj, known=False))
             return
-        for key in concerned:
-            self.queue.add(key, GATHER, Cause.BEGUN)
-        if self.waiting and old is None and mine.kind not in PASSES:
-            return  # while all is listed: its owner is passed over for its own sake
-        if mine.kind == SECRET and not self.waiting and pull_secrets.concerns(old, new):
-            self._all(mine.namespace)
-        if is_overwritten(old, new, ours=ours):
+        if is_overwritten(change, self.controllers):
             self.queue.add(mine, RETRY_SLOW, Cause.LOOK)  # not at once: they may answer each of our writes
-        for key in route_change(old, new, cache, ours=ours):
+        for key in route_change(change, self.cache, self.controllers):
             if key == mine:
-                self.queue.add(key, cause=cause_of(changed, known=old is not None))
+                self.queue.add(key, cause=cause_of(change.obj, known=change.old is not None))
             else:
-                self._gather(key, old, new)
+                self._gather(key, change, self.cache.watches[mine.kind])
 
-    def _gather(self, key: Key, old: Node | None, new: Node | None) -> None:
-        """Has an object passed over for what happened to a part of it. While everything is listed there is no hurry, nor use in pauses."""
+    def _gather(self, key: Key, change: Change, watch: Watch) -> None:
+        """Pass over an object for what happened to another. While everything is listed there is no hurry, nor use in pauses."""
         if self.waiting:
             self.queue.add(key, cause=Cause.LOOK)
         else:
-            told = old is not None and new is not None and read_intent(old) == read_intent(new)  # nothing but its status
-            self.queue.add(key, PROGRESS if told else GATHER, Cause.BEGUN)
+            reported = change.there and not change.differs(read_intent)  # nothing but its status
+            self.queue.add(key, watch.pause if reported else GATHER, watch.cause)
 
-    def _detected(self, known: Mapping[str, Presence]) -> None:
+    def _detected(self, known: Known) -> None:
         """What the cluster can do has changed, hence what is rendered."""
         if self.cache is None:
             return
@@ -243,26 +200,11 @@ class Reconciler:
         if self._acting:
             self._all()
 
-    def _listen(self, cache: Cache, known: Mapping[str, Presence]) -> None:
-        cache.also(WORKER_METADATA, EVERY)
+    def _listen(self, cache: Cache, known: Known) -> None:
         self.pods.listen(known)
-        for name, resource in OPTIONAL.items():
-            if known[name] is Presence.USABLE:
-                cache.also(resource)
-                for made, labels in MADE.get(name, ()):
-                    cache.also(made, (labels, ""))
-        if known[GROVE.name] is Presence.USABLE:
-            cache.also(PODS, *SELECTIONS)
-        for switch in SWITCHES.values():
-            if switch.is_on(self._settings.controllers, known):
-                cache.also(switch.watched[0], (switch.watched[1], ""))
-
-    def _loaded(self, key: Key) -> None:
-        """Calls to pods of a model ended: its status is written now and then while more are under way."""
-        busy = self.models is not None and self.models.loader.busy(key)
-        self.queue.add(key, PAUSE if busy else 0.0, Cause.BEGUN)
+        cache.listen([watch for each in self.controllers.values() for watch in each.watches], self._settings, known)
 
     def _all(self, namespace: str = "") -> None:
-        for kind in PASSES:
+        for kind in self.controllers:
             for obj in self.cache.all(kind, namespace) if self.cache is not None else ():
                 self.queue.add(key_of(obj), cause=cause_of(obj, known=False))

@@ -129,12 +129,13 @@ class Write:
             raise UnknownError(f"the object can't be converted to {version}, which the policy needs: {error.reason}") from None
         return made[0], made[1]
 
-    def request(self) -> Fields:
-        """The request, as far as it is known."""
-        resource = {"group": GROUP, "version": self.version, "resource": BY_NAME[self.kind].plural}
-        kind = {"group": GROUP, "version": self.version, "kind": self.kind}
+    def request(self, version: str) -> Fields:
+        """The request, as far as it is known, to a policy that judges in a version."""
+        found: Fields = {"operation": self.operation}
+        for names, of in ((("kind", "resource"), version), (("requestKind", "requestResource"), self.version)):
+            values = {"kind": self.kind}, {"resource": BY_NAME[self.kind].plural}
+            found |= {name: {"group": GROUP, "version": of, **value} for name, value in zip(names, values, strict=True)}
         options = {"apiVersion": "meta.k8s.io/v1", "kind": f"{self.operation.title()}Options"}
-        found: Fields = {"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource, "operation": self.operation}
         found |= {name: value for name in ("name", "namespace") if (value := self.named(name))}
         found |= {name: self.review.get(name) or other for name, other in (("dryRun", False), ("options", options))}
         return {**found, "userInfo": self.user or {}}
@@ -253,7 +254,12 @@ class _Asking:
 
     def _scope(self, param: Fields | None) -> dict[str, object]:
         obj, old = self.write.of_version(self.version)
-        scope: dict[str, object] = {"object": obj, "oldObject": old, "params": param, "request": Lazy(self.write.request)}
+        scope: dict[str, object] = {
+            "object": obj,
+            "oldObject": old,
+            "params": param,
+            "request": Lazy(partial(self.write.request, self.version)),
+        }
         scope["namespaceObject"] = Lazy(lambda: self.around.namespace(self.write.named("namespace")))
         scope |= {name: Lazy(partial(find, self.write)) for name, find in self.around.more.items()}
         scope["variables"] = {name: Lazy(partial(one.program.evaluate, scope, self.budget)) for name, one in self.policy.variables.items()}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...admission.new_pods import OFFER
+from ...api.line import Line
 from ...kube.errors import ConflictError, ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import PODS, Resource
@@ -13,8 +14,9 @@ from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, key_of, uid_of
 from ..common.problems import RETRY_SLOW
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
-from ..engine.switches import SWITCHES
-from ..engine.work import Work
+from ..engine.context import Context
+from ..engine.reads import EVERY
+from ..engine.switch import Switch
 from ..render.checkpoint import storage
 from ..render.checkpoint.restore import Restore, format_offer, read_owner, targets_of
 from ..render.errors import RenderError
@@ -23,8 +25,8 @@ from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import Settings
 from ..render.without_effect import explain_cold_start
-from ..workload.pods import EVERY
 from ..workload.prerequisites import check_storage
+from .index import find_checkpoint
 from .restore_condition import (
     ANY_IMAGE,
     CALM,
@@ -51,6 +53,11 @@ from .restore_condition import (
 
 TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
 UNDER_WAY: Final = frozenset({"CheckpointNotReady", "CheckpointFailed"})  # an earlier version may serve meanwhile
+SWITCH: Final = Switch(
+    "checkpoints",
+    Line.V1_5,
+    "operator 1.5 and later have no DynamoCheckpoints: nothing acts on it, and no pod is restored from it; delete it",
+)
 _AGENTS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 
 
@@ -78,9 +85,9 @@ class Pods(NamedTuple):
     begun: bool = False  # whether any pods were asked for, which are not taken away again
 
 
-def pods_of(work: Work, deployment: Node) -> Pods:
+def pods_of(context: Context, deployment: Node) -> Pods:
     """The pods of a Deployment, which is given as it is without a snapshot."""
-    live = work.cache.get(key_of(deployment))
+    live = context.cache.get(key_of(deployment))
     if live is None:
         return Pods(deployment["spec"]["template"])
     mark = string_map(live["metadata"].get("annotations")).get(COLD)
@@ -93,12 +100,12 @@ def read_checkpoint_block(component: Node) -> Node | None:
     return experimental(component.get("spec") or {}, "checkpoint")
 
 
-def is_unlisted(work: Work, settings: Settings) -> bool:
+def is_unlisted(context: Context, settings: Settings) -> bool:
     """Whether it is not known yet which checkpoints there are; where they can't be read, it is known that there are none for us."""
-    return not settings.pod_snapshots and not work.cache.knows(CHECKPOINT) and CHECKPOINT not in work.cache.lacking()
+    return not settings.pod_snapshots and not context.cache.knows(CHECKPOINT) and CHECKPOINT not in context.cache.lacking()
 
 
-async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Settings) -> Choice:
+async def choose_restore(context: Context, obj: Node, pods: Pods | None, settings: Settings) -> Choice:
     """For one component's object, or what a graph on Grove says of it. Costs at most one read of the cluster.
 
     Raises: ApiError, StandDownError; RenderError where component, checkpoint and configuration contradict each other.
@@ -107,34 +114,34 @@ async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Set
     if wanted is None:
         return Choice()
     if settings.pod_snapshots:
-        standing = await read_pod_snapshot(work, obj, wanted, enabled=settings.checkpoints.enabled)
+        standing = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
         return Choice(standing=standing, after=RETRY_SLOW if standing.reason == MISSING else 0.0)
     if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return Choice(standing=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, asked = key_of(obj).namespace, settings.checkpoints
-    checkpoint = work.checkpoints.found(work.cache, namespace, wanted)
-    any_image = _any_image(work, obj)
+    checkpoint = find_checkpoint(context.cache, namespace, wanted)
+    any_image = _any_image(context, obj)
     hindered = find_hindrance(checkpoint, obj["spec"], asked, any_image=any_image)
-    if (waits := _waiting(work, obj["spec"], pods, hindered, settings)) is not None:
+    if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
         return Choice(standing=waits, waits=True)
     if checkpoint is None or pods is None:
         return Choice(standing=hindered)
-    roll = work.settings.checkpoint.roll
+    roll = context.settings.checkpoint.roll
     held = "" if roll else _held(pods)
     if hindered is not None and not (held and hindered.reason in UNDER_WAY):
         return Choice(standing=hindered)
-    kept = await _storage(work, namespace, settings)
+    kept = await _storage(context, namespace, settings)
     if isinstance(kept, RestoreState):
         return Choice(standing=kept)
     claims = storage.claims(asked, namespace)
-    if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(work, obj):
+    if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=RestoreState(WAITING, text), after=TURN)
     restore = make_restore(checkpoint, kept, asked)
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
-    if work.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(tried):
+    if context.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(tried):
         return Choice(standing=describe_given_up(obj, tried, name), tried=tried)
     made = made._replace(checkpoint=name, claims=claims, tried=tried)
     if made.restore is not None:
@@ -143,11 +150,12 @@ async def choose_restore(work: Work, obj: Node, pods: Pods | None, settings: Set
     return made._replace(offer=format_offer(restore, targets_of(obj["spec"]), image, owner))
 
 
-def _waiting(work: Work, component: Node, pods: Pods | None, hindered: RestoreState | None, settings: Settings) -> RestoreState | None:
+def _waiting(
+    context: Context, component: Node, pods: Pods | None, hindered: RestoreState | None, settings: Settings
+) -> RestoreState | None:
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
-    switch, controllers = SWITCHES[CHECKPOINT], work.settings.controllers
-    others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and switch.is_off(controllers)
-    awaited = CHECKPOINT not in work.cache.lacking() and (others or switch.is_on(controllers, work.known()))
+    others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
+    awaited = CHECKPOINT not in context.cache.lacking() and (others or SWITCH.is_on(context.settings, context.detector.known))
     if pods is None or pods.begun or not (settings.checkpoints.enabled and awaited):
         return None
     return describe_waiting(hindered, component)
@@ -176,25 +184,27 @@ def _held(pods: Pods) -> str:
     return string_map((pods.live.get("metadata") or {}).get("annotations")).get(ARTIFACT_VERSION, "")
 
 
-async def write_choices(work: Work, obj: Node, choices: Collection[Choice]) -> None:
+async def write_choices(context: Context, obj: Node, choices: Collection[Choice]) -> None:
     """Make the claims, record snapshots that were given up, and delete pods that wait for them. Raises: ApiError, StandDownError."""
     for claim in next((one.claims for one in choices if one.claims), ()):  # the same for all
-        await work.writer.put(claim, None)
+        await context.writer.put(claim, None)
     if given_up := {name: text for one in choices for name, text in one.given_up.items()}:
-        await work.patch_metadata(obj, {"uid": uid_of(obj), "annotations": given_up})
+        await context.writer.patch_metadata(obj, {"uid": uid_of(obj), "annotations": given_up})
     for name, _, uid in [failure for one in choices for failure in one.broken]:
-        work.ask(obj)
+        context.writer.ask(obj)
         try:
-            await work.cluster.delete(PODS, name, key_of(obj).namespace, uid=uid)
+            await context.cluster.delete(PODS, name, key_of(obj).namespace, uid=uid)
         except ConflictError:
             continue  # another pod has the name now
         except ForbiddenError as error:
-            await work.say(obj, "Warning", "Forbidden", f"Pod {name} could not be restored, and must be deleted by hand: {error.message}")
+            await context.say(
+                obj, "Warning", "Forbidden", f"Pod {name} could not be restored, and must be deleted by hand: {error.message}"
+            )
             continue
-        await work.say(obj, "Normal", "PodReplaced", f"Pod {name} could not be restored, and is replaced by one that starts cold")
+        await context.say(obj, "Normal", "PodReplaced", f"Pod {name} could not be restored, and is replaced by one that starts cold")
 
 
-async def follow_failures(work: Work, obj: Node, choice: Choice, labels: str, replicas: int, *, ready: bool) -> Choice:
+async def follow_failures(context: Context, obj: Node, choice: Choice, labels: str, replicas: int, *, ready: bool) -> Choice:
     """The same choice, or a cold start where pods keep failing; `labels` select the component's.
 
     Pods are read at most once a minute for one component, and only while it isn't ready. Raises: ApiError, StandDownError.
@@ -202,12 +212,12 @@ async def follow_failures(work: Work, obj: Node, choice: Choice, labels: str, re
     if choice.tried is None or ready or not replicas:
         return choice
     again, place = choice._replace(after=EVERY), f"{uid_of(obj)}/{mark_of(obj)}"
-    if work.reads.may(place, key_of(obj).namespace):
+    if context.reads.may(place, key_of(obj).namespace):
         try:
-            pods = await work.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
+            pods = await context.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
         except ForbiddenError:
             return again  # the graph's message says that pods can't be read
-        failed, falls_back = failures(pods.items, choice.tried), work.settings.checkpoint.fallback
+        failed, falls_back = failures(pods.items, choice.tried), context.settings.checkpoint.fallback
         broken = failed if falls_back else []
         if choice.restore is None and not choice.offer:  # given up before
             return again._replace(broken=broken)
@@ -215,27 +225,27 @@ async def follow_failures(work: Work, obj: Node, choice: Choice, labels: str, re
         if falls_back and len(failed) >= (min(ENOUGH, replicas) if choice.restore is not None else 1):
             standing = describe_given_up(obj, choice.tried, choice.checkpoint)
             return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=EVERY)
-        work.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
-    text = work.reads.texts.get(place)
+        context.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
+    text = context.reads.texts.get(place)
     return again._replace(standing=RestoreState(FAILED, text)) if text else again
 
 
-async def say_standing(work: Work, obj: Node, before: Node, now: Node) -> None:
+async def say_standing(context: Context, obj: Node, before: Node, now: Node) -> None:
     """An Event when the reason of the condition has changed."""
     told = condition_of(now, RESTORE)
     if told and told["reason"] != condition_of(before, RESTORE).get("reason"):
-        await work.say(obj, "Normal" if told["reason"] in CALM else "Warning", told["reason"], told["message"])
+        await context.say(obj, "Normal" if told["reason"] in CALM else "Warning", told["reason"], told["message"])
 
 
-async def _storage(work: Work, namespace: str, settings: Settings) -> storage.Storage | RestoreState:
+async def _storage(context: Context, namespace: str, settings: Settings) -> storage.Storage | RestoreState:
     """The claim that holds the snapshot, or why there is none. Raises: ApiError, RenderError."""
     kept = storage.find_configured_storage(settings.checkpoints)
     if kept is not None:
-        if lacking := await check_storage(work, settings.checkpoints, namespace):
+        if lacking := await check_storage(context, settings.checkpoints, namespace):
             raise RenderError((), lacking)
         return kept
     try:
-        agents = await work.cluster.list(_AGENTS, namespace, labels=f"{PART}={storage.AGENT}")
+        agents = await context.cluster.list(_AGENTS, namespace, labels=f"{PART}={storage.AGENT}")
         return storage.find_agent_storage(agents.items, namespace)
     except ForbiddenError as error:
         return RestoreState("RestoreUnavailable", f"the reconciler lacks a permission: {error.message}; pods start cold")
@@ -243,17 +253,17 @@ async def _storage(work: Work, namespace: str, settings: Settings) -> storage.St
         return RestoreState("RestoreUnavailable", f"{error}; pods start cold")
 
 
-def _any_image(work: Work, obj: Node) -> bool:
+def _any_image(context: Context, obj: Node) -> bool:
     """Whether an object, or the graph that made it, lets its pods be restored from another image's snapshot."""
     owner = controller_reference(obj) or {}
-    graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, str(owner.get("name")))) if owner.get("kind") == GRAPH else None
+    graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, str(owner.get("name")))) if owner.get("kind") == GRAPH else None
     return any(string_map(one["metadata"].get("annotations")).get(ANY_IMAGE) == "true" for one in (obj, graph) if one is not None)
 
 
-def _another_rolls(work: Work, obj: Node) -> bool:
+def _another_rolls(context: Context, obj: Node) -> bool:
     """Whether pods of another component of the graph are not there yet."""
-    owner = work.cache.get(Key(GRAPH, key_of(obj).namespace, str((controller_reference(obj) or {}).get("name"))))
-    others = [one for one in work.cache.owned(owner) if one["kind"] == COMPONENT and key_of(one) != key_of(obj)] if owner else []
+    owner = context.cache.get(Key(GRAPH, key_of(obj).namespace, str((controller_reference(obj) or {}).get("name"))))
+    others = [one for one in context.cache.owned(owner) if one["kind"] == COMPONENT and key_of(one) != key_of(obj)] if owner else []
     return any(condition_of(one.get("status") or {}, "Available").get("status") != "True" for one in others)
 
 
@@ -261,7 +271,7 @@ POD_SNAPSHOTS: Final = Resource("nvidia.com", "v1alpha1", "podsnapshots", "PodSn
 _UNAVAILABLE: Final = "RestoreUnavailable"
 
 
-async def read_pod_snapshot(work: Work, obj: Node, wanted: Node, *, enabled: bool) -> RestoreState:
+async def read_pod_snapshot(context: Context, obj: Node, wanted: Node, *, enabled: bool) -> RestoreState:
     """What is said of a component with a checkpoint; its pods start cold. Costs at most one read. Raises: ApiError."""
     name, why = str(wanted.get("checkpointRef") or ""), explain_cold_start(wanted)
     if not enabled:
@@ -269,11 +279,11 @@ async def read_pod_snapshot(work: Work, obj: Node, wanted: Node, *, enabled: boo
     if not name:
         return RestoreState(_UNAVAILABLE, why)
     try:
-        found = await work.cluster.get(POD_SNAPSHOTS, name, key_of(obj).namespace)
+        found = await context.cluster.get(POD_SNAPSHOTS, name, key_of(obj).namespace)
     except NotServedError:
         return RestoreState(MISSING, "the cluster serves no PodSnapshots: the Snapshot operator is not installed; pods start cold")
     except ForbiddenError as error:
-        text = f"the reconciler lacks a permission: {error.message}; pods start cold; {SWITCHES['DynamoCheckpoint'].grant}"
+        text = f"the reconciler lacks a permission: {error.message}; pods start cold; {SWITCH.grant}"
         return RestoreState("Forbidden", text)
     if found is None:
         return RestoreState(MISSING, f"PodSnapshot {name} is not there; pods start cold")
@@ -294,18 +304,18 @@ def _explain_other(snapshot: Node, targets: list[str]) -> str:
 MOST: Final = 300  # offers of one checkpoint: half of what its annotations may hold
 
 
-async def publish_offers(work: Work, namespace: str, offers: Mapping[str, tuple[str, str]]) -> None:
+async def publish_offers(context: Context, namespace: str, offers: Mapping[str, tuple[str, str]]) -> None:
     """Make the offers to some components so. `offers`: value of the pods' label -> name of the checkpoint, and the offer; "" for none.
 
     Reads only the cache, and writes nothing where nothing changes. Raises: ApiError, StandDownError.
     """
-    for checkpoint in work.cache.all(CHECKPOINT, namespace):
+    for checkpoint in context.cache.all(CHECKPOINT, namespace):
         name = key_of(checkpoint).name
         wanted = {OFFER + label: text if name == of else "" for label, (of, text) in offers.items()}
-        change = decide_offers(checkpoint, wanted, lambda kind, named: work.cache.get(Key(kind, namespace, named)) is not None)
+        change = decide_offers(checkpoint, wanted, lambda kind, named: context.cache.get(Key(kind, namespace, named)) is not None)
         if change:
             with contextlib.suppress(ForbiddenError):  # then new pods start cold, as the others do
-                await work.patch_metadata(checkpoint, {"uid": uid_of(checkpoint), "annotations": change})
+                await context.writer.patch_metadata(checkpoint, {"uid": uid_of(checkpoint), "annotations": change})
 
 
 def decide_offers(checkpoint: Node, wanted: Mapping[str, str], exists: Callable[[str, str], bool]) -> dict[str, str | None]:

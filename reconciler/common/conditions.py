@@ -14,6 +14,11 @@ IGNORED: Final = "FieldsIgnored"
 RECONCILING: Final = "Reconciling"
 
 
+def is_acted_on(obj: Node) -> bool:
+    """Whether a pass over this generation of an object has found no problem."""
+    return bool((obj.get("status") or {}).get("observedGeneration") == obj["metadata"].get("generation"))
+
+
 class Say(NamedTuple):
     """An Event that a pure step asks for."""
 

@@ -1,11 +1,8 @@
 """Keys of the queue, and owners of objects."""
 
-from collections.abc import Hashable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ...kube.protocol import Node
-
-_Group = TypeVar("_Group", bound="Hashable")
 
 
 class Key(NamedTuple):
@@ -45,13 +42,3 @@ def owner_uid(obj: Node | None) -> str:
 def is_controlled(obj: Node, owner: Node) -> bool:
     """Whether this owner, not an earlier one of the same name, controls an object."""
     return bool(owner_uid(obj)) and owner_uid(obj) == uid_of(owner)
-
-
-def move_key(index: dict[_Group, set[Key]], key: Key, before: _Group | None, now: _Group | None) -> None:
-    """Takes a key out of one group of an index and puts it into another; an empty group is none."""
-    if before and before != now and before in index:
-        index[before].discard(key)
-        if not index[before]:
-            del index[before]
-    if now:
-        index.setdefault(now, set()).add(key)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
+from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError, lacks_right
 from ...kube.protocol import Node
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets)\b")
@@ -34,11 +34,6 @@ class TakenError(Exception):
 
 class ContestedError(Exception):
     """Another manager keeps changing a child; the message names both."""
-
-
-def lacks_right(error: ApiError) -> bool:
-    """Whether a call was refused for want of a permission: quotas, Pod Security and webhooks answer 403, too."""
-    return isinstance(error, ForbiddenError) and "cannot " in error.message
 
 
 def explain_missing_permission(component: str, value: str = "") -> str:

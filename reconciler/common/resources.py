@@ -6,7 +6,6 @@ from ...api.kinds import BY_NAME, GROUP
 from ...kube import resources
 from ...kube.protocol import Node
 from ...kube.resources import Resource, resource_of_kind
-from ..render.names import GRAPH_NAME
 
 REQUEST_NAME: Final = "dgdr.nvidia.com/name"
 MANAGER: Final = "dynamo-webhooks-reconciler"  # field manager of all writes, component of all Events
@@ -42,42 +41,34 @@ CHECKPOINTS: Final = resource_of_kind(CHECKPOINT, "v1alpha1")
 REQUESTS: Final = resource_of_kind("DynamoGraphDeploymentRequest", "v1beta1")
 WORKER_METADATA: Final = resource_of_kind("DynamoWorkerMetadata", "v1alpha1")  # of each worker that frontends know
 JOBS: Final = resources.JOBS
-MAIN: Final = (GRAPHS, COMPONENTS, ADAPTERS)
-# kinds that may have no controller here, which their objects are told
-OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)
-# children of other groups, watched by our label; a kind that isn't here is read one by one when it is needed
-WATCHED: Final = (
-    resources.DEPLOYMENTS,
-    resources.SERVICES,
+CLIQUE_SETS: Final = resources.CLIQUE_SETS
+LEADER_WORKER_SETS: Final = resources.LEADER_WORKER_SETS
+STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", STATEFUL_SET)
+POD_CLIQUES: Final = Resource("grove.io", "v1alpha1", "podcliques", CLIQUE)
+CLIQUE_GROUPS: Final = Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP)
+POD_GANGS: Final = Resource("scheduler.grove.io", "v1alpha1", "podgangs", POD_GANG)
+VIRTUAL_SERVICES: Final = Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService")
+DESTINATION_RULES: Final = Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule")
+# children of other groups, which carry our label
+PLAIN: Final = (resources.DEPLOYMENTS, resources.SERVICES, resources.ROLES, resources.ROLE_BINDINGS)
+CHILDREN: Final = (
+    *PLAIN,
     resources.SERVICE_ACCOUNTS,
-    resources.ROLES,
-    resources.ROLE_BINDINGS,
     resources.INGRESSES,
     resources.CLAIM_TEMPLATES,
     resources.CONFIG_MAPS,
+    CLIQUE_SETS,
+    LEADER_WORKER_SETS,
+    resources.INFERENCE_POOLS,
+    VIRTUAL_SERVICES,
+    DESTINATION_RULES,
 )
-# watched only where a cluster serves them and lets us: capability -> resource
-OPTIONAL: Final = {
-    "leader-worker-sets": resources.LEADER_WORKER_SETS,
-    "grove": resources.CLIQUE_SETS,
-    "inference-pools": resources.INFERENCE_POOLS,
-    "istio": Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
-}
-# what is there beside it, or is made of it by another controller: capability -> resources with the labels that they are watched by
-MADE: Final = {
-    "leader-worker-sets": ((Resource("apps", "v1", "statefulsets", STATEFUL_SET), SET_NAME),),
-    "grove": (
-        (Resource("grove.io", "v1alpha1", "podcliques", CLIQUE), GRAPH_NAME),
-        (Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP), ""),
-        (Resource("scheduler.grove.io", "v1alpha1", "podgangs", POD_GANG), ""),
-    ),
-    "istio": ((Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"), f"{RECONCILED}=true"),),
-}
-_OTHERS: Final = (resources.CLAIMS, resources.SECRETS, JOBS)
-_MADE: Final = tuple(each for several in MADE.values() for each, _ in several)
-_KNOWN: Final = {each.kind: each for each in (*MAIN, *OPTED, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
+_OWN_KINDS: Final = (GRAPHS, COMPONENTS, ADAPTERS, MODELS, CHECKPOINTS, REQUESTS)
+_BELOW: Final = (STATEFUL_SETS, POD_CLIQUES, CLIQUE_GROUPS, POD_GANGS, resources.CLAIMS, resources.SECRETS, JOBS)
+_KNOWN: Final = {each.kind: each for each in (*_OWN_KINDS, *CHILDREN, *_BELOW)}
 ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
 KEPT: Final = ONCE | {resources.PODS.kind}  # never pruned: pods are none of our children
+ROUTES: Final = frozenset({"InferencePool", "VirtualService", "DestinationRule", "Ingress", "ResourceClaimTemplate"})  # beside workloads
 # nothing in them may be changed, so that they are made anew
 REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 

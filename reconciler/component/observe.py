@@ -10,7 +10,7 @@ from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
 from ..common.resources import GRAPH
 from ..engine.cluster_settings import read_facts, render_settings
-from ..engine.work import Work
+from ..engine.context import Context
 from ..render.children import direct_children
 from ..render.errors import RenderError
 from ..render.graph import replicas_in
@@ -20,6 +20,7 @@ from ..render.observed import NOTHING, Observed
 from ..render.pod.container import PARENT
 from ..render.settings import Settings
 from ..render.workload import read_graph_label
+from ..workload.kept import keep_facts, keep_settings
 from ..workload.pods import on_leader_worker_sets
 from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
@@ -41,38 +42,39 @@ class Seen(NamedTuple):
     pull_secrets: PullSecrets | None = None
 
 
-async def observe(work: Work, obj: Node) -> Seen | Refusal:
+async def observe(context: Context, obj: Node) -> Seen | Refusal:
     """Read a component's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
-    wide, facts = on_leader_worker_sets(obj), read_facts(work)
+    owned = context.cache.owned(obj)
+    wide, facts = on_leader_worker_sets(obj), keep_facts(read_facts(context), owned)
     refusal = explain_cut(obj)
     if not refusal and not is_of_a_graph(obj):  # one of a graph was judged with that
-        refusal = work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
+        refusal = context.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
     if refusal:
         return Refusal(REFUSED, refusal)
-    settings = render_settings(work, obj["metadata"]["namespace"])
-    if read_checkpoint_block(obj) is not None and is_unlisted(work, settings):
+    settings = keep_settings(render_settings(context, obj["metadata"]["namespace"]), owned)
+    if read_checkpoint_block(obj) is not None and is_unlisted(context, settings):
         return Refusal("", "", RETRY_UNLISTED)
-    claims = await read_claims(work, [obj.get("spec") or {}], obj["metadata"]["namespace"])
+    claims = await read_claims(context, [obj.get("spec") or {}], obj["metadata"]["namespace"])
     settings = settings._replace(lws=settings.lws or wide, claims=claims)
-    graph, owned = work.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj))), work.cache.owned(obj)
+    graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj)))
     observed = observe_component(obj, owned, beside_graph=graph is not None)
     try:
-        seen = await _observe_restore(work, Seen(obj, settings, owned, observed))
+        seen = await _observe_restore(context, Seen(obj, settings, owned, observed))
     except RenderError as error:
         return Refusal(FAILED, str(error), RETRY_SLOW)
-    return seen._replace(pull_secrets=observe_pull_secrets(work, obj))
+    return seen._replace(pull_secrets=observe_pull_secrets(context, obj))
 
 
-async def _observe_restore(work: Work, seen: Seen) -> Seen:
+async def _observe_restore(context: Context, seen: Seen) -> Seen:
     """Read what the pods of a component with a checkpoint are restored from. Costs one more render. Raises: ApiError, RenderError."""
     obj, settings = seen.component, seen.settings
     if read_checkpoint_block(obj) is None:
         return seen
     cold = next((one for one in direct_children(obj, settings, seen.observed).children if one["kind"] == "Deployment"), None)
-    choice = await choose_restore(work, obj, pods_of(work, cold) if cold is not None else None, settings)
-    if cold is not None and (live := work.cache.get(key_of(cold))) is not None:
+    choice = await choose_restore(context, obj, pods_of(context, cold) if cold is not None else None, settings)
+    if cold is not None and (live := context.cache.get(key_of(cold))) is not None:
         labels, replicas = f"{SELECTOR}={key_of(cold).name}", replicas_in(live.get("spec") or {})
-        choice = await follow_failures(work, obj, choice, labels, replicas, ready=is_ready(live))
+        choice = await follow_failures(context, obj, choice, labels, replicas, ready=is_ready(live))
     return seen._replace(cold=cold, choice=choice)
 
 

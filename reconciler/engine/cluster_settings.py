@@ -1,30 +1,40 @@
-"""What a pass depends on beside objects, asked anew in each pass: configuration, cluster, and whether admission would refuse the object."""
+"""What a pass depends on beside objects, read anew in each pass: the configuration and what the cluster serves."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final
 
-from ...admission import pipeline
-from ...api.paths import format_path
-from ...conversion.lens.protocol import ConversionError
 from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
 from ...kube.protocol import Node
 from ...policies.facts import UNKNOWN, Facts, Unknown
-from ...policies.review import CREATE
-from ...policies.rule import Level, Rule
-from ..common.applied_diff import fingerprint
-from ..common.keys import uid_of
+from ..common.keys import key_of
+from ..common.resources import POD_ACCOUNT
 from ..render.settings import Settings, settings_from
-from .work import Work
+from .cache import Cache
+from .context import Context
+
+# for pods with discovery by etcd; of several in a namespace the first by name counts
+_ACCOUNTS: Final = "accounts of pods"  # with discovery by etcd; of several in a namespace the first by name counts
 
 
-def render_settings(work: Work, namespace: str) -> Settings:
+def index_account(account: Node) -> list[Hashable]:
+    """Where the index has a service account."""
+    labelled = (account["metadata"].get("labels") or {}).get(POD_ACCOUNT) == "true"
+    return [(_ACCOUNTS, key_of(account).namespace)] if labelled else []
+
+
+def render_settings(context: Context, namespace: str) -> Settings:
     """Settings for objects of one namespace.
 
     What is served but not permitted counts as there: making it fails with a sentence about the permission, which is better than to run
     the same graph in another way. Pull secrets are nobody's but the pods': we may not read Secrets, hence name none.
     """
-    return settings_from(work.settings, read_served(work.known()), service_account=work.cache.account(namespace) or "default")
+    account = account_of_pods(context.cache, namespace)
+    return settings_from(context.settings, read_served(context.detector.known), service_account=account)
+
+
+def account_of_pods(cache: Cache, namespace: str) -> str:
+    """The account of a namespace's pods with discovery by etcd that name none."""
+    return next((key.name for key in cache.keys((_ACCOUNTS, namespace))), "default")
 
 
 def read_served(known: Mapping[str, Presence]) -> Settings:
@@ -33,9 +43,9 @@ def read_served(known: Mapping[str, Presence]) -> Settings:
     return Settings(grove=grove, lws=lws, kai=kai, dra=dra, istio=istio)
 
 
-def read_facts(work: Work) -> Facts:
+def read_facts(context: Context) -> Facts:
     """The facts by which objects are judged that no webhook has judged; what is not known is left to be so."""
-    found, known = work.settings, work.known()
+    found, known = context.settings, context.detector.known
 
     def fact(name: str, switch: bool | None = None) -> bool | Unknown:
         presence = known.get(name)
@@ -58,58 +68,3 @@ def read_facts(work: Work) -> Facts:
         lpx=found.lpx.enabled,
         switchedOff=found.switched_off,
     )
-
-
-REMEMBERED: Final = 20_000  # objects, of some 300 bytes; judging one costs about a millisecond
-LISTED: Final = 5  # findings in the message
-
-
-class Judge:
-    """Judges an object again only if it, a fact or a policy changed."""
-
-    def __init__(self, policies: Callable[[], tuple[str, ...]] = tuple) -> None:
-        """`policies` gives users' own that are in force now, as JSON."""
-        self._policies = policies
-        # uid -> what was judged (content, facts, policies), and the verdict
-        self._known: OrderedDict[str, tuple[tuple[str, Facts, tuple[str, ...]], str]] = OrderedDict()
-
-    def refusal(self, obj: Node, facts: Facts) -> str:
-        """Why admission would refuse the object, or an empty string."""
-        uid, judged = uid_of(obj), (fingerprint(obj), facts, self._policies())
-        known = self._known.get(uid)
-        if known is not None and known[0] == judged:
-            return known[1]
-        verdict = self.ask(obj, facts)
-        self._known[uid] = judged, verdict
-        self._known.move_to_end(uid)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return verdict
-
-    def ask(self, obj: Node, facts: Facts) -> str:
-        """The same of an object that isn't stored, which is judged each time."""
-        return check_admission(obj, facts, self._policies())
-
-
-def check_admission(obj: Node, facts: Facts, policies: tuple[str, ...] = ()) -> str:
-    """Why admission would refuse an object, or an empty string; findings that depend on a user or on an unknown fact don't count."""
-    kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
-    write = pipeline.Admission(kind, version, CREATE, obj, user="", settings=pipeline.Settings(facts))
-    if wrong := write.decode():
-        return f"{format_path(wrong[0].path)}: {wrong[0].message}"
-    try:
-        found = write.judge()
-        if policies:
-            from ...admission.userrules.evaluate import Write, judge_by_policies
-
-            found += judge_by_policies(policies, Write(kind, version, CREATE, obj, None, None, facts.line), facts, sure=True)
-        errors = [one for one in found if one.level is Level.ERROR]
-    except ConversionError as error:
-        return f"{format_path(error.path)}: {error.reason}"
-    texts = dict.fromkeys(f"{format_path(one.path)}: {one.text} [{_name(one.rule)}]" for one in errors[:LISTED])
-    return "; ".join(texts) + (f"; and {len(errors) - LISTED} more" if len(errors) > LISTED else "")
-
-
-def _name(rule: Rule) -> str:
-    """The code of a rule, or the name of a user's policy."""
-    return rule.code if rule.code.startswith("DYN") else rule.name

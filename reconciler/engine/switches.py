@@ -1,59 +1,23 @@
-"""Kinds that are reconciled only where the configuration and the permissions allow it: their switches, and what objects say otherwise."""
+"""Reports on objects whose kind has a switch why no controller acts on them."""
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
-from ...api.operator.controllers import AUTO, OFF, ON, Controllers
-from ...kube.capability import Presence
-from ...kube.errors import ForbiddenError
+from ...kube.errors import ForbiddenError, lacks_right
 from ...kube.protocol import Node
-from ...kube.resources import ENDPOINT_SLICES, Resource
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import key_of, uid_of
-from ..common.problems import RETRY_SLOW, PassResult, Problem
-from ..common.problems import explain_missing_permission as grant
-from ..common.resources import CHECKPOINTS, JOBS, MODELS, RECONCILED, REQUESTS
-from ..render.names import BASE_MODEL_HASH
-from .work import Work
+from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, PassResult, Problem
+from .context import Context
+from .controller import Controller
+from .switch import Switch
 
 _TOLD: Final = "Reconciled"  # the condition
 FORBIDDEN: Final = "Forbidden"
-PATIENCE: Final = 60.0  # seconds within which another controller's word is expected
+PATIENCE: Final = 60.0  # seconds within which another controller's status is expected
 REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
-
-
-class Switch(NamedTuple):
-    """The switch of a kind; its key in `controllers`, the capability, the overlay and the chart's value share its name."""
-
-    resource: Resource
-    name: str
-    watched: tuple[Resource, str]  # the kind that its passes also read, and the label by which that is watched
-
-    @property
-    def grant(self) -> str:
-        """The instruction that follows a missing permission."""
-        return grant(self.name)
-
-    def is_off(self, controllers: Controllers) -> bool:
-        """Whether the configuration says so."""
-        return bool(getattr(controllers, self.name) == OFF)
-
-    def is_on(self, controllers: Controllers, known: Mapping[str, Presence]) -> bool:
-        """Whether objects of the kind are reconciled: as configured, and in `auto` where the required permissions are granted."""
-        value = getattr(controllers, self.name)
-        return bool(value == ON or (value == AUTO and known.get(self.name) is Presence.USABLE))
-
-
-SWITCHES: Final = {
-    each.resource.kind: each
-    for each in (
-        Switch(MODELS, "models", (ENDPOINT_SLICES, BASE_MODEL_HASH)),
-        Switch(CHECKPOINTS, "checkpoints", (JOBS, f"{RECONCILED}=true")),
-        Switch(REQUESTS, "requests", (JOBS, f"{RECONCILED}=true")),
-    )
-}
 
 
 class Waits:
@@ -72,42 +36,67 @@ class Waits:
         return moment - since
 
 
-async def report_no_controller(work: Work, obj: Node, reason: str, text: str, *, others: bool = True) -> PassResult:
-    """Puts a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
+async def reconcile_switched(context: Context, waits: Waits, controller: Controller, switch: Switch, obj: Node) -> PassResult:
+    """One pass over an object, or a condition that says why nothing acts on it. Raises: ApiError, StandDownError."""
+    if switch.is_over(context.settings):
+        return await _report_no_controller(context, waits, obj, "NoController", switch.ended, others=False)
+    if not switch.is_on(context.settings, context.detector.known):
+        return await _report_no_controller(context, waits, obj, *_explain_inaction(context, switch, controller.kind))
+    if not context.cache.knows(controller.kind):  # which of two objects is the older one, say, is not known yet
+        return PassResult((), RETRY_UNLISTED)
+    try:
+        outcome = await controller.reconcile(context, obj)
+        await _tell(context, obj)
+    except ForbiddenError as error:
+        if not lacks_right(error):
+            raise
+        return await _report_forbidden(context, obj, f"the reconciler lacks a permission: {error.message}; {switch.grant}")
+    return outcome
+
+
+def _explain_inaction(context: Context, switch: Switch, kind: str) -> tuple[str, str]:
+    """The reason and the message for an object that no controller acts on."""
+    what = f"no controller acts on objects of the kind {kind}"
+    if switch.is_off(context.settings):
+        return (
+            "NoController",
+            f"{what}: controllers.{switch.name} is off in the configuration, and no other one has acted within {PATIENCE:.0f} s",
+        )
+    lacking = context.detector.denied.get(switch.name, "")
+    named = f" ({lacking})" if lacking else ""
+    return FORBIDDEN, f"{what}: the reconciler lacks a permission for it{named}; {switch.grant}"
+
+
+async def _report_no_controller(context: Context, waits: Waits, obj: Node, reason: str, text: str, *, others: bool = True) -> PassResult:
+    """Put a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
     status: Node = obj.get("status") or {}
-    ours = condition_of(status, _TOLD)
     if obj["metadata"].get("deletionTimestamp"):
         return PassResult()
     # a condition that is not ours is another controller's word
     if others and (any(one.get("type") != _TOLD for one in status.get("conditions") or ()) or status.get("observedGeneration")):
-        await clear_no_controller(work, obj)
+        await _tell(context, obj)
         return PassResult()
-    if not ours and (waited := work.waits.seconds(uid_of(obj))) < PATIENCE:
+    if not condition_of(status, _TOLD) and (waited := waits.seconds(uid_of(obj))) < PATIENCE:
         return PassResult((), PATIENCE - waited)
-    if await _tell(work, obj, reason, text):
-        await work.say(obj, "Warning", reason, text)
+    if await _tell(context, obj, reason, text):
+        await context.say(obj, "Warning", reason, text)
     return PassResult()
 
 
-async def report_forbidden(work: Work, obj: Node, text: str) -> PassResult:
+async def _report_forbidden(context: Context, obj: Node, text: str) -> PassResult:
     """Tells in a condition, or else an Event, of the missing permission that ended a pass. Raises: ApiError, StandDownError."""
     try:
-        changed = await _tell(work, obj, FORBIDDEN, text)
+        changed = await _tell(context, obj, FORBIDDEN, text)
     except ForbiddenError:
         changed = True
     if changed:
-        await work.say(obj, "Warning", FORBIDDEN, text, lasting=True)
+        await context.say(obj, "Warning", FORBIDDEN, text, lasting=True)
     return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), RETRY_SLOW)
 
 
-async def clear_no_controller(work: Work, obj: Node) -> None:
-    """Takes the condition off an object that is acted on. Raises: ApiError, StandDownError."""
-    await _tell(work, obj)
-
-
-async def _tell(work: Work, obj: Node, reason: str = "", text: str = "") -> bool:
+async def _tell(context: Context, obj: Node, reason: str = "", text: str = "") -> bool:
     """Makes the condition say so, or takes it away without a reason; returns whether it was another before."""
-    now = work.cache.get(key_of(obj)) or obj
+    now = context.cache.get(key_of(obj)) or obj
     status: Node = now.get("status") or {}
     told = Condition(_TOLD, "False", reason, text, obj["metadata"].get("generation")) if reason else None
-    return await work.patch_status(now, set_condition(status, _TOLD, told, work.now()))
+    return await context.writer.patch_status(now, set_condition(status, _TOLD, told, context.clocks.wall()))

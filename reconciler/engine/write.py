@@ -1,4 +1,4 @@
-"""Writes children: only differences, only own objects, and a limited number of times against other managers."""
+"""Makes all writes: of children only differences, only of own objects, and a limited number of times against other managers."""
 
 import contextlib
 import re
@@ -10,13 +10,16 @@ from typing import Final
 from ...api.kinds import GROUP
 from ...kube.errors import ConflictError, InvalidError
 from ...kube.protocol import ABSENT, Cluster, Node
+from ...kube.resources import Resource
 from ..common.applied_diff import contains, digest, fingerprint
+from ..common.conditions import status_patch
 from ..common.keys import Key, controller_reference, is_controlled, key_of, owner_uid, uid_of
 from ..common.problems import ContestedError, StandDownError, TakenError
 from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
 from ..render.objects import co_owner, reference
 from ..render.service import is_model_service
 from .cache import Cache
+from .pace import Pace
 
 REPAIRS: Final = 3  # limit of reverted changes to one child within the window
 WINDOW: Final = 600.0  # the window in seconds
@@ -28,9 +31,16 @@ class Writer:
     """Makes all writes of children; `may_write(namespace)` is called before each."""
 
     def __init__(
-        self, cluster: Cluster, cache: Cache, may_write: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
+        self,
+        cluster: Cluster,
+        cache: Cache,
+        may_write: Callable[[str], bool],
+        clock: Callable[[], float] = time.monotonic,
+        later: Callable[[Key, float], None] = lambda _key, _seconds: None,
     ) -> None:
-        self._cluster, self._cache, self._may_write, self._clock = cluster, cache, may_write, clock
+        """`later(key, seconds)` is called for a pass that writes a delayed status."""
+        self._cluster, self._cache, self.may_write, self._clock = cluster, cache, may_write, clock
+        self._pace, self._later = Pace(clock), later
         self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (applied digest, resulting fingerprint)
         self._repaired: dict[Key, deque[float]] = {}
         self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> reverted children and their changers
@@ -93,8 +103,39 @@ class Writer:
             return  # another object has the name now
         self._cache.removed(key)
 
+    async def patch_status(self, obj: Node, status: Node) -> bool:
+        """Write a changed status, mere progress perhaps later; returns whether it was written. Raises: ApiError, StandDownError."""
+        before = obj.get("status") or {}
+        patch = status_patch(before, status)
+        if patch is None:
+            return False
+        self.ask(obj)
+        key = key_of(obj)
+        if (seconds := self._pace.wait(key, before, status)) > 0:
+            self._later(key, seconds)
+            return False
+        with self._cache.writing(key):
+            made = await self._cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
+            self._cache.wrote(made)
+        return True
+
+    async def merge(self, obj: Node, resource: Resource, name: str, change: Node) -> Node:
+        """Merge a change into an object or one of its children; returns the changed one. Raises: ApiError, StandDownError."""
+        self.ask(obj)
+        made = await self._cluster.merge_patch(resource, name, change, key_of(obj).namespace)
+        self._cache.wrote(made)
+        return made
+
+    async def patch_metadata(self, obj: Node, metadata: Node) -> Node:
+        """Merge a change into an object's metadata; returns the object. Raises: ApiError, StandDownError."""
+        return await self.merge(obj, resource_of(obj), key_of(obj).name, {"metadata": metadata})
+
+    def ask(self, obj: Node) -> None:
+        """Raises: StandDownError if nothing may be written for the object any more."""
+        self._ask(key_of(obj).namespace)
+
     def _ask(self, namespace: str) -> None:
-        if not self._may_write(namespace):
+        if not self.may_write(namespace):
             raise StandDownError(namespace)
 
     @staticmethod

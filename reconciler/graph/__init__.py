@@ -1,1 +1,1 @@
-"""DynamoGraphDeployments and their scaling adapters."""
+"""DynamoGraphDeployments."""

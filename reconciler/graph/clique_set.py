@@ -6,8 +6,8 @@ from ...kube.errors import ApiError, ForbiddenError, NotFoundError, NotServedErr
 from ...kube.protocol import Node
 from ..common.keys import Key, is_controlled, key_of
 from ..common.problems import ContestedError, Problem, problem_of_error
-from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, OPTIONAL
-from ..engine.work import Work
+from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUE_SETS, CLIQUES
+from ..engine.context import Context
 from ..render.graph import Graph
 from ..render.grove import names
 from ..render.merge import object_items
@@ -16,24 +16,28 @@ from .clique_status import pair_with_runners
 _LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
 
 
-async def read_cliques(work: Work, graph: Graph) -> None:
+async def read_cliques(context: Context, graph: Graph) -> None:
     """Read a graph's set that another operator made: it lacks our label, by which sets are watched. Raises: ApiError."""
     key = Key(CLIQUES, graph.namespace, names.set_name(graph))
-    if work.cache.get(key) is not None:
+    if context.cache.get(key) is not None:
         return
     with contextlib.suppress(ForbiddenError, NotServedError):  # the write fails for the same reason, and reports it
-        live = await work.cluster.get(OPTIONAL["grove"], key.name, key.namespace)
+        live = await context.cluster.get(CLIQUE_SETS, key.name, key.namespace)
         if live is not None and is_controlled(live, graph.object):
-            work.cache.wrote(live)
+            context.cache.wrote(live)
 
 
-async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
-    """Apply a graph's set, and scale each component. Raises: StandDownError."""
-    lacking = work.cache.lacking()  # without these kinds the state is unknown
+async def put_cliques(context: Context, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
+    """Apply a graph's set, and scale each component; returns the set as it is. Raises: StandDownError."""
+    lacking = context.cache.lacking()  # without these kinds the state is unknown
     problems += [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
-    made = await work.put(as_grove_has_it(rendered, work.cache.get(key_of(rendered))), graph.object, problems)
+    refused, live = list[Problem](), context.cache.get(key_of(rendered))
+    made = await context.put(as_grove_has_it(rendered, live), graph.object, refused)
+    problems += refused
+    if made is None and live is not None and is_controlled(live, graph.object) and all(one.category != "not_found" for one in refused):
+        made = live  # what runs is scaled though Grove refuses the rest of a change
     if made is not None:
-        await _scale(work, graph, made, problems)
+        await _scale(context, graph, made, problems)
     return made
 
 
@@ -67,15 +71,15 @@ def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
     return sorted(ours, key=lambda one: places.get(one["name"], len(places)))
 
 
-async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) -> None:
+async def _scale(context: Context, graph: Graph, made: Node, problems: list[Problem]) -> None:
     """Scale what Grove has made; what it has not made yet is scaled when it appears."""
-    for member, one in pair_with_runners(graph, work.cache.owned(made)):
+    for member, one in pair_with_runners(graph, context.cache.owned(made)):
         wanted = member.fields.get("replicas")
         if one is None or wanted in (None, one["spec"].get("replicas")) or one["metadata"].get("deletionTimestamp"):
             continue
         what = f"{one['kind']} {one['metadata']['name']}"
         try:
-            await work.writer.scale(one, wanted, graph.object)
+            await context.writer.scale(one, wanted, graph.object)
         except NotServedError as error:
             problems.append(problem_of_error(error, what))
         except NotFoundError:
@@ -85,4 +89,4 @@ async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) 
         except ContestedError as error:
             problems.append(Problem(str(error), "conflict"))
         else:
-            await work.say(graph.object, "Normal", "Scaled", f"{what} has {wanted} replicas")
+            await context.say(graph.object, "Normal", "Scaled", f"{what} has {wanted} replicas")

@@ -1,7 +1,6 @@
 """Decides the changes of one pass over a graph."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.problems import RETRY_SLOW, Problem, Refusal
@@ -10,39 +9,14 @@ from ..render.children import graph_children, worker_hash, worker_hashes
 from ..render.errors import RenderError
 from ..render.graph import Graph
 from ..render.names import RESTART_AT
-from ..render.observed import NOTHING, Observed
+from ..render.observed import Observed
 from ..render.template import shared_template
-from ..render.without_effect import Note
 from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
-from .observe import Seen
 from .report import REFUSED
 from .snapshots import is_claim_template, plan_owners
-
-
-class Plan(NamedTuple):
-    """The changes of one pass."""
-
-    roll: Roll = Roll("")
-    observed: Observed = NOTHING
-    digest: str = ""  # of a generation that another operator named, to be recorded
-    rendered: Sequence[Any] = ()  # all wanted children
-    applied: Sequence[Any] = ()  # children to apply now, in order
-    owners: Sequence[tuple[Any, list[Any]]] = ()  # checkpoints and their new owner references
-    kept: frozenset[str] = frozenset()  # names of children that components take over
-    problems: Sequence[Problem] = ()
-    notes: Sequence[Note] = ()  # fields without effect
-
-    @property
-    def wanted(self) -> set[tuple[str, str]]:
-        """Kinds and names of the children that are not pruned."""
-        return {(child["kind"], child["metadata"]["name"]) for child in self.rendered}
-
-    @property
-    def expected(self) -> list[str]:
-        """Names of the component objects that must exist and be ready."""
-        return [child["metadata"]["name"] for child in self.applied if child["kind"] == COMPONENT]
+from .values import Plan, Seen
 
 
 def decide(seen: Seen) -> Plan | Refusal:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...kube.capability import POD_REPLACEMENT, Presence
+from ...kube.capability import POD_REPLACEMENT
 from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
 from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, first_of, problem_of_error
 from ..common.resources import CLIQUE
-from ..engine.work import Work
+from ..engine.context import Context
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
 from ..workload.pods import explain_end
 
@@ -110,16 +110,16 @@ def _place(pod: Node, index: str = "") -> tuple[str, ...]:
     return (namespace, str(owner), str(labels.get(INDEX) or pod["metadata"]["name"]))
 
 
-async def replace_ended_pods(work: Work, graph: Node, below: Sequence[Node], problems: list[Problem]) -> tuple[dict[str, str], float]:
+async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node], problems: list[Problem]) -> tuple[dict[str, str], float]:
     """Replace pods that ended; what is not whole and why, and seconds until the next look, 0 for none. Raises: StandDownError."""
-    if not work.cache.knows(PODS.kind):
+    if not context.cache.knows(PODS.kind):
         return {}, 0.0
-    cliques = [(one, [pod for pod in work.cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
+    cliques = [(one, [pod for pod in context.cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
     waits, looks = dict[str, str](), list[float]()
-    allowed = work.known().get(POD_REPLACEMENT.name) is Presence.USABLE
+    allowed = context.may(POD_REPLACEMENT)
     replaced = 0
     for one in find_ended(cliques):
-        left, tries = work.retries.left(one.name), work.retries.find(one.name)
+        left, tries = context.retries.left(one.name), context.retries.find(one.name)
         again = f"; it ended {tries.times + 1} times in a row, and is replaced after {tries.pause:.0f} s" if left else ""
         waits["/".join(("pod", *one.name[1:]))] = one.why + (again if allowed and one.pods else _remedy(one, graph))
         if not allowed or not one.pods:
@@ -128,22 +128,22 @@ async def replace_ended_pods(work: Work, graph: Node, below: Sequence[Node], pro
             looks.append(left or RETRY_SOON)
             continue
         replaced += 1
-        await _replace(work, graph, one, problems)
-    missing = explain_missing_engines(cliques, lambda place: work.retries.find(place).why)
+        await _replace(context, graph, one, problems)
+    missing = explain_missing_engines(cliques, lambda place: context.retries.find(place).why)
     return {**missing, **waits}, first_of(*looks)
 
 
-async def _replace(work: Work, graph: Node, one: Ended, problems: list[Problem]) -> None:
+async def _replace(context: Context, graph: Node, one: Ended, problems: list[Problem]) -> None:
     try:
         for pod in one.pods:
-            await work.writer.drop(pod, grace=0 if one.is_group else None)
+            await context.writer.drop(pod, grace=0 if one.is_group else None)
     except ApiError as error:
         problems.append(problem_of_error(error, one.why))
         return
-    work.retries.note(one.name, one.why)
+    context.retries.note(one.name, one.why)
     names = ", ".join(pod["metadata"]["name"] for pod in one.pods)
     reason = "FailoverCascade" if one.is_group else "PodReplaced"
-    await work.say(graph, "Warning", reason, f"{one.why}; deleted {names}, which Grove makes anew")
+    await context.say(graph, "Warning", reason, f"{one.why}; deleted {names}, which Grove makes anew")
 
 
 def _remedy(one: Ended, graph: Node) -> str:

@@ -3,137 +3,127 @@
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from ...kube.capability import TOPOLOGY_LABELS, Presence
 from ...kube.errors import ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import CRDS, TOPOLOGY_BINDINGS
 from ..checkpoint.restoring import is_unlisted
-from ..common.conditions import Condition
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut, explain_missing_permission
 from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
 from ..common.workers import count_registered
 from ..engine.cluster_settings import read_facts, render_settings
-from ..engine.work import Work
+from ..engine.context import Context
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
 from ..render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name, does_set_pack_by_name, is_constrained
+from ..render.grove.member import keep_scheduler
 from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
-from ..render.observed import NOTHING, Observed
-from ..render.settings import Settings
+from ..render.names import TOPOLOGY_LABEL
+from ..render.observed import NOTHING
+from ..render.template import pod_templates
 from ..render.without_effect import Note
+from ..workload.kept import keep_facts, keep_settings
 from ..workload.orchestrator import Orchestrator, find_blocking_pods, find_orchestrator, orchestrator_condition
 from ..workload.pods import on_leader_worker_sets
 from ..workload.prerequisites import read_claims
-from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
+from ..workload.pull_secrets import observe_pull_secrets
 from .clique_set import read_cliques
 from .clique_status import list_below, observe_on_grove
 from .generations import component_of
 from .report import REFUSED
-from .snapshots import Snapshots, choose_restore_on_grove, observe_snapshots
+from .snapshots import choose_restore_on_grove, observe_snapshots
+from .values import Seen
 
 
-class Seen(NamedTuple):
-    """The state at the start of a pass."""
-
-    graph: Graph
-    orchestrator: Orchestrator = Orchestrator(grove=False)
-    settings: Settings = Settings()
-    owned: Sequence[Any] = ()  # children of the graph
-    snapshots: Snapshots = Snapshots({})
-    on_grove: Observed = NOTHING  # for a graph on Grove
-    pull_secrets: PullSecrets | None = None
-    waits: str = ""  # what must end before the graph may run on its orchestrator
-    where: Condition | None = None  # the condition about its orchestrator
-    registered: Mapping[str, int] = {}  # component's object -> its workers that frontends know; while generations change
-    notes: Sequence[Note] = ()  # fields without effect beside those that rendering finds
-
-
-async def observe(work: Work, obj: Node) -> Seen | Refusal:
+async def observe(context: Context, obj: Node) -> Seen | Refusal:
     """Read a graph's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
     if cut := explain_cut(obj):
         return Refusal(REFUSED, cut)
-    way = find_orchestrator(work, obj)
-    lws = any(on_leader_worker_sets(component) for component in components_of(work, obj))
-    facts = read_facts(work)
+    way = find_orchestrator(context, obj)
+    lws = any(on_leader_worker_sets(component) for component in components_of(context, obj))
+    facts = keep_facts(read_facts(context), context.cache.owned(obj))
     if way.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
         facts = facts._replace(grove=way.grove)
-    if message := work.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
+    if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
         return Refusal(REFUSED, message)
     if way.lost and not way.moving:
         condition = orchestrator_condition(way, obj)
         return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
     if way.grove:
-        obj, lacking = await resolve_topology(work, obj)
+        obj, lacking = await _resolve_topology(context, obj)
         if lacking:
             return Refusal(REFUSED, lacking, RETRY_SLOW)
     try:
-        return await _observe_graph(work, obj, way, lws=lws)
+        return await _observe_graph(context, obj, way, lws=lws)
     except RenderError as error:
         return Refusal(REFUSED, str(error), RETRY_SLOW)  # a missing claim may be created
 
 
-async def _observe_graph(work: Work, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
-    settings = render_settings(work, obj["metadata"]["namespace"])
+async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
+    settings = render_settings(context, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
-    settings = settings._replace(claims=await read_claims(work, (one.fields for one in graph.members), graph.namespace))
+    claims = await read_claims(context, (one.fields for one in graph.members), graph.namespace)
+    if way.grove:
+        await read_cliques(context, graph)
+    settings = keep_settings(settings, context.cache.owned(obj))._replace(claims=claims)
     if way.grove:
         settings = settings._replace(service_account="")
-        await read_cliques(work, graph)
-    snapshots = observe_snapshots(work, graph, settings)
-    if snapshots.wanted and is_unlisted(work, settings):
+    snapshots = observe_snapshots(context, graph, settings)
+    if snapshots.wanted and is_unlisted(context, settings):
         return Refusal("", "", RETRY_UNLISTED)
     settings = settings._replace(lws=settings.lws or lws, checkpoints=settings.checkpoints._replace(made=snapshots.off is None))
     on_grove = NOTHING
     if way.grove:
-        sets = [child for child in work.cache.owned(obj) if child["kind"] == CLIQUES]
-        settings = settings._replace(told_packing=await _packs_by_name(work, graph, sets))
-        on_grove = observe_on_grove(graph, sets, [child for one in sets for child in list_below(work.cache, one)])
+        sets = [child for child in context.cache.owned(obj) if child["kind"] == CLIQUES]
+        settings = keep_scheduler(graph, sets, settings)._replace(told_packing=await _packs_by_name(context, graph, sets))
+        on_grove = observe_on_grove(graph, sets, [child for one in sets for child in list_below(context.cache, one)])
         if snapshots.wanted:
             on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
-            snapshots = await choose_restore_on_grove(work, graph, snapshots, settings, on_grove)
-    waits = await find_blocking_pods(work, obj, way)
-    where, owned = orchestrator_condition(way, obj, waits), work.cache.owned(obj)
-    seen = Seen(graph, way, settings, owned, snapshots, on_grove, observe_pull_secrets(work, obj), waits, where)
-    return seen._replace(registered=_registered(work, obj), notes=note_unlabelled(work, graph))
+            snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
+    waits = await find_blocking_pods(context, obj, way)
+    where, owned = orchestrator_condition(way, obj, waits), context.cache.owned(obj)
+    seen = Seen(graph, way, settings, owned, snapshots, on_grove, observe_pull_secrets(context, obj), waits, where)
+    return seen._replace(registered=_registered(context, obj), notes=note_unlabelled(context, graph))
 
 
-async def _packs_by_name(work: Work, graph: Graph, sets: Sequence[Node]) -> bool | None:
+async def _packs_by_name(context: Context, graph: Graph, sets: Sequence[Node]) -> bool | None:
     """How Grove takes constraints: as in the graph's set, else by the definition, which is read until there is a set. Raises: ApiError."""
     told = next((by_name for one in sets if (by_name := does_set_pack_by_name(one)) is not None), None)
     if told is None and is_constrained(graph):
         with contextlib.suppress(ForbiddenError, NotServedError):
-            told = does_definition_pack_by_name(await work.cluster.get(CRDS, CLIQUE_SETS_DEFINITION))
+            told = does_definition_pack_by_name(await context.cluster.get(CRDS, CLIQUE_SETS_DEFINITION))
     return told
 
 
-def _registered(work: Work, graph: Node) -> Mapping[str, int]:
+def _registered(context: Context, graph: Node) -> Mapping[str, int]:
     """Costs a look at each registered worker of the namespace, and nothing while each component has one object."""
-    objects = components_of(work, graph)
+    objects = components_of(context, graph)
     if max(Counter(map(component_of, objects)).values(), default=0) < 2:
         return {}
     return count_registered(
-        work.cache.all(WORKER_METADATA.kind, graph["metadata"]["namespace"]), [one["metadata"]["name"] for one in objects]
+        context.cache.all(WORKER_METADATA.kind, graph["metadata"]["namespace"]), [one["metadata"]["name"] for one in objects]
     )
 
 
-def components_of(work: Work, graph: Node) -> list[Node]:
+def components_of(context: Context, graph: Node) -> list[Node]:
     """The objects of a graph's components that it controls, of all generations."""
-    return [child for child in work.cache.owned(graph) if child["kind"] == COMPONENT]
+    return [child for child in context.cache.owned(graph) if child["kind"] == COMPONENT]
 
 
-async def resolve_topology(work: Work, graph: Node) -> tuple[Node, str]:
+async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
     """The graph with the label that its topology means, or why there is none; then its workers stay as they are. Raises: ApiError."""
     name, domain = read_topology(graph)
     if not name:
         return graph, ""
     field = "spec.experimental.kvTransferPolicy.clusterTopologyName"
     try:
-        found = await work.cluster.get(TOPOLOGY_BINDINGS, name)
+        found = await context.cluster.get(TOPOLOGY_BINDINGS, name)
     except ForbiddenError as error:
         return graph, f"{field}: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
     except NotServedError:
+        if key := _stored_key(context, graph):
+            return with_label_key(graph, key), ""
         found = None
     key = key_in(found, domain)
     if key:
@@ -142,10 +132,17 @@ async def resolve_topology(work: Work, graph: Node) -> tuple[Node, str]:
     return graph, f'{field}: must name a ClusterTopologyBinding, got "{name[:80]}", {what}'
 
 
-def note_unlabelled(work: Work, graph: Graph) -> list[Note]:
+def _stored_key(context: Context, graph: Node) -> str:
+    """The label that running pods were made with."""
+    pods = (pod for child in context.cache.owned(graph) if child["kind"] == CLIQUES for pod in pod_templates(child).values())
+    return next((str(key) for pod in pods if (key := (pod.get("annotations") or {}).get(TOPOLOGY_LABEL))), "")
+
+
+def note_unlabelled(context: Context, graph: Graph) -> list[Note]:
     """That a graph's policy has no effect where nobody labels its pods with their place."""
-    if not any(label_key(graph, one) for one in graph.members) or work.known().get(TOPOLOGY_LABELS.name) is not Presence.FORBIDDEN:
+    if not any(label_key(graph, one) for one in graph.members) or context.presence(TOPOLOGY_LABELS) is not Presence.FORBIDDEN:
         return []
-    lacking, remedy = work.lacking(TOPOLOGY_LABELS.name), explain_missing_permission(TOPOLOGY_LABELS.name, "topologyLabels")
+    lacking = context.detector.denied.get(TOPOLOGY_LABELS.name, "")
+    remedy = explain_missing_permission(TOPOLOGY_LABELS.name, "topologyLabels")
     text = f"has no effect: workers don't know their place, as the reconciler lacks a permission to label pods ({lacking}); {remedy}"
     return [Note(("spec", "experimental", "kvTransferPolicy"), text)]

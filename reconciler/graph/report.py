@@ -1,30 +1,22 @@
 """Reports the result of a pass over a graph: its status, and Events about changes of it."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
+from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored, set_condition
-from ..common.problems import LONGEST, join_messages
+from ..common.problems import LONGEST, Refusal, join_messages
 from ..render.generation import is_parallel, order
+from ..render.graph import Graph
 from ..render.merge import object_items
 from ..render.planner_facts import FACTS, planner_facts
 from ..workload.orchestrator import ORCHESTRATOR
 from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
 from .snapshots import add_checkpoint_status, note_forbidden
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
-    from ...kube.protocol import Node
-    from ..common.problems import Refusal
-    from ..render.graph import Graph
-    from .decide import Plan
-    from .observe import Seen
-    from .reconcile import Result
+from .values import Plan, Result, Seen
 
 REFUSED: Final = "refused_by_validation"
 FAILED: Final = "failed_to_reconcile_the_resources"
@@ -103,11 +95,12 @@ def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
     """The state, and reason and message of the condition Ready."""
     if result.problems:
         return "failed", FAILED, join_messages([*result.problems])
-    if plan.roll.rolling:
-        failures = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
-        stopped = [f"{name}: {why}" for name, why in failures if why and name in plan.expected]
-        text = "; ".join(["Rolling update in progress", *stopped])
-        return "pending", ROLLING, text[:LONGEST]
+    failures = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
+    stopped = [f"{name}: {why}" for name, why in sorted(failures) if why and name in plan.expected]
+    if plan.roll.rolling:  # the older pods serve
+        return "pending", ROLLING, "; ".join(["Rolling update in progress", *stopped])[:LONGEST]
+    if stopped:
+        return "failed", FAILED, "; ".join(stopped)[:LONGEST]
     reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(plan, result)
     if reasons:
         text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
@@ -135,8 +128,6 @@ def _failure(obj: Node) -> str:
 def _why_not(obj: Node) -> str:
     generation, status = obj["metadata"].get("generation", 0), obj.get("status") or {}
     observed = status.get("observedGeneration") or 0
-    if why := _failure(obj):
-        return why
     if observed < generation:
         return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
     figures = status.get("component") or {}

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from ...kube.errors import ForbiddenError
 from ...kube.protocol import Node
+from ..checkpoint.index import find_checkpoint
 from ..checkpoint.phases import READY
 from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, sum_up
-from ..checkpoint.restoring import Choice, Pods, choose_restore, follow_failures
+from ..checkpoint.restoring import SWITCH, Choice, Pods, choose_restore, follow_failures
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import Problem, problem_of_error
 from ..common.resources import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
-from ..engine.switches import SWITCHES
-from ..engine.work import Work
+from ..engine.context import Context
 from ..render.checkpoint.identity import read_identity_hash
 from ..render.checkpoint.job import DELETE, RETAIN
 from ..render.children import direct_children
@@ -38,19 +38,19 @@ class Snapshots(NamedTuple):
     choices: Mapping[str, Choice] = {}  # component on Grove -> what its pods are restored from
 
 
-def observe_snapshots(work: Work, graph: Graph, settings: Settings) -> Snapshots:
+def observe_snapshots(context: Context, graph: Graph, settings: Settings) -> Snapshots:
     """The checkpoints that a graph wants and has, and why missing ones can't be made."""
     wanted = {member.name: block for member in graph.members if (block := experimental(member.fields, "checkpoint")) is not None}
     if not wanted or settings.pod_snapshots:
         return Snapshots(wanted)
-    return Snapshots(wanted, list_checkpoints(work, graph, wanted, settings), _why_off(work))
+    return Snapshots(wanted, list_checkpoints(context, graph, wanted, settings), _why_off(context))
 
 
-def list_checkpoints(work: Work, graph: Graph, wanted: Mapping[str, Node], settings: Settings) -> dict[str, Node]:
+def list_checkpoints(context: Context, graph: Graph, wanted: Mapping[str, Node], settings: Settings) -> dict[str, Node]:
     """The existing checkpoints, by component."""
     if settings.pod_snapshots:
         return {}
-    checkpoints = ((name, work.checkpoints.found(work.cache, graph.namespace, block)) for name, block in wanted.items())
+    checkpoints = ((name, find_checkpoint(context.cache, graph.namespace, block)) for name, block in wanted.items())
     return {name: checkpoint for name, checkpoint in checkpoints if checkpoint is not None}
 
 
@@ -72,12 +72,13 @@ def plan_owners(graph: Graph, snapshots: Snapshots) -> list[tuple[Node, list[Nod
     return changes
 
 
-async def sync_owners(work: Work, graph: Graph, changes: Sequence[tuple[Node, list[Node]]], problems: list[Problem]) -> None:
+async def sync_owners(context: Context, graph: Graph, changes: Sequence[tuple[Node, list[Node]]], problems: list[Problem]) -> None:
     """Write the planned owner references. Raises: ApiError, StandDownError."""
     for checkpoint, owners in changes:
         metadata = {name: checkpoint["metadata"][name] for name in ("uid", "resourceVersion")}
         try:
-            await work.merge(graph.object, CHECKPOINTS, key_of(checkpoint).name, {"metadata": {**metadata, "ownerReferences": owners}})
+            change = {"metadata": {**metadata, "ownerReferences": owners}}
+            await context.writer.merge(graph.object, CHECKPOINTS, key_of(checkpoint).name, change)
         except ForbiddenError as error:
             problems.append(problem_of_error(error, f"{CHECKPOINT} {key_of(checkpoint).name}"))
 
@@ -87,13 +88,13 @@ def is_claim_template(child: Node) -> bool:
     return any(one.get("kind") == CHECKPOINT for one in child["metadata"].get("ownerReferences") or ())
 
 
-async def put_claim_template(work: Work, child: Node, problems: list[Problem]) -> None:
+async def put_claim_template(context: Context, child: Node, problems: list[Problem]) -> None:
     """Create the claim template of a checkpoint once: later changes of the graph don't concern its pod."""
     metadata = child["metadata"]
-    owner = work.cache.get(Key(CHECKPOINT, metadata["namespace"], metadata["ownerReferences"][0]["name"]))
-    if owner is None or not shares_gpus(owner) or work.cache.get(key_of(child)) is not None:
+    owner = context.cache.get(Key(CHECKPOINT, metadata["namespace"], metadata["ownerReferences"][0]["name"]))
+    if owner is None or not shares_gpus(owner) or context.cache.get(key_of(child)) is not None:
         return
-    await work.put({**child, "metadata": {**metadata, "ownerReferences": [reference(owner)]}}, owner, problems)
+    await context.put({**child, "metadata": {**metadata, "ownerReferences": [reference(owner)]}}, owner, problems)
 
 
 def note_forbidden(snapshots: Snapshots, problems: Sequence[Problem]) -> Snapshots:
@@ -119,17 +120,16 @@ def add_checkpoint_status(
     return set_restore_condition(now, sum_up(states), generation, moment)
 
 
-def _why_off(work: Work) -> RestoreState | None:
-    switch = SWITCHES[CHECKPOINT]
-    if switch.is_on(work.settings.controllers, work.known()):
+def _why_off(context: Context) -> RestoreState | None:
+    if SWITCH.is_on(context.settings, context.detector.known):
         return None
-    if switch.is_off(work.settings.controllers):
+    if SWITCH.is_off(context.settings):
         return RestoreState(
-            "ControllerOff", f"controllers.{switch.name} is off in the configuration: no snapshot is taken, pods start cold"
+            "ControllerOff", f"controllers.{SWITCH.name} is off in the configuration: no snapshot is taken, pods start cold"
         )
-    lacking = work.lacking(switch.name)
+    lacking = context.detector.denied.get(SWITCH.name, "")
     named = f" ({lacking})" if lacking else ""
-    return RestoreState("Forbidden", f"the reconciler lacks a permission for {CHECKPOINT}s{named}, pods start cold; {switch.grant}")
+    return RestoreState("Forbidden", f"the reconciler lacks a permission for {CHECKPOINT}s{named}, pods start cold; {SWITCH.grant}")
 
 
 def _is_blocked(checkpoint: Node | None, wanted: Node, off: RestoreState) -> bool:
@@ -149,15 +149,15 @@ def _entry(checkpoint: Node) -> Node:
     return {"checkpointName": checkpoint["metadata"]["name"], "identityHash": read_identity_hash(checkpoint), "ready": ready}
 
 
-async def choose_restore_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
+async def choose_restore_on_grove(context: Context, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
     """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
     rendered = next((one for one in direct_children(graph.object, settings, observed).children if one["kind"] == CLIQUES), None)
     if rendered is None:
         return seen
-    made = work.cache.get(key_of(rendered))
+    made = context.cache.get(key_of(rendered))
     cold, live, asked = _templates(rendered), _templates(made), _asked_replicas(made)
     choices = {}
-    for member, one in pair_with_runners(graph, work.cache.owned(made) if made is not None else ()):
+    for member, one in pair_with_runners(graph, context.cache.owned(made) if made is not None else ()):
         if member.name not in seen.wanted:
             continue
         obj = {**graph.object, "spec": member.fields}
@@ -165,12 +165,12 @@ async def choose_restore_on_grove(work: Work, graph: Graph, seen: Snapshots, set
         replicas = one["spec"].get("replicas") if one is not None else asked.get(clique, 0)
         pods = Pods(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
         try:
-            choice = await choose_restore(work, obj, pods, settings)
+            choice = await choose_restore(context, obj, pods, settings)
         except RenderError as error:
             raise RenderError((*member.path, *error.path[1:]), error.reason) from None
         labels = f"{GRAPH_NAME}={graph.name},{COMPONENT}={member.name}"
         runs = one["spec"].get("replicas", 1) if one is not None else 0  # pods of one that isn't there are not looked for
-        choices[member.name] = await follow_failures(work, obj, choice, labels, runs, ready=not why_not(member, one))
+        choices[member.name] = await follow_failures(context, obj, choice, labels, runs, ready=not why_not(member, one))
     return seen._replace(choices=choices)
 
 

@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError
+from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError, lacks_right
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import SECRETS
 from ..common.keys import is_controlled, uid_of
-from ..common.problems import Problem, explain_missing_permission, lacks_right, problem_of_error
-from ..engine.work import Work
+from ..common.problems import Problem, explain_missing_permission, problem_of_error
+from ..engine.context import Context
 from ..render.framework import TRTLLM
 from ..render.graph import Graph
 from ..render.multinode.trtllm import PRIVATE, PUBLIC
@@ -31,27 +31,28 @@ _KEY_BITS: Final = 2048
 _MAX_PAIR_BYTES: Final = 20_000  # of both keys; of RSA with 16,384 bits it has 13,000
 
 
-async def ensure_ssh_keys(work: Work, graph: Graph, rendered: Sequence[Node], problems: list[Problem]) -> None:
+async def ensure_ssh_keys(context: Context, keyed: set[str], graph: Graph, rendered: Sequence[Node], problems: list[Problem]) -> None:
     """Creates the rendered Secrets, those of an installation with the same keys. Existing ones are never changed.
 
     Only TensorRT-LLM's pods read them: other graphs need neither them nor the permission. Costs a call for each Secret.
+    `keyed` has the uids of graphs whose own Secret was made, though it may not be read.
     """
     if not rendered or graph.framework != TRTLLM:
         return
-    if work.settings.secrets.key_per_graph:
-        await _give_own(work, graph, rendered[0], problems)
+    if context.settings.secrets.key_per_graph:
+        await _give_own(context, keyed, graph, rendered[0], problems)
         return
-    home = work.settings.mpi.ssh_secret_namespace or graph.namespace
+    home = context.settings.mpi.ssh_secret_namespace or graph.namespace
     keys: Node | None = None
     for secret in sorted(rendered, key=lambda one: one["metadata"]["namespace"] != home):
         where = secret["metadata"]["namespace"]
         try:
-            there = await work.cluster.get(SECRETS, secret["metadata"]["name"], where)
+            there = await context.cluster.get(SECRETS, secret["metadata"]["name"], where)
             if there is None:
-                work.ask(graph.object)
+                context.writer.ask(graph.object)
                 # a new key takes some tenths of a second, once for an installation
                 data = keys or _pair(generate_private_key(65537, _KEY_BITS), PrivateFormat.TraditionalOpenSSL)
-                there = await _made(work.cluster, {**secret, "data": data}, where)
+                there = await _made(context.cluster, {**secret, "data": data}, where)
         except ApiError as error:
             problems.append(_problem(error, f"Secret {secret['metadata']['name']} in {where}"))
             return
@@ -59,22 +60,22 @@ async def ensure_ssh_keys(work: Work, graph: Graph, rendered: Sequence[Node], pr
         keys = keys or there.get("data")
 
 
-async def _give_own(work: Work, graph: Graph, secret: Node, problems: list[Problem]) -> None:
+async def _give_own(context: Context, keyed: set[str], graph: Graph, secret: Node, problems: list[Problem]) -> None:
     """Creates the Secret of one graph. Where it may not be read it is made once in the life of this process."""
     name, uid = secret["metadata"]["name"], uid_of(graph.object)
     try:
         try:
-            there = await work.cluster.get(SECRETS, name, graph.namespace)
+            there = await context.cluster.get(SECRETS, name, graph.namespace)
         except ForbiddenError:
-            if uid in work.keyed:
+            if uid in keyed:
                 return
             there = None
         if there is None:
-            work.ask(graph.object)
+            context.writer.ask(graph.object)
             with contextlib.suppress(AlreadyExistsError):  # made before this process began, by us as far as we may know
                 data = _pair(Ed25519PrivateKey.generate(), PrivateFormat.OpenSSH)
-                there = await work.cluster.create(SECRETS, {**secret, "data": data}, graph.namespace)
-        work.keyed.add(uid)
+                there = await context.cluster.create(SECRETS, {**secret, "data": data}, graph.namespace)
+        keyed.add(uid)
     except ApiError as error:
         problems.append(_problem(error, f"Secret {name} in {graph.namespace}"))
         return

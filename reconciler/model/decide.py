@@ -81,7 +81,7 @@ def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, m
     return status, [] if same else _events(verdict, status, base)
 
 
-def lighten(model: Node) -> None:
+def trim_model(model: Node) -> None:
     """Leaves only a digest of the endpoints in a status, in place: a cluster has a hundred thousand of them."""
     status = model.get("status") or {}
     if isinstance(status.get("endpoints"), list):

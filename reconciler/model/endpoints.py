@@ -37,7 +37,7 @@ class Found(NamedTuple):
     services: tuple[str, ...]  # names, sorted
 
 
-def lighten(found: Node) -> None:
+def trim_slice(found: Node) -> None:
     """Reduces a slice in place to what `endpoints_in` reads; one that was reduced stays as it is."""
     if isinstance(found.get("endpoints"), tuple):
         return

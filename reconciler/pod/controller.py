@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Capability, Presence
+from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Presence
 from ...kube.clocks import Clocks
 from ...kube.errors import ApiError, ConflictError, NotFoundError
 from ...kube.protocol import Cluster, Node
@@ -15,8 +15,8 @@ from ...kube.resources import NODES, PODS
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import RETRY_SLOW
 from ..common.resources import GRAPH
+from ..engine.context import Context
 from ..engine.queue import Cause, Queue
-from ..engine.work import Work
 from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
 from .decide import decide, find_missing_label, lighten
 
@@ -51,13 +51,13 @@ class PodController:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def run(self, work: Work) -> None:
+    async def run(self, context: Context) -> None:
         """Acts until it is cancelled."""
         self._leads = True
         for pod in [one for pods in self._followed.values() for one in pods.all()]:
             self._hear(None, pod)
         try:
-            await asyncio.gather(*(self._passes(work) for _ in range(WORKERS)))
+            await asyncio.gather(*(self._passes(context) for _ in range(WORKERS)))
         finally:
             self._leads = False
             await self._queue.close()
@@ -70,12 +70,12 @@ class PodController:
         if self._leads and new is not None and (find_missing_label(new) or decide(new, None).broken):
             self._queue.add(key_of(new), cause=Cause.BEGUN)
 
-    async def _passes(self, work: Work) -> None:
+    async def _passes(self, context: Context) -> None:
         while True:
             key = await self._queue.get()
             pod = next((one for pods in self._followed.values() if (one := pods.get(key.name, key.namespace)) is not None), None)
             try:
-                after = await change_pod(work, pod) if pod is not None else 0.0
+                after = await change_pod(context, pod) if pod is not None else 0.0
             except (ConflictError, NotFoundError):  # another pod by now, of which the watch tells
                 self._queue.done(key)
             except ApiError as error:
@@ -87,30 +87,26 @@ class PodController:
                 self._queue.done(key, after)
 
 
-async def change_pod(work: Work, pod: Node) -> float:
+async def change_pod(context: Context, pod: Node) -> float:
     """One pass over a pod; returns the seconds until the next look. Raises: ApiError."""
     key, lacks = key_of(pod), bool(find_missing_label(pod))
-    if not work.may_write(key.namespace):
+    if not context.writer.may_write(key.namespace):
         return RETRY_SLOW
-    node = await work.cluster.get(NODES, pod["spec"]["nodeName"]) if lacks and _may(work, TOPOLOGY_LABELS) else None
+    node = await context.cluster.get(NODES, pod["spec"]["nodeName"]) if lacks and context.may(TOPOLOGY_LABELS) else None
     plan = decide(pod, node)
-    if plan.broken and _may(work, POD_REPLACEMENT):
-        await work.cluster.delete(PODS, key.name, key.namespace, uid=uid_of(pod))
-        await _say(work, pod, "RestoredPodReplaced", f"Pod {key.name} is replaced: {plan.broken}")
+    if plan.broken and context.may(POD_REPLACEMENT):
+        await context.cluster.delete(PODS, key.name, key.namespace, uid=uid_of(pod))
+        await _say(context, pod, "RestoredPodReplaced", f"Pod {key.name} is replaced: {plan.broken}")
     elif plan.labels:
         change = {"metadata": {"uid": uid_of(pod), "labels": dict(plan.labels)}}
-        await work.cluster.merge_patch(PODS, key.name, change, key.namespace)
+        await context.cluster.merge_patch(PODS, key.name, change, key.namespace)
     elif plan.lacking:
-        await _say(work, pod, "TopologyLabelMissing", plan.lacking)
+        await _say(context, pod, "TopologyLabelMissing", plan.lacking)
     return RETRY_SLOW if lacks and not plan.labels else 0.0
 
 
-def _may(work: Work, capability: Capability) -> bool:
-    return work.known().get(capability.name) is Presence.USABLE
-
-
-async def _say(work: Work, pod: Node, reason: str, message: str) -> None:
+async def _say(context: Context, pod: Node, reason: str, message: str) -> None:
     """An Event about the pod, and about its graph, where users look."""
-    graph = work.cache.get(Key(GRAPH, key_of(pod).namespace, str((pod["metadata"].get("labels") or {}).get(GRAPH_NAME))))
+    graph = context.cache.get(Key(GRAPH, key_of(pod).namespace, str((pod["metadata"].get("labels") or {}).get(GRAPH_NAME))))
     for one in (pod, *([graph] if graph is not None else ())):
-        await work.say(one, "Warning", reason, message)
+        await context.say(one, "Warning", reason, message)

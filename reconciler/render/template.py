@@ -18,7 +18,7 @@ def pod_templates(one: Fields) -> Fields:
         cliques = spec["template"]["cliques"]
         keys = ("labels", "annotations")
         return {
-            f"cliques[{clique['name']}]": {**{key: clique.get(key) for key in keys}, "spec": clique["spec"]["podSpec"]}
+            f"cliques[{clique['name']}]": {**{key: clique.get(key) for key in keys}, "spec": clique["spec"].get("podSpec")}
             for clique in cliques
         }
     return {}

@@ -14,7 +14,7 @@ from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_
 from ..common.problems import RETRY_SOON, PassResult, TakenError, explain_cut
 from ..common.resources import GRAPH, GRAPHS, GRAPHS_ALPHA, REQUEST_NAME, REQUESTS
 from ..engine.cluster_settings import read_facts
-from ..engine.work import Work
+from ..engine.context import Context
 from ..engine.write import mark_applied
 from ..render.objects import reference
 from . import phases
@@ -31,76 +31,76 @@ from .validation import claim_of
 MAX_PHASES: Final = 4  # that one pass goes through
 
 
-async def observe(work: Work, requests: Requests, request: Node) -> Seen:
+async def observe(context: Context, requests: Requests, request: Node) -> Seen:
     """What the phase of a request depends on. Raises: ApiError, TakenError."""
-    seen, phase = Seen(request, work.now()), phase_of(request)
+    seen, phase = Seen(request, context.clocks.wall()), phase_of(request)
     if deep := explain_cut(request):
         return seen._replace(refusal=deep)
     if phase == phases.PENDING:
-        return await _pending(work, requests, seen)
+        return await _pending(context, requests, seen)
     if phase == phases.PROFILING:
-        return await _profiling(work, requests, seen)
+        return await _profiling(context, requests, seen)
     if phase in (phases.DEPLOYING, phases.DEPLOYED):
-        return await _deploying(work, requests, seen)
+        return await _deploying(context, requests, seen)
     if applies(request) if phase == phases.READY else may_begin_again(request)[0]:
-        return seen._replace(data=find_result(request, await output_data(work, request)))
+        return seen._replace(data=find_result(request, await output_data(context, request)))
     return seen
 
 
-async def _pending(work: Work, requests: Requests, seen: Seen) -> Seen:
+async def _pending(context: Context, requests: Requests, seen: Seen) -> Seen:
     request = seen.request
-    if refusal := work.judge.refusal(request, read_facts(work)):
+    if refusal := context.judge.refusal(request, read_facts(context)):
         return seen._replace(refusal=refusal)
     asked = read_requested_hardware(request)
     gpus = requests.gpus.known(key_of(request)) if any(asked.get(name) is None for name in KINDS) else Cluster()
     if gpus is None:
         return seen._replace(gpus=None)
     claim = claim_of(request)
-    exists = not claim or await work.cluster.get(CLAIMS, claim, key_of(request).namespace) is not None
+    exists = not claim or await context.cluster.get(CLAIMS, claim, key_of(request).namespace) is not None
     settings = await requests.job_settings()
     return seen._replace(gpus=gpus, claim=exists, settings=settings)
 
 
-async def _profiling(work: Work, requests: Requests, seen: Seen) -> Seen:
+async def _profiling(context: Context, requests: Requests, seen: Seen) -> Seen:
     request, key = seen.request, key_of(seen.request)
-    job = work.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await live_job(work, request)
-    data = await output_data(work, request)
+    job = context.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await live_job(context, request)
+    data = await output_data(context, request)
     seen = seen._replace(job=job, data=data)
     if job is None:
-        return await _with_result(work, seen, data) if is_there(data) else seen
+        return await _with_result(context, seen, data) if is_there(data) else seen
     end = condition_of(job.get("status") or {}, "Failed")
     if end.get("status") == "True":
-        ending = failure_of(data or {}) or await describe_ending(work.cluster, job, str(end.get("message") or ""))
+        ending = failure_of(data or {}) or await describe_ending(context.cluster, job, str(end.get("message") or ""))
         return seen._replace(ending=ending)
     if condition_of(job.get("status") or {}, "Complete").get("status") != "True":
         waits, pulls = await requests.waits(job, seen.moment.timestamp())
         return seen._replace(waits=waits, pulls=tuple(pulls))
-    return await _with_result(work, seen, data)
+    return await _with_result(context, seen, data)
 
 
-async def _deploying(work: Work, requests: Requests, seen: Seen) -> Seen:
+async def _deploying(context: Context, requests: Requests, seen: Seen) -> Seen:
     request, progress, namespace = seen.request, read_progress(seen.request), key_of(seen.request).namespace
     name = str(request["status"].get("dgdName") or graph_name(request))
-    graph = work.cache.get(Key(GRAPH, namespace, name)) or await work.cluster.get(GRAPHS, name, namespace)
+    graph = context.cache.get(Key(GRAPH, namespace, name)) or await context.cluster.get(GRAPHS, name, namespace)
     seen = seen._replace(graph=graph)
     if graph is not None and is_mine(request, graph) and phases.report_graph(request, graph).phase != phases.DEPLOYED:
         seen = seen._replace(pulls=tuple(await requests.pulls(graph, seen.moment.timestamp())))
     if progress.graph or (graph is None and request["status"].get("phase") == phases.DEPLOYED):
         return seen
-    data = find_result(request, await output_data(work, request))
-    return seen if data is None else await _with_result(work, seen, data)
+    data = find_result(request, await output_data(context, request))
+    return seen if data is None else await _with_result(context, seen, data)
 
 
-async def _with_result(work: Work, seen: Seen, data: Node | None) -> Seen:
+async def _with_result(context: Context, seen: Seen, data: Node | None) -> Seen:
     """Reads the result in a thread, since it may take a second, and checks whether admission refuses its graph."""
     if failure_of(data or {}):
         return seen
-    facts = read_facts(work)
+    facts = read_facts(context)
     try:
         result, results = await asyncio.to_thread(_read, seen.request, data, facts.line)
     except ResultError as error:
         return seen._replace(unusable=str(error))
-    refusal = work.judge.ask(prepare_graph(seen.request, result.graph), facts)
+    refusal = context.judge.ask(prepare_graph(seen.request, result.graph), facts)
     return seen._replace(
         result=result, results=results, result_refusal=f"the generated graph would be refused: {refusal}" if refusal else ""
     )
@@ -111,27 +111,26 @@ def _read(request: Node, data: Node | None, line: Line) -> tuple[Result, Node]:
     return result, summarise_result(result, data or {})
 
 
-async def reconcile_request(work: Work, obj: Node) -> PassResult:
+async def reconcile_request(context: Context, requests: Requests, obj: Node) -> PassResult:
     """Brings a request as far as it can go now. Raises: ApiError, StandDownError."""
-    requests = work.requests
-    if requests is None or await work.let_go_deleted(obj):  # the garbage collector deletes its children
+    if await context.let_go_deleted(obj):  # the garbage collector deletes its children
         return PassResult()
     plan = Plan()
     for _ in range(MAX_PHASES):
         before = str((obj.get("status") or {}).get("phase") or "")
-        plan = await _reconcile_phase(work, requests, obj, before)
-        obj = work.cache.get(key_of(obj)) or obj
-        if plan.step is None or not await _write_status(work, obj, plan.step) or plan.step.phase == before:
+        plan = await _reconcile_phase(context, requests, obj, before)
+        obj = context.cache.get(key_of(obj)) or obj
+        if plan.step is None or not await _write_status(context, obj, plan.step) or plan.step.phase == before:
             break
-        obj = work.cache.get(key_of(obj)) or obj
+        obj = context.cache.get(key_of(obj)) or obj
     return PassResult(plan.problems, plan.after)
 
 
-async def _reconcile_phase(work: Work, requests: Requests, obj: Node, phase: str) -> Plan:
+async def _reconcile_phase(context: Context, requests: Requests, obj: Node, phase: str) -> Plan:
     """Reconciles one phase. A final refusal by the API server fails the request; a missing permission and transient errors do not."""
     try:
-        seen = await observe(work, requests, obj)
-        return await _act(work, requests, seen, decide(seen))
+        seen = await observe(context, requests, obj)
+        return await _act(context, requests, seen, decide(seen))
     except TakenError as error:
         reason, text = "NameTaken", str(error)
     except (ForbiddenError, InvalidError) as error:
@@ -142,117 +141,117 @@ async def _reconcile_phase(work: Work, requests: Requests, obj: Node, phase: str
     return Plan(phases.refuse_deployment(reason, text) if deploys else phases.refuse_job(text))
 
 
-async def _write_status(work: Work, obj: Node, step: Step) -> bool:
-    wrote = await work.patch_status(obj, phases.status_after(obj, step, work.now()))
+async def _write_status(context: Context, obj: Node, step: Step) -> bool:
+    wrote = await context.writer.patch_status(obj, phases.status_after(obj, step, context.clocks.wall()))
     for event in step.events if wrote else ():
-        await work.say(obj, *event)
+        await context.say(obj, *event)
     return wrote
 
 
-async def _act(work: Work, requests: Requests, seen: Seen, plan: Plan) -> Plan:
+async def _act(context: Context, requests: Requests, seen: Seen, plan: Plan) -> Plan:
     """Writes notes and carries out the action; returns the plan, or a delay. Raises: ApiError, StandDownError, TakenError."""
     request = seen.request
     if plan.hardware is not None:
-        request = await write_hardware(work, request, plan.hardware)
+        request = await write_hardware(context, request, plan.hardware)
     if plan.notes or plan.annotations:
-        request = await note(work, request, {**plan.annotations}, **plan.notes)
+        request = await note(context, request, {**plan.annotations}, **plan.notes)
     if plan.action == "begin":
-        await begin(work, request, await requests.job_settings())
+        await begin(context, request, await requests.job_settings())
     elif plan.action == "drop job":
-        await _drop_job(work, request, await live_job(work, request))
+        await _drop_job(context, request, await live_job(context, request))
     elif plan.action == "drop config maps":
-        await drop_config_maps(work, request, seen.config_maps)
+        await drop_config_maps(context, request, seen.config_maps)
     elif plan.action == "make config maps":
-        await make_config_maps(work, request, seen.config_maps)
+        await make_config_maps(context, request, seen.config_maps)
     elif plan.action == "adopt graph" and seen.graph is not None:
-        await _adopt(work, request, seen, seen.graph)
+        await _adopt(context, request, seen, seen.graph)
     elif plan.action == "make graph" and seen.result is not None:
         try:
-            graph = await make_graph(work, request, seen.result)
+            graph = await make_graph(context, request, seen.result)
         except AlreadyExistsError:
             return Plan(None, RETRY_SOON)
         except (ForbiddenError, InvalidError) as error:
             if is_refusal(error):
-                await drop_config_maps(work, request, seen.config_maps)  # they would have no owner
+                await drop_config_maps(context, request, seen.config_maps)  # they would have no owner
             raise
-        await _adopt(work, request, seen, graph)
+        await _adopt(context, request, seen, graph)
     return plan
 
 
-async def _adopt(work: Work, request: Node, seen: Seen, graph: Node) -> None:
+async def _adopt(context: Context, request: Node, seen: Seen, graph: Node) -> None:
     """Makes the ConfigMaps of a graph, and only then notes the graph."""
-    await make_config_maps(work, request, seen.config_maps, graph)
-    await note(work, request, {SPEC: None}, graph=uid_of(graph))
+    await make_config_maps(context, request, seen.config_maps, graph)
+    await note(context, request, {SPEC: None}, graph=uid_of(graph))
 
 
 SPEC_DIGEST: Final = OURS + "spec-digest"  # annotation of a Job: the spec that it profiles
 
 
-async def note(work: Work, request: Node, annotations: dict[str, str | None], **notes: Any) -> Node:
+async def note(context: Context, request: Node, annotations: dict[str, str | None], **notes: Any) -> Node:
     """Keeps notes and annotations on a request; gives it as it is then. Raises: ApiError, StandDownError."""
     before = request["metadata"].get("annotations") or {}
     wanted = {**annotations, PROGRESS: read_progress(request)._replace(**notes).text()}
     news = {name: text for name, text in wanted.items() if before.get(name) != text}
     if not news:
         return request
-    return await work.merge(request, REQUESTS, key_of(request).name, {"metadata": {"annotations": news}})
+    return await context.writer.merge(request, REQUESTS, key_of(request).name, {"metadata": {"annotations": news}})
 
 
-async def write_hardware(work: Work, request: Node, hardware: Node) -> Node:
+async def write_hardware(context: Context, request: Node, hardware: Node) -> Node:
     """Writes what was found into the spec, as the Go operator does. Raises: ApiError, StandDownError."""
     if (request["spec"].get("hardware") or {}) == hardware:
         return request
     patch = {"metadata": {"resourceVersion": request["metadata"]["resourceVersion"]}, "spec": {"hardware": hardware}}
-    return await work.merge(request, REQUESTS, key_of(request).name, patch)
+    return await context.writer.merge(request, REQUESTS, key_of(request).name, patch)
 
 
-async def begin(work: Work, request: Node, settings: OperatorConfiguration) -> None:
+async def begin(context: Context, request: Node, settings: OperatorConfiguration) -> None:
     """Makes the Job and before it what its pod needs, unless they are there. Raises: ApiError, StandDownError, TakenError."""
     hardware = {**read_map(request, HARDWARE), **read_requested_hardware(request)}
     wanted = mark_applied(render_job(request, hardware, settings))
     wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_of(request.get("spec"))
-    live = await live_job(work, request)
+    live = await live_job(context, request)
     if live is not None and _is_current(live, request):
         return
-    await _drop_job(work, request, live)
+    await _drop_job(context, request, live)
     account = str(wanted["spec"]["template"]["spec"]["serviceAccountName"])
     for child in render_rights(request, account):
-        await work.writer.put(child, request)
-    await _put_output(work, request, render_output(request, hardware))
-    work.ask(request)
+        await context.writer.put(child, request)
+    await _put_output(context, request, render_output(request, hardware))
+    context.writer.ask(request)
     try:
-        work.cache.wrote(await work.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
+        context.cache.wrote(await context.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
     except AlreadyExistsError:
-        await live_job(work, request)  # somebody else's is told; ours was made in this moment
+        await live_job(context, request)  # somebody else's is told; ours was made in this moment
 
 
-async def live_job(work: Work, request: Node) -> Node | None:
+async def live_job(context: Context, request: Node) -> Node | None:
     """The Job of a request as it is now. Raises: ApiError, TakenError."""
     name = job_of(request)
-    live = await work.cluster.get(JOBS, name, key_of(request).namespace)
+    live = await context.cluster.get(JOBS, name, key_of(request).namespace)
     if live is not None and _is_foreign(live, request):
         raise TakenError(f"Job {name} belongs to somebody else, and is left alone; rename or remove it")
     return live
 
 
-async def output_data(work: Work, request: Node) -> Node | None:
+async def output_data(context: Context, request: Node) -> Node | None:
     """What the profiler has written so far; None where its ConfigMap is gone. Raises: ApiError."""
-    live = await work.cluster.get(CONFIG_MAPS, output_of(request), key_of(request).namespace)
+    live = await context.cluster.get(CONFIG_MAPS, output_of(request), key_of(request).namespace)
     return None if live is None or _is_foreign(live, request) else live.get("data") or {}
 
 
-async def make_graph(work: Work, request: Node, result: Result) -> Node:
+async def make_graph(context: Context, request: Node, result: Result) -> Node:
     """Creates the graph. Raises: ApiError, StandDownError."""
     wanted = prepare_graph(request, result.graph)
     beta = wanted["apiVersion"] == GRAPHS.api_version
-    work.ask(request)
-    made = await work.cluster.create(GRAPHS if beta else GRAPHS_ALPHA, wanted, wanted["metadata"]["namespace"])
+    context.writer.ask(request)
+    made = await context.cluster.create(GRAPHS if beta else GRAPHS_ALPHA, wanted, wanted["metadata"]["namespace"])
     if beta:
-        work.cache.wrote(made)
+        context.cache.wrote(made)
     return made
 
 
-async def make_config_maps(work: Work, request: Node, wanted: Iterable[Node], graph: Node | None = None) -> None:
+async def make_config_maps(context: Context, request: Node, wanted: Iterable[Node], graph: Node | None = None) -> None:
     """Creates what a graph's pods mount, or gives it to the graph; one of another name's owner is told of.
 
     Without a graph they have no owner yet: whichever operator makes the graph finds them. Raises: ApiError, StandDownError.
@@ -260,17 +259,17 @@ async def make_config_maps(work: Work, request: Node, wanted: Iterable[Node], gr
     owner = reference({**graph, "apiVersion": GRAPHS.api_version}) if graph is not None else None
     for one in wanted:
         metadata = one["metadata"]
-        work.ask(request)
+        context.writer.ask(request)
         owned = {**one, "metadata": {**metadata, "ownerReferences": [owner]}} if owner is not None else one
         try:
-            await work.cluster.create(CONFIG_MAPS, owned, metadata["namespace"])
+            await context.cluster.create(CONFIG_MAPS, owned, metadata["namespace"])
         except AlreadyExistsError:
             if owner is not None:
-                await _adopt_output(work, request, one, owner)
+                await _adopt_output(context, request, one, owner)
         except (ForbiddenError, InvalidError) as error:
             if not is_refusal(error):
                 raise
-            await work.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {metadata['name'][:253]}: {error.message}")
+            await context.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {metadata['name'][:253]}: {error.message}")
 
 
 def is_refusal(error: ForbiddenError | InvalidError) -> bool:
@@ -278,31 +277,31 @@ def is_refusal(error: ForbiddenError | InvalidError) -> bool:
     return isinstance(error, InvalidError) or "admission webhook" in error.message
 
 
-async def drop_config_maps(work: Work, request: Node, unwanted: Iterable[Node]) -> None:
+async def drop_config_maps(context: Context, request: Node, unwanted: Iterable[Node]) -> None:
     """Deletes them where no graph will own them; others' stay. Costs 20 reads and deletions at most. Raises: ApiError, StandDownError."""
     for one in unwanted:
         name, namespace = one["metadata"]["name"], one["metadata"]["namespace"]
-        live = await work.cluster.get(CONFIG_MAPS, name, namespace)
+        live = await context.cluster.get(CONFIG_MAPS, name, namespace)
         if live is not None and controller_reference(live) is None and _is_labelled(live, request):
-            work.ask(request)
-            await work.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
+            context.writer.ask(request)
+            await context.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
 
 
-async def _adopt_output(work: Work, request: Node, wanted: Node, owner: Node) -> None:
+async def _adopt_output(context: Context, request: Node, wanted: Node, owner: Node) -> None:
     name, namespace = wanted["metadata"]["name"], wanted["metadata"]["namespace"]
-    live = await work.cluster.get(CONFIG_MAPS, name, namespace)
+    live = await context.cluster.get(CONFIG_MAPS, name, namespace)
     if live is None:
         return
     found = controller_reference(live)
     if not _is_labelled(live, request) or (found is not None and found.get("uid") != owner.get("uid")):
-        await work.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
+        await context.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
         return
     if found is None:
         patch = {
             "metadata": {"ownerReferences": [owner], "resourceVersion": live["metadata"]["resourceVersion"]},
             "data": wanted.get("data"),
         }
-        await work.cluster.merge_patch(CONFIG_MAPS, name, patch, namespace)
+        await context.cluster.merge_patch(CONFIG_MAPS, name, patch, namespace)
 
 
 def _is_labelled(live: Node, request: Node) -> bool:
@@ -310,26 +309,26 @@ def _is_labelled(live: Node, request: Node) -> bool:
     return request["metadata"]["name"] in (labels.get(REQUEST_NAME), labels.get(JOB_NAME)) and bool(labels.get(MANAGED))
 
 
-async def _put_output(work: Work, request: Node, wanted: Node) -> None:
+async def _put_output(context: Context, request: Node, wanted: Node) -> None:
     """An empty ConfigMap for the result: what an earlier Job has written must not be read again."""
     name, namespace = wanted["metadata"]["name"], wanted["metadata"]["namespace"]
-    live = await work.cluster.get(CONFIG_MAPS, name, namespace)
+    live = await context.cluster.get(CONFIG_MAPS, name, namespace)
     if live is not None and _is_foreign(live, request):
         raise TakenError(f"ConfigMap {name} belongs to somebody else, and is left alone; rename or remove it")
     if live is not None and set(live.get("data") or ()) <= {SPEC_KEY} and (live.get("data") or {}) == wanted.get("data", {}):
         return
-    work.ask(request)
+    context.writer.ask(request)
     if live is not None:
-        await work.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
-    await work.cluster.create(CONFIG_MAPS, wanted, namespace)
+        await context.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
+    await context.cluster.create(CONFIG_MAPS, wanted, namespace)
 
 
-async def _drop_job(work: Work, request: Node, live: Node | None) -> None:
+async def _drop_job(context: Context, request: Node, live: Node | None) -> None:
     """Deletes the Job of a request that starts again, if there is one. Raises: ApiError, StandDownError."""
     if live is not None:
-        work.ask(request)
-        await work.cluster.delete(JOBS, live["metadata"]["name"], live["metadata"]["namespace"], uid=uid_of(live))
-        work.cache.removed(key_of({**live, "kind": JOBS.kind}))
+        context.writer.ask(request)
+        await context.cluster.delete(JOBS, live["metadata"]["name"], live["metadata"]["namespace"], uid=uid_of(live))
+        context.cache.removed(key_of({**live, "kind": JOBS.kind}))
 
 
 def _is_current(live: Node, request: Node) -> bool:

@@ -13,7 +13,7 @@ from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
 from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT
 from ..engine.cluster_settings import read_served
-from ..engine.work import Work
+from ..engine.context import Context
 from ..render.children import render
 from ..render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
 from ..render.observed import Observed
@@ -84,31 +84,31 @@ def is_switching(graph: Node) -> bool:
     return bool(condition_of(graph.get("status") or {}, ORCHESTRATOR).get("reason") == _MOVING)
 
 
-def find_orchestrator(work: Work, graph: Node) -> Orchestrator:
+def find_orchestrator(context: Context, graph: Node) -> Orchestrator:
     """Where a graph runs or is to run."""
-    served, switch = read_served(work.known()).grove, work.settings.orchestrators.grove.enabled
+    served, switch = read_served(context.detector.known).grove, context.settings.orchestrators.grove.enabled
     usable = served if switch is None else switch
-    gone = CLIQUES in work.cache.lacking() and CLIQUES not in work.cache.unreadable()
-    return pathway(graph, work.cache.owned(graph), usable=usable and not gone, served=served and not gone)
+    gone = CLIQUES in context.cache.lacking() and CLIQUES not in context.cache.unreadable()
+    return pathway(graph, context.cache.owned(graph), usable=usable and not gone, served=served and not gone)
 
 
-async def find_blocking_pods(work: Work, graph: Node, way: Orchestrator) -> str:
+async def find_blocking_pods(context: Context, graph: Node, way: Orchestrator) -> str:
     """What has yet to end before a graph may run elsewhere; empty when it runs where it is to. Raises: ApiError."""
     if not way.moving:
         return ""
     where = "to Grove" if way.grove else "away from Grove"
     if way.old:
         return f"moves {where}: {way.old[0]['kind']} {way.old[0]['metadata']['name']} must end first"
-    pods = await pods_of(work, graph)
+    pods = await pods_of(context, graph)
     return f"moves {where}: {len(pods)} pods must end first, the oldest is {pods[0]['metadata']['name']}" if pods else ""
 
 
-async def finish_switch(work: Work, way: Orchestrator) -> None:
+async def finish_switch(context: Context, way: Orchestrator) -> None:
     """Deletes what runs a graph where it is not to run any more. Raises: ApiError, StandDownError."""
     for one in way.old:
         if not one["metadata"].get("deletionTimestamp"):
             with contextlib.suppress(NotServedError):  # it went with its kind
-                await work.writer.drop(one)
+                await context.writer.drop(one)
 
 
 def find_shared_services(

@@ -1,8 +1,6 @@
 """Pods of graphs, components and Jobs, which are read only when it matters: why they wait, ended, or can't pull an image."""
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ...kube.errors import ApiError
@@ -13,7 +11,8 @@ from ..common.conditions import READY, Say, condition_of
 from ..common.keys import uid_of
 from ..common.problems import LONGEST
 from ..common.resources import GRAPH, LWS, SET_NAME
-from ..engine.work import Work
+from ..engine.context import Context
+from ..engine.reads import EVERY, PATIENCE
 from ..render.discovery import account_of
 from ..render.names import COMPONENT, GRAPH_NAME, SELECTOR
 
@@ -25,9 +24,6 @@ PULLED: Final = "ImagePulled"  # the condition
 PULL_FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event
 _REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _MOST: Final = 5  # containers that are named
-PATIENCE: Final = 5.0  # seconds in which pods are placed and images found, mostly
-EVERY: Final = 60.0  # seconds between two reads for one object, once it has waited for so long; before, as long as it has waited
-AT_ONCE: Final = 20  # reads for all graphs within a tenth of that time
 NAMED: Final = 3  # components whose oldest waiting pod is named
 _CUT: Final = 300  # characters of one reason, or of a kubelet's message
 _MARK: Final = ". Pods wait: "
@@ -39,22 +35,22 @@ def on_leader_worker_sets(component: Node) -> bool:
     return bool(((component.get("status") or {}).get("component") or {}).get("componentKind") == LWS)
 
 
-async def pods_of(work: Work, obj: Node) -> list[Node]:
+async def pods_of(context: Context, obj: Node) -> list[Node]:
     """The unfinished pods of a graph or a component, oldest first, with their account and status alone. Raises: ApiError."""
     metadata = obj["metadata"]
     label = GRAPH_NAME if obj["kind"] == GRAPH else SET_NAME if on_leader_worker_sets(obj) else SELECTOR
-    found = await work.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=PAGE, trim=_trim)
+    found = await context.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=PAGE, trim=_trim)
     alive = [one for one in found.items if (one.get("status") or {}).get("phase") not in _ENDED]
     return sorted(alive, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]))
 
 
-async def find_used_permissions(work: Work, graph: Node, wanted: set[tuple[str, str]]) -> frozenset[str]:
+async def find_used_permissions(context: Context, graph: Node, wanted: set[tuple[str, str]]) -> frozenset[str]:
     """The names of unneeded accounts, roles and bindings that pods still use. Raises: ApiError."""
-    unwanted = {one["metadata"]["name"] for one in work.cache.owned(graph) if one["kind"] in _RIGHTS}
+    unwanted = {one["metadata"]["name"] for one in context.cache.owned(graph) if one["kind"] in _RIGHTS}
     unwanted -= {name for kind, name in wanted if kind in _RIGHTS}
     if not unwanted:
         return frozenset()
-    used = {(one.get("spec") or {}).get("serviceAccountName") for one in await pods_of(work, graph)}
+    used = {(one.get("spec") or {}).get("serviceAccountName") for one in await pods_of(context, graph)}
     return frozenset(name for name in unwanted if account_of(name) in used)
 
 
@@ -71,81 +67,34 @@ async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
     return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=PAGE)).items
 
 
-class Reads:
-    """Whose pods were read lately: in a rush the reasons of some objects are reported later."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
-        self._since: dict[str, tuple[datetime, float]] = {}  # uid of the object -> since when it waits, and when that was noted
-        self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
-
-    def is_early(self, uid: str, since: datetime) -> bool:
-        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in EVERY seconds.
-
-        Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
-        """
-        now = self._clock()
-        self._since = {one: noted for one, noted in self._since.items() if now - noted[1] < EVERY}
-        return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < PATIENCE
-
-    def may(self, uid: str, namespace: str, pause: float = EVERY) -> bool:
-        """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""
-        return not self.seconds_until(uid, namespace, pause)
-
-    def seconds_until(self, uid: str, namespace: str, pause: float) -> float:
-        """Seconds until an object's pods may be read; 0.0 when they may now, and then are, and not again within `pause` seconds."""
-        now = self._clock()
-        for one in [*self._last]:
-            if now - self._last[one][0] < EVERY:
-                break
-            del self._last[one]
-            self.texts.pop(one, None)
-        lately = here = 0
-        for when, where, _ in reversed(self._last.values()):
-            if now - when >= EVERY / 10:
-                break
-            lately += 1
-            here += where == namespace
-        read, _, earlier = self._last.get(uid, (now - EVERY, "", EVERY))
-        left = max(read + min(earlier, pause) - now, 0.0)
-        if left:
-            return left
-        if lately >= AT_ONCE or here >= AT_ONCE // 2:
-            return EVERY / 10
-        self._last.pop(uid, None)  # to be the last again
-        self._last[uid] = now, namespace, pause
-        return 0.0
-
-
-async def add_pod_reasons(work: Work, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
+async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
     """A status of what is not ready whose condition also says why pods wait, and the seconds after which to look again."""
     ready = condition_of(status, condition)
     since = parse_time(ready.get("lastTransitionTime"))
     if since is None:
         return status, 0.0
-    age = (work.now() - since).total_seconds()
+    age = (context.clocks.wall() - since).total_seconds()
     uid = uid_of(obj)
     if 0 <= age < PATIENCE:  # what became so in the future says nothing: the wall clock went back
-        return status, PATIENCE - age if work.reads.is_early(uid, since) else EVERY
+        return status, PATIENCE - age if context.reads.is_early(uid, since) else EVERY
     pause = min(age, EVERY) if age > 0 else EVERY
     before = str(condition_of(obj.get("status") or {}, condition).get("message") or "")
-    left = work.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
+    left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
     if not left:
         try:
-            work.reads.texts[uid] = explain_waiting_pods(await pods_of(work, obj)) or _refused(work, obj)
+            context.reads.texts[uid] = explain_waiting_pods(await pods_of(context, obj)) or _refused(context, obj)
         except ApiError as error:
-            work.reads.texts[uid] = f"pods can't be read: {error.message}"
-    text = work.reads.texts.get(uid, before.partition(_MARK)[2])
+            context.reads.texts[uid] = f"pods can't be read: {error.message}"
+    text = context.reads.texts.get(uid, before.partition(_MARK)[2])
     if not text:
         return status, left or pause
     told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:LONGEST]}
     return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause
 
 
-def _refused(work: Work, obj: Node) -> str:
+def _refused(context: Context, obj: Node) -> str:
     """Why a Deployment below an object can't even make its pods."""
-    below = [child for one in work.cache.owned(obj) for child in (one, *work.cache.owned(one))]
+    below = [child for one in context.cache.owned(obj) for child in (one, *context.cache.owned(one))]
     failed = [(one["metadata"]["name"], condition_of(one.get("status") or {}, "ReplicaFailure")) for one in below]
     return "; ".join([f"{name}: {_sentence(one, '')[:_CUT]}" for name, one in failed if one.get("status") == "True"][:NAMED])
 

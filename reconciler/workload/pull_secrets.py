@@ -3,53 +3,29 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from ...api.operator.controllers import LABELLED, NONE
+from ...api.operator.controllers import NONE
 from ...kube.protocol import Node
-from ...kube.resources import SECRETS
 from ..common.applied_diff import contains, digest
 from ..common.keys import key_of
-from ..common.problems import PassResult, Problem
-from ..common.resources import APPLIED_HASH, PODS_HASH, PULL_SECRET, SECRET
-from ..engine.cache import Cache
-from ..engine.work import Work
+from ..common.problems import Problem
+from ..common.resources import APPLIED_HASH, PODS_HASH, SECRET
+from ..engine.context import Context
 from ..render.children import Rendered
 from ..render.objects import annotate
-from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST, addresses, index
+from ..render.pod.registries import addresses, index
 from ..render.settings import Settings
 from ..render.template import pod_templates
 
 GRANT: Final = "add manifests/components/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
-UNREADABLE: Final = "PullSecretUnreadable"
-_ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
-
-
-def listen(cache: Cache, pull: str, namespaces: tuple[str, ...]) -> None:
-    """Has the Secrets read that the configuration opts into. With `none` no request for a Secret is made."""
-    if pull == LABELLED:
-        cache.also(SECRETS, (f"{PULL_SECRET}=true", ""), namespaces=namespaces)
-    elif pull != NONE:
-        cache.also(SECRETS, ("", f"type={DOCKER_CONFIG}"), ("", f"type={DOCKER_FILE}"), namespaces=namespaces)
+ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
 
 
 def lighten(secret: Node) -> None:
     """Leaves of a Secret what names it and the addresses that it is for, in place; None for those that can't be read."""
     kept = {name: secret["metadata"].get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
-    said = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, _ADDRESSES: addresses(secret)}
+    said = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, ADDRESSES: addresses(secret)}
     secret.clear()
     secret.update(said)
-
-
-def concerns(old: Node | None, new: Node | None) -> bool:
-    """Whether a change of a Secret may change pods."""
-    return old is None or new is None or old[_ADDRESSES] != new[_ADDRESSES]
-
-
-async def tell_unreadable(work: Work, secret: Node) -> PassResult:
-    """Says on a pull secret that it has no effect; others have theirs."""
-    if secret.get(_ADDRESSES) is None:
-        text = f"data: must hold at most {MOST} registries, as in a Secret of type {DOCKER_CONFIG}; only pods that name this Secret get it"
-        await work.say(secret, "Warning", UNREADABLE, text)
-    return PassResult()
 
 
 class PullSecrets(NamedTuple):
@@ -60,16 +36,16 @@ class PullSecrets(NamedTuple):
     unreadable: str = ""  # why the Secrets can't be read
 
 
-def observe_pull_secrets(work: Work, obj: Node) -> PullSecrets | None:
+def observe_pull_secrets(context: Context, obj: Node) -> PullSecrets | None:
     """The pull secrets of the object's namespace, from the cache; None where it is not opted in."""
     namespace = key_of(obj).namespace
-    if work.settings.secrets.pull == NONE or namespace not in work.settings.pull_secret_namespaces:
+    if context.settings.secrets.pull == NONE or namespace not in context.settings.pull_secret_namespaces:
         return None
-    lacks = work.cache.reflectors[SECRET].lacks(namespace)
+    lacks = context.cache.reflectors[SECRET].lacks(namespace)
     if lacks is not None:
         return PullSecrets({}, {}, f"the Secrets of the namespace {namespace} can't be read: {lacks or 'not listed yet'}; {GRANT}")
-    names = index((secret["metadata"]["name"], secret[_ADDRESSES] or ()) for secret in work.cache.all(SECRET, namespace))
-    return PullSecrets(names, {_key(child): child for child in work.cache.owned(obj) if pod_templates(child)})
+    names = index((secret["metadata"]["name"], secret[ADDRESSES] or ()) for secret in context.cache.all(SECRET, namespace))
+    return PullSecrets(names, {_key(child): child for child in context.cache.owned(obj) if pod_templates(child)})
 
 
 def render_with_secrets(

@@ -19,7 +19,7 @@ from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
-from dynamo_webhooks.reconciler.engine.cluster_settings import check_admission
+from dynamo_webhooks.reconciler.engine.judge import check_admission
 from tests.laws.conftest import OBJECTS, SEED
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object

@@ -162,6 +162,7 @@ LIBRARY: Final = (
         *("optional.of(1).or(optional.of(2)).value()", "optional.none().or(optional.of(2)).value()", f"{_S}.?few[?1].orValue('x')"),
         *("optional.of(1).optMap(x, x + 1).value()", "optional.of(1).optFlatMap(x, optional.of(x + 1)).value()"),
     ),
+    _all("dyn('b').orValue('x')", "dyn('b').or(optional.of('x'))", f"{_S}.?few.orValue([]).size()"),
     "{'a': 1, 'b': 1}.transformMapEntry(k, v, {v: k})",
     _all(
         *("[1, 2].first().value()", "[1, 2].last().value()", "[].first().hasValue()", "[].last().orValue(5)"),

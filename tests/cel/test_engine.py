@@ -98,6 +98,7 @@ def test_a_wrong_text_has_its_place(subtests: pytest.Subtests) -> None:
         ("'\\q'", 1, 2, "must be an escape sequence"),
         ("self.all(1, true)", 1, 10, "argument must be a simple name"),
         ("has(self)", 1, 5, "it must select a field"),
+        ("has(self.?a)", 1, 9, "it must select a field"),
         ("1 # 2", 1, 3, "token recognition error at: '#'"),
         ("for", 1, 1, "for is a reserved word"),
         ("99999999999999999999", 1, 1, "invalid int literal"),

@@ -20,6 +20,7 @@ from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.reconciler.common.resources import MANAGER
+from dynamo_webhooks.reconciler.model.controller import ModelController
 from dynamo_webhooks.reconciler.model.worker import Workers
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster.admission import COMMAND, start
@@ -226,7 +227,7 @@ async def reconciling(home: Path, caller: Callable[[Models], Workers], **changed
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
     settings = replace(configuration, **changed)
-    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=caller)
+    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", controllers=[ModelController(caller)])
     task = asyncio.ensure_future(found.run())
     try:
         yield found

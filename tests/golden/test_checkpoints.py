@@ -10,13 +10,12 @@ import yaml
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
-from dynamo_webhooks.reconciler import worker
-from dynamo_webhooks.reconciler.checkpoint.reconcile import reconcile_checkpoint
+from dynamo_webhooks.reconciler.checkpoint.controller import CheckpointController
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
 from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
-from dynamo_webhooks.reconciler.engine.work import Work
+from dynamo_webhooks.reconciler.engine.context import Context
 from dynamo_webhooks.reconciler.render.checkpoint import storage
 from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -104,15 +103,15 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def _limit(monkeypatch: pytest.MonkeyPatch, name: str, passes: int) -> None:
     """Lets so many passes over a checkpoint do something, and none over others."""
-    left = [passes]
+    left, inner = [passes], CheckpointController.reconcile
 
-    async def limited(work: Work, obj: Node) -> PassResult:
+    async def limited(self: CheckpointController, context: Context, obj: Node) -> PassResult:
         if obj["metadata"]["name"] != name or not left[0]:
             return PassResult()
         left[0] -= 1
-        return await reconcile_checkpoint(work, obj)
+        return await inner(self, context, obj)
 
-    monkeypatch.setitem(worker.CONTROLLERS, CHECKPOINTS.kind, limited)
+    monkeypatch.setattr(CheckpointController, "reconcile", limited)
 
 
 async def _set_up(site: Site, case: Node) -> None:

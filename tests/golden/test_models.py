@@ -7,6 +7,7 @@ from typing import Any, Final
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.reconciler.common.resources import MODELS
+from dynamo_webhooks.reconciler.model.controller import ModelController
 from dynamo_webhooks.reconciler.model.worker import Reply
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.golden.corpus import cases
@@ -58,7 +59,7 @@ async def _passed(name: str) -> list[str]:
     await _set_up(site, case)
     timing = site.timing
     clocks = timing.clocks()
-    site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, caller=lambda _: workers))
+    site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, controllers=[ModelController(lambda _: workers)]))
     try:
         await site.later(0.5)
         if "del" in name:

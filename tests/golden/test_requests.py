@@ -12,15 +12,17 @@ from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
-from dynamo_webhooks.reconciler import worker
 from dynamo_webhooks.reconciler.common.problems import PassResult
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
-from dynamo_webhooks.reconciler.engine.work import Work
+from dynamo_webhooks.reconciler.common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
+from dynamo_webhooks.reconciler.component.controller import ComponentController
+from dynamo_webhooks.reconciler.engine.context import Context
+from dynamo_webhooks.reconciler.graph.controller import GraphController
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.observed import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
+from dynamo_webhooks.reconciler.request.controller import RequestController
 from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, JOB_NAME, MANAGED, OPERATOR, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
 from tests.golden.corpus import cases, compare, compare_render
@@ -55,7 +57,7 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         site.cluster.fail(lambda verb, what, *_: _unavailable(said) if verb in ("create", "apply") and what in _MADE else None)
     timing = site.timing
     clocks = timing.clocks()
-    site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, scraper=FakeExporters))
+    site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, controllers=[RequestController(FakeExporters)]))
     try:
         await site.later(5 if passes == 1 else 40)
         return _differences(case, await _outcome(site, case), _new(site, before))
@@ -94,21 +96,21 @@ def _lines(case: Node) -> str:
 def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
     """Lets so many passes over requests do something, and none over graphs; those for a Job until it has been made."""
     left = [passes]
-    inner = reconcile.reconcile_request
+    inner = RequestController.reconcile
 
-    async def limited(work: Work, obj: Node) -> PassResult:
+    async def limited(self: RequestController, context: Context, obj: Node) -> PassResult:
         begun = (obj.get("status") or {}).get("phase") not in (None, "Pending")
         if not left[0] or (kind == "profiling-job" and begun):
             return PassResult()
         left[0] -= 1
-        return await inner(work, obj)
+        return await inner(self, context, obj)
 
-    async def nothing(_: Work, __: Node) -> PassResult:
+    async def nothing(*_: Any) -> PassResult:
         return PassResult()
 
-    monkeypatch.setitem(worker.CONTROLLERS, REQUESTS.kind, limited)
-    for one in (GRAPHS, COMPONENTS):
-        monkeypatch.setitem(worker.PASSES, one.kind, nothing)
+    monkeypatch.setattr(RequestController, "reconcile", limited)
+    for one in (GraphController, ComponentController):
+        monkeypatch.setattr(one, "reconcile", nothing)
 
 
 async def _set_up(site: Site, case: Node) -> set[Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS
@@ -72,6 +72,18 @@ async def test_a_missing_permission_is_logged_once_and_raises_nothing(caplog: py
     cluster.denied.add(("create", "events"))
     for message in "abc":
         await recorder.record(ABOUT, "Normal", "Seen", message)
+    assert caplog.text.count("Events can't be written") == 1
+
+
+async def test_a_namespace_that_is_being_deleted_is_no_missing_permission(caplog: pytest.LogCaptureFixture) -> None:
+    cluster, _, recorder = made()
+    going = 'events "a." is forbidden: unable to create new content in namespace n because it is being terminated'
+    restore = cluster.fail(lambda *_: ForbiddenError(403, "Forbidden", going))
+    await recorder.record(ABOUT, "Normal", "Seen", "m")
+    restore()
+    assert caplog.text == ""
+    cluster.denied.add(("create", "events"))
+    await recorder.record(ABOUT, "Normal", "Seen", "m")
     assert caplog.text.count("Events can't be written") == 1
 
 

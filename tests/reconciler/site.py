@@ -16,7 +16,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, PODS, Resource
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, COMPONENTS, GRAPHS, MANAGER
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.work import HELD
+from dynamo_webhooks.reconciler.engine.pace import HELD
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.memory import MemoryCluster

@@ -13,7 +13,7 @@ from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.cli.daemon.policies import read_policies
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.engine.cluster_settings import Judge
+from dynamo_webhooks.reconciler.engine.judge import Judge
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.policies import PolicySet
@@ -63,6 +63,13 @@ def test_the_dry_run_and_the_options_of_the_request_are_known(tmp_path: Path) ->
     assert asked(tmp_path, text, dryRun=False, options=options)["allowed"]
     assert not asked(tmp_path, text, dryRun=True, options=options)["allowed"]
     assert not asked(tmp_path, text, options={**options, "fieldManager": "helm"})["allowed"]
+
+
+def test_a_converted_request_names_both_versions(tmp_path: Path) -> None:
+    """A policy that matches v1beta1 judges a v1alpha1 object as such, and may see how it was sent."""
+    text = policy("request.kind.version + request.resource.version + request.requestKind.version == 'v1beta1v1beta1v1alpha1'")
+    assert asked(tmp_path, text, OLDER)["allowed"]
+    assert not asked(tmp_path, text)["allowed"]
 
 
 def test_what_is_unknown_is_decided_by_the_failure_policy(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, JOBS, MUTATING, VALIDATING, Resource, resource_of_kind
 from ....kube.storage_versions import read_definition
 from ....policies.annotations import ORIGIN_VERSION
-from ....reconciler.common.resources import OPTIONAL, RECONCILED, WATCHED
+from ....reconciler.common.resources import CHILDREN, RECONCILED
 from ....webhooks.routes import CONVERT, ROUTES, Route
 from ...installation.connection import connect_cluster
 from ..crds import definitions
@@ -140,7 +140,7 @@ async def remove_ours(kubeconfig: str, *, of_killed: bool = False) -> str:
         count = sum([await _delete_all(cluster, resource_of_kind(crd.kind, crd.storage)) for crd in crds])
         if crds:
             since = min(str(crd.node["metadata"]["creationTimestamp"]) for crd in crds)
-            for resource in (*WATCHED, JOBS, *OPTIONAL.values()):
+            for resource in (*CHILDREN, JOBS):
                 await _delete_all(cluster, resource, f"{RECONCILED}=true", since)
         for crd in crds:
             await cluster.delete(CRDS, crd.name)

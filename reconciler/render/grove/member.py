@@ -17,7 +17,7 @@ from ..kv_transfer import apply_kv_transfer
 from ..merge import string_map
 from ..settings import Settings
 from ..split import give_env, propagate_annotations
-from ..template import of_role
+from ..template import of_role, own_templates
 from ..workload import PodPlan, plan_member
 
 QUEUE: Final = "kai.scheduler/queue"
@@ -94,6 +94,18 @@ def choose_scheduler(component: Fields, settings: Settings) -> str:
     """The name of the scheduler: the author's choice, else Volcano or KAI; empty: the cluster's default."""
     chosen = read_pod(component).get("schedulerName")
     return str(chosen or (VOLCANO if settings.volcano else _KAI if settings.kai else ""))
+
+
+def keep_scheduler(graph: Graph, sets: Sequence[Fields], settings: Settings) -> Settings:
+    """The settings with the scheduler that the cluster or the configuration gave the pods of a set: Grove refuses to change it."""
+    members = {one.name: own_templates({**one.fields}) for one in graph.members}
+    cliques = [one for made in sets for one in (made.get("spec") or {}).get("template", {}).get("cliques") or ()]
+    for one in cliques:
+        labels, live = one.get("labels") or {}, (one["spec"].get("podSpec") or {}).get("schedulerName")
+        templates = members.get(str(labels.get(names.COMPONENT)))
+        if templates and not any((template.get("spec") or {}).get("schedulerName") for template in templates):
+            return settings._replace(kai=live == _KAI, volcano=live == VOLCANO)
+    return settings._replace(kai=any(QUEUE in (one.get("labels") or {}) for one in cliques)) if cliques else settings
 
 
 def _kai_labels(of_graph: Mapping[str, str], component: Fields, settings: Settings) -> dict[str, str]:

@@ -267,9 +267,10 @@ async def test_a_pod_that_took_the_name_of_a_failed_one_stays() -> None:
     async def say(_obj: Node, _type: str, reason: str, _message: str) -> None:
         told.append(reason)
 
-    work: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), ask=lambda _obj: None, say=say)
+    writer = SimpleNamespace(ask=lambda _obj: None)
+    context: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), writer=writer, say=say)
     component = {"metadata": {"name": "c", "namespace": NAMESPACE}, "kind": "x"}
-    await write_choices(work, component, [Choice(broken=[Failure("w-0", "main", "old")])])
+    await write_choices(context, component, [Choice(broken=[Failure("w-0", "main", "old")])])
     assert (asked, told) == ([("w-0", "old")], [])
 
 

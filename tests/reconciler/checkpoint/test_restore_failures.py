@@ -7,7 +7,7 @@ from typing import Any
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, PODS
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure, failures, mark_of
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
@@ -107,7 +107,7 @@ async def test_another_version_is_tried_again() -> None:
 
 
 async def test_on_grove_the_graph_remembers_it() -> None:
-    grove, clique = OPTIONAL["grove"], MADE["grove"][0][0]
+    grove, clique = CLIQUE_SETS, POD_CLIQUES
     async with scene(_graph(1), RESTORING, {**checkpoint("ck"), "status": READY}, grove=True) as site:
         [made] = (await site.all(grove)).values()
         [template] = made["spec"]["template"]["cliques"]

@@ -7,7 +7,7 @@ from typing import Any
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.checkpoint.restoring import POD_SNAPSHOTS
-from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, GRAPHS, JOBS, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, CLIQUE_SETS, GRAPHS, JOBS
 from dynamo_webhooks.reconciler.render.children import direct_children
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.checkpoint.objects import checkpoint
@@ -58,7 +58,7 @@ async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove
         assert (await site.condition(kind="FieldsIgnored"))["message"].startswith("spec.components[0].experimental.checkpoint: ")
         assert "checkpoints" not in (await site.graph())["status"]
         assert await site.all(CHECKPOINTS) == await site.all(JOBS) == {}
-        made = (await site.all(OPTIONAL["grove"] if grove else DEPLOYMENTS)).values()
+        made = (await site.all(CLIQUE_SETS if grove else DEPLOYMENTS)).values()
         assert len(made) == 1
         assert all(one["spec"].get("replicas") == 1 for one in made)
         assert await site.writes_within(90) == []

@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS, Resource
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
-from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, JOBS, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, CLIQUE_SETS, COMPONENTS, GRAPHS, JOBS
 from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.gms import refusal_of
@@ -162,12 +162,12 @@ async def test_a_checkpoint_that_is_not_asked_for_any_more_is_not_told_any_more(
 
 async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None:
     async with scene(warm(checkpointRef="ck"), RESTORING, DONE, grove=True) as site:
-        [found] = (await site.all(OPTIONAL["grove"])).values()
+        [found] = (await site.all(CLIQUE_SETS)).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert (clique["labels"][TARGET], clique["spec"]["podSpec"]["containers"][0]["command"]) == ("true", ["sleep", "infinity"])
         assert await _told(site) == ("True", "Restored")
         await site.delete(CHECKPOINTS, "ck", 5)
-        [found] = (await site.all(OPTIONAL["grove"])).values()
+        [found] = (await site.all(CLIQUE_SETS)).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert TARGET not in clique["labels"]
 
@@ -236,7 +236,7 @@ async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(fields: 
     async with scene(obj, RESTORING + "featureGates: {gmsSnapshot: true}\n", grove=True) as site:
         assert await _told(site) == ("False", "RestoreUnavailable")
         assert await site.all(CHECKPOINTS) == {}  # nobody would be restored from it
-        [found] = (await site.all(OPTIONAL["grove"])).values()
+        [found] = (await site.all(CLIQUE_SETS)).values()
         assert all(TARGET not in one["labels"] for one in found["spec"]["template"]["cliques"])
 
 

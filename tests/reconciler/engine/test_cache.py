@@ -14,14 +14,18 @@ from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import ContestedError
 from dynamo_webhooks.reconciler.common.resources import POD_ACCOUNT
-from dynamo_webhooks.reconciler.engine import cluster_settings, write
-from dynamo_webhooks.reconciler.engine.cache import MOST, Cache, Sharing
-from dynamo_webhooks.reconciler.engine.cluster_settings import Judge
+from dynamo_webhooks.reconciler.engine import judge, write
+from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine.cluster_settings import account_of_pods
+from dynamo_webhooks.reconciler.engine.judge import Judge
+from dynamo_webhooks.reconciler.engine.sharing import MOST, Sharing
 from dynamo_webhooks.reconciler.engine.write import Writer
 from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
+from dynamo_webhooks.reconciler.workload.watches import CHILDREN
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 from tests.reconciler.site import disagg, running
+from tests.reconciler.site import settings as configuration
 
 
 def _account(name: str, namespace: str) -> dict[str, Any]:
@@ -31,21 +35,21 @@ def _account(name: str, namespace: str) -> dict[str, Any]:
 
 async def test_accounts_of_pods_are_found_by_their_namespace() -> None:
     cluster = MemoryCluster()
-    cache = Cache(cluster, [""], lambda *_: None)
-    cache.start()
+    cache = Cache(cluster, lambda _: None)
+    cache.listen(CHILDREN, configuration(), {})
     for name, namespace in (("b", "n"), ("a", "n"), ("c", "other")):
         await cluster.create(SERVICE_ACCOUNTS, _account(name, namespace))
     await settle()
-    assert [cache.account(namespace) for namespace in ("n", "other", "none")] == ["a", "c", ""]
+    assert [account_of_pods(cache, namespace) for namespace in ("n", "other", "none")] == ["a", "c", "default"]
     await cluster.delete(SERVICE_ACCOUNTS, "a", "n")
     await cluster.delete(SERVICE_ACCOUNTS, "c", "other")
     await settle()
-    assert [cache.account(namespace) for namespace in ("n", "other")] == ["b", ""]
+    assert [account_of_pods(cache, namespace) for namespace in ("n", "other")] == ["b", "default"]
     await cache.close()
 
 
 async def test_a_scrape_lets_others_have_their_turn() -> None:
-    cache, turns = Cache(MemoryCluster(), [""], lambda *_: None), [0]
+    cache, turns = Cache(MemoryCluster(), lambda _: None), [0]
 
     def some(kind: str, _namespace: str = "") -> list[Node]:
         return [{"metadata": {"namespace": "n"}}] * 3500 if kind == "DynamoGraphDeployment" else []
@@ -66,7 +70,7 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
 async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "REMEMBERED", 10)
     timing, cluster = Timing(), MemoryCluster()
-    writer = Writer(cluster, Cache(cluster, [""], lambda *_: None), lambda _: True, timing.clock)
+    writer = Writer(cluster, Cache(cluster, lambda _: None), lambda _: True, timing.clock)
     for number in range(100):
         writer._contest(Key("Service", "n", str(number)), "", ["kubectl"], "conflict")
         await timing.advance(write.WINDOW / 5)
@@ -84,8 +88,8 @@ def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatc
         asked.append(obj["metadata"]["uid"])
         return ""
 
-    monkeypatch.setattr(cluster_settings, "REMEMBERED", 2)
-    monkeypatch.setattr(cluster_settings, "check_admission", judged)
+    monkeypatch.setattr(judge, "REMEMBERED", 2)
+    monkeypatch.setattr(judge, "check_admission", judged)
     judging, facts = Judge(), Facts()
 
     def refusal(uid: str, generation: int) -> None:

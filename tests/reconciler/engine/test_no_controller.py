@@ -2,13 +2,16 @@
 
 from typing import Any, Final
 
-from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
-from dynamo_webhooks.reconciler.common.resources import MODELS, OPTED
+import pytest
+
+from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, GRAPHS, MODELS, REQUESTS
 from tests.reconciler.model.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 from tests.rows import run_each
 
+OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)
 OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
 
@@ -113,3 +116,14 @@ async def test_what_a_quota_refuses_is_no_missing_permission() -> None:
     await site.put(model(), slice_of("10.0.0.1"))
     async with site.running(seconds=10):
         assert "Forbidden" not in await site.reasons()
+
+
+@run_each(("number", "warned"), [(1, False), (3, True)])
+async def test_a_definition_that_a_release_has_not_is_no_warning(number: int, caplog: pytest.LogCaptureFixture, *, warned: bool) -> None:
+    site, resource = Site(), (*OPTED, GRAPHS)[number]
+    site.cluster.fail(
+        lambda verb, asked, *_: NotServedError(404, "NotFound", "no such kind") if (verb, asked) == ("list", resource) else None
+    )
+    async with site.running():
+        await site.timing.advance(1)
+        assert (f"watching {resource.plural}: no such kind" in caplog.text) is warned

@@ -11,11 +11,15 @@ from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES, Resource
 from dynamo_webhooks.reconciler import reconciler as module
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, RECONCILED
-from dynamo_webhooks.reconciler.engine.cache import Cache, route_change
-from dynamo_webhooks.reconciler.engine.work import HELD, Pace
+from dynamo_webhooks.reconciler.component.controller import ComponentController
+from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine.pace import HELD, Pace
+from dynamo_webhooks.reconciler.engine.routing import Controllers, route_change
+from dynamo_webhooks.reconciler.engine.watch import LABELLED, Change, Watch
+from dynamo_webhooks.reconciler.graph.controller import GraphController
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
-from tests.reconciler.site import NAMESPACE, disagg, running
+from tests.reconciler.site import NAMESPACE, disagg, running, settings
 
 KEY = Key("Service", "n", "s")
 SERVICE: dict[str, Any] = {
@@ -32,13 +36,16 @@ class Told:
     def __init__(self) -> None:
         self.cluster = MemoryCluster()
         self.changes: list[tuple[bool, bool, bool]] = []
-        self.cache = Cache(self.cluster, [""], lambda old, new, ours: self.changes.append((old is not None, new is not None, ours)))
+        self.cache = Cache(self.cluster, self._changed)
+
+    def _changed(self, change: Change) -> None:
+        self.changes.append((change.old is not None, change.new is not None, change.ours))
 
 
 @contextlib.asynccontextmanager
 async def telling() -> AsyncIterator[Told]:
     told = Told()
-    told.cache.start()
+    told.cache.listen([Watch(SERVICES, (LABELLED,))], settings(), {})
     await settle()
     yield told
     await told.cache.close()
@@ -80,12 +87,13 @@ def test_a_child_that_was_just_made_concerns_nobody_else() -> None:
         "spec": {},
         "status": {},
     }
-    cache = Cache(MemoryCluster(), [""], lambda *_: None)
+    cache = Cache(MemoryCluster(), lambda _: None)
+    controllers: Controllers = {each.kind: each for each in (GraphController(), ComponentController())}
     cache.wrote({"kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "n", "uid": "1", "resourceVersion": "1"}})
-    assert route_change(None, made, cache, ours=True) == []
-    assert route_change(None, made, cache) == [Key("DynamoComponentDeployment", "n", "c")]
+    assert route_change(Change(None, made, ours=True), cache, controllers) == []
+    assert route_change(Change(None, made), cache, controllers) == [Key("DynamoComponentDeployment", "n", "c")]
     ready = {**made, "status": {"replicas": 1}}
-    assert route_change(made, ready, cache) == [Key("DynamoComponentDeployment", "n", "c")]
+    assert route_change(Change(made, ready), cache, controllers) == [Key("DynamoComponentDeployment", "n", "c")]
 
 
 async def test_answers_that_come_late_cause_no_more_passes() -> None:
@@ -126,9 +134,9 @@ async def test_components_become_ready_with_their_graph_and_only_later_by_themse
 async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def asking(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = False) -> list[Key]:
-        asked.append((new or old or {})["kind"])
-        return route_change(old, new, cache, ours=ours)
+    def asking(change: Change, cache: Cache, controllers: Controllers) -> list[Key]:
+        asked.append(change.key.kind)
+        return route_change(change, cache, controllers)
 
     async with running(disagg("g")) as site:
         await site.stop()

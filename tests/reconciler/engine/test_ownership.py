@@ -7,10 +7,11 @@ import pytest
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, DEPLOYMENTS, INFERENCE_POOLS, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL, RECONCILED
-from dynamo_webhooks.reconciler.engine.cache import route_change
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, DESTINATION_RULES, GRAPHS, RECONCILED, VIRTUAL_SERVICES
+from dynamo_webhooks.reconciler.engine.routing import route_change
+from dynamo_webhooks.reconciler.engine.watch import Change
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.reconciler.rendering import component
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings
@@ -142,9 +143,7 @@ async def test_a_child_that_says_it_is_of_a_kind_without_a_spec_is_no_error(capl
         assert "failed" not in caplog.text
 
 
-POOLS, VIRTUAL_SERVICES = OPTIONAL["inference-pools"], OPTIONAL["istio"]
-[(RULES, _)] = MADE["istio"]
-CHILDREN = (CONFIG_MAPS, POOLS, VIRTUAL_SERVICES, RULES)
+CHILDREN = (CONFIG_MAPS, INFERENCE_POOLS, VIRTUAL_SERVICES, DESTINATION_RULES)
 GATEWAY = "ingress: {virtualServiceGateway: istio-system/gateway}\nserviceMesh: {provider: istio}\n"
 
 
@@ -220,4 +219,4 @@ async def test_an_object_that_names_many_owners_concerns_those_that_are_there() 
         owners.append({**graph, "name": "g", "uid": (await site.graph())["metadata"]["uid"]})
         metadata = {"name": "cm", "namespace": NAMESPACE, "ownerReferences": owners, "labels": {RECONCILED: "true"}}
         made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-        assert route_change(None, made, site.cache) == [Key(GRAPHS.kind, NAMESPACE, "g")]
+        assert route_change(Change(None, made), site.cache, site.reconciler.controllers) == [Key(GRAPHS.kind, NAMESPACE, "g")]

@@ -41,7 +41,7 @@ async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
         assert len([one for one in await site.writes_within(200) if one[1] == "deployments"]) < 6  # looked at, not fought over
         conditions = (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]
         assert "is changed again and again by kubectl" in conditions[0]["message"]
-        assert (await site.graph())["status"]["state"] == "pending"
+        assert (await site.graph())["status"]["state"] == "failed"
         assert "is changed again and again by kubectl" in (await site.condition())["message"]
         await site.later(700)
         assert await _replicas(site) == 1
@@ -83,17 +83,16 @@ async def test_an_object_of_an_earlier_graph_of_the_same_name_is_not_taken_for_o
         assert (await site.condition())["status"] == "True"
 
 
-@run_each(
-    ("verb", "plural", "where"), [("create", "roles", "graph"), ("patch", "deployments", "component"), ("patch", "services", "component")]
-)
-async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str, plural: str, where: str) -> None:
+@run_each(("verb", "plural"), [("create", "roles"), ("patch", "deployments"), ("patch", "services")])
+async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str, plural: str) -> None:
     async with running() as site:
         site.cluster.denied.add((verb, plural))
         await site.make(disagg())
         message = (await site.condition())["message"]
         assert "lacks a permission" in message
         assert f"cannot {verb} {plural}" in message
-        assert (await site.graph())["status"]["state"] == ("failed" if where == "graph" else "pending")
+        assert (await site.graph())["status"]["state"] == "failed"
+        assert ("g", "FailedToReconcileTheResources") in [(name, reason) for name, reason, _ in await site.events()]
         site.cluster.denied.clear()
         await site.later(61)
         assert (await site.condition())["status"] == "True"
@@ -194,8 +193,8 @@ async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_wh
 
 
 @run_each("code", [500, 413])
-@run_each(("resource", "state"), [(SERVICES, "pending"), (COMPONENTS, "failed")])
-async def test_a_call_that_fails_again_and_again_is_told_of(resource: Resource, state: str, code: int) -> None:
+@run_each("resource", [SERVICES, COMPONENTS])
+async def test_a_call_that_fails_again_and_again_is_told_of(resource: Resource, code: int) -> None:
     words = 'failed calling webhook "policy.example.com"'
     async with running(disagg()) as site:
         mend = site.refuse(error_of_status(code, "", words), "apply", resource, "g-frontend")
@@ -204,7 +203,7 @@ async def test_a_call_that_fails_again_and_again_is_told_of(resource: Resource, 
         await site.timing.advance(1)
         assert words not in (await site.condition())["message"]  # a few attempts are no news
         await site.later(30)
-        assert (await site.graph())["status"]["state"] == state
+        assert (await site.graph())["status"]["state"] == "failed"
         assert words in (await site.condition())["message"]
         assert {verb for verb, _, _ in await site.writes_within(300)} == {"apply"}  # told of once
         mend()

@@ -5,7 +5,7 @@ from typing import Any, Final
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.common.resources import MADE, OPTIONAL, POD_GANG
+from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, POD_GANG, POD_GANGS
 from dynamo_webhooks.reconciler.graph.clique_status import observe_on_grove, read_grove_status, read_placement
 from dynamo_webhooks.reconciler.render.generation import restart_marks
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
@@ -107,7 +107,7 @@ def test_a_component_whose_successor_restarts_has_restarted_though_grove_tells_o
     assert observed.restarted == {"b"}
 
 
-GANGS = next(one for one, _ in MADE["grove"] if one.kind == POD_GANG)
+GANGS = POD_GANGS
 SERVED = {"grove.io": frozenset({"v1alpha1"}), GANGS.group: frozenset({"v1alpha1"})}
 
 
@@ -147,7 +147,7 @@ async def test_a_graph_on_grove_follows_the_scores_of_its_gangs() -> None:
         await site.later(40)
         await site.make(graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1)))
         assert await _placement(site) == {"state": "Unknown"}
-        made = await site.get(OPTIONAL["grove"], "g")
+        made = await site.get(CLIQUE_SETS, "g")
         await site.kubelet.create(GANGS, _gang(made, "g-0", "Running", placementScore=0.5), NAMESPACE)
         await site.kubelet.create(GANGS, _gang(made, "g-0-w-0", "Pending"), NAMESPACE)
         await site.rest()

@@ -7,8 +7,8 @@ from typing import Any
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
-from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, OPTIONAL, resource_of
-from dynamo_webhooks.reconciler.engine.work import CALM, FIRST, MOST, Retries
+from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, CLIQUE_SETS, resource_of
+from dynamo_webhooks.reconciler.engine.retries import CALM, FIRST, MOST, Retries
 from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, explain_missing_engines
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
 from dynamo_webhooks.reconciler.render.objects import reference
@@ -17,7 +17,7 @@ from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running
 from tests.rows import run_each
 
-GROVE = OPTIONAL["grove"]
+GROVE = CLIQUE_SETS
 CLIQUES, GROUPS = (resource_of({"apiVersion": "grove.io/v1alpha1", "kind": kind}) for kind in (CLIQUE, CLIQUE_GROUP))
 FAILOVER: Node = {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "InterPod", "numShadows": 1}}
 ENGINES = {f"g-0-w-0-{clique}-{index}" for clique in ("w-ldr", "w-wkr-1") for index in (0, 1)}

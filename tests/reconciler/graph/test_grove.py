@@ -3,12 +3,13 @@
 from contextlib import AbstractAsyncContextManager
 
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.kube.errors import InvalidError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.policies.no_effect import KAI_QUEUE
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
-from dynamo_webhooks.reconciler.common.resources import CLIQUE, OPTIONAL, resource_of
+from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_SETS, resource_of
 from dynamo_webhooks.reconciler.engine.write import REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.graph.clique_status import why_not
@@ -19,7 +20,7 @@ from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
 from tests.rows import run_each
 
-GROVE = OPTIONAL["grove"]
+GROVE = CLIQUE_SETS
 CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
 RESTART_AT = "nvidia.com/restartAt"
 
@@ -105,6 +106,17 @@ async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> 
         await _updated(site)
         assert (await site.condition())["reason"] == "all_resources_are_ready"
         assert await site.writes_within(5) == []
+
+
+async def test_what_runs_is_scaled_though_grove_refuses_the_rest_of_a_change() -> None:
+    async with _started() as site:
+        await _updated(site)
+        site.refuse(InvalidError(422, "Invalid", "startsAfter: field is immutable"), "apply", GROVE)
+        await site.edit("g", 1, **vllm("w", replicas=3, main={"image": "img:2"}))
+        assert await _replicas(site, "g-0-w") == 3
+        await _updated(site)
+        assert (await site.condition())["message"] == "PodCliqueSet g: startsAfter: field is immutable"
+        assert (await site.graph())["status"]["components"]["w"]["readyReplicas"] == 3
 
 
 async def test_pod_specs_of_cliques_are_not_held_in_memory() -> None:

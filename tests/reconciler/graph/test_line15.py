@@ -4,14 +4,14 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, TOPOLOGY_BINDINGS
-from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, CLIQUE_SETS, COMPONENTS, GRAPHS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
 from tests.rows import run_each
 
-GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
+GROVE, CLIQUE = CLIQUE_SETS, POD_CLIQUES
 WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
 
 

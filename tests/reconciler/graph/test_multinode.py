@@ -5,12 +5,11 @@ import tracemalloc
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES, SECRETS
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, LEADER_WORKER_SETS, STATEFUL_SETS
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import LWS_API, NAMESPACE, Site, draft, running
 
-LWS = OPTIONAL["leader-worker-sets"]
-[(STATEFUL_SETS, _)] = MADE["leader-worker-sets"]
+LWS = LEADER_WORKER_SETS
 
 
 def _graph(*args: str) -> Node:

@@ -10,11 +10,9 @@ from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROL
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, WORKER_METADATA
 from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
-from dynamo_webhooks.reconciler.graph.decide import Plan
 from dynamo_webhooks.reconciler.graph.generations import Roll, plan_roll
-from dynamo_webhooks.reconciler.graph.observe import Seen
-from dynamo_webhooks.reconciler.graph.reconcile import Result
 from dynamo_webhooks.reconciler.graph.report import report
+from dynamo_webhooks.reconciler.graph.values import Plan, Result, Seen
 from dynamo_webhooks.reconciler.render.generation import Digests
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings

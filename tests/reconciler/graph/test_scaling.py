@@ -4,6 +4,7 @@ import asyncio
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.adapter.controller import adapters_of
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, GRAPHS
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
@@ -90,10 +91,10 @@ async def test_an_adapter_that_was_there_first_is_woken_by_its_graph_alone_and_f
         await site.make(disagg(), disagg("other"))
         assert await _pods(site) == 4
         graph, other = (Key(GRAPHS.kind, NAMESPACE, name) for name in ("g", "other"))
-        assert site.cache.scaling(graph) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
-        assert site.cache.scaling(other) == []
+        assert site.cache.keys(adapters_of(graph)) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
+        assert site.cache.keys(adapters_of(other)) == []
         await site.delete(ADAPTERS, "mine")
-        assert site.cache.scaling(graph) == []
+        assert site.cache.keys(adapters_of(graph)) == []
 
 
 async def _adapter(site: Site, name: str, replicas: int) -> None:

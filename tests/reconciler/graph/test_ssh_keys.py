@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import SECRETS
-from dynamo_webhooks.reconciler.common.resources import OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import LEADER_WORKER_SETS
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import LWS_API, NAMESPACE, Site, settings
 from tests.rows import run_each
@@ -45,9 +45,7 @@ async def test_each_graph_has_a_pair_of_its_own_that_goes_with_it() -> None:
         assert "ed25519" in type(key).__module__
         assert await site.user.get(SECRETS, "ssh", NAMESPACE) is None
         assert await site.user.get(SECRETS, "ssh", "dynamo-system") is None
-        [workers] = [
-            one for one in (await site.user.list(OPTIONAL["leader-worker-sets"], NAMESPACE)).items if "g0-" in one["metadata"]["name"]
-        ]
+        [workers] = [one for one in (await site.user.list(LEADER_WORKER_SETS, NAMESPACE)).items if "g0-" in one["metadata"]["name"]]
         template = workers["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
         [volume] = [one for one in template["volumes"] if "secret" in one]
         assert (volume["name"], volume["secret"]["secretName"]) == ("ssh", "g0-mpi-ssh")

@@ -11,10 +11,10 @@ import pytest
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.model import shared as under_test
-from dynamo_webhooks.reconciler.model.endpoints import Endpoint, lighten, list_endpoints
+from dynamo_webhooks.reconciler.model import loader as under_test
+from dynamo_webhooks.reconciler.model.endpoints import Endpoint, list_endpoints, trim_slice
+from dynamo_webhooks.reconciler.model.loader import Loader
 from dynamo_webhooks.reconciler.model.lora import Lora, Wish
-from dynamo_webhooks.reconciler.model.shared import Loader
 from tests.kube.timing import Timing, settle
 from tests.reconciler.model.workers import FakeWorkers, pod, slice_of
 
@@ -68,7 +68,7 @@ async def scene(*pods: Node | str, settings: Models | None = None) -> AsyncItera
 def endpoints(*pods: Node | str) -> tuple[Endpoint, ...]:
     """Endpoints as passes find them."""
     found = slice_of(*pods)
-    lighten(found)
+    trim_slice(found)
     return list_endpoints([found]).endpoints
 
 
@@ -294,7 +294,7 @@ async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
             addresses = many(1000)
             found = slice_of(*(pod(one, name=f"qwen-decode-7c9d8b6f5-{one}", uid=f"{one:0>36}") for one in addresses))
             del addresses
-            lighten(found)
+            trim_slice(found)
             at.loader.keep(MODEL, WISH, list_endpoints([found]).endpoints, check=False)
             for _ in range(40):
                 await at.run()

@@ -8,6 +8,7 @@ from typing import Any
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import FINALIZER, MODELS
+from dynamo_webhooks.reconciler.model.controller import ModelController
 from dynamo_webhooks.reconciler.model.lora import LOADED
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL
 from tests.reconciler.model.workers import FakeWorkers, model, pod, slice_of
@@ -20,7 +21,7 @@ class Scene(Site):
     def __init__(self, more: str = "") -> None:
         super().__init__(settings(more))
         self.fleet = FakeWorkers()
-        self.callers = {"caller": lambda _: self.fleet}
+        self.callers = {"controllers": [ModelController(lambda _: self.fleet)]}
 
     async def put(self, *objects: Node) -> None:
         """Creates models and slices, or replaces them."""

@@ -51,7 +51,7 @@ SILENT: Final[dict[str, str]] = {
 # fields of kinds that have no children, and the files of reconciler/ that read them
 READERS: Final[dict[tuple[str, str], dict[str, str]]] = {
     ("DynamoGraphDeploymentScalingAdapter", "v1beta1"): dict.fromkeys(
-        ("dgdRef.componentName", "dgdRef.name", "replicas"), "graph/scaling_adapter.py"
+        ("dgdRef.componentName", "dgdRef.name", "replicas"), "adapter/controller.py"
     ),
     ("DynamoModel", "v1alpha1"): {
         "baseModelName": "model/decide.py",

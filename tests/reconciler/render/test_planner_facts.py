@@ -12,7 +12,7 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES
 from dynamo_webhooks.policies.annotations import POWER_LIMIT
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.names import WORKLOAD_PROVIDER
 from dynamo_webhooks.reconciler.render.planner_facts import FACTS, planner_facts
 from dynamo_webhooks.reconciler.render.settings import Claims
@@ -126,8 +126,8 @@ async def test_a_graph_on_grove_tells_the_same_by_its_claims() -> None:
     site = Site(settings(version="1.6.0")).serve(GROVE_API)
     await site.user.create(CLAIM_TEMPLATES, EIGHT, NAMESPACE)
     async with site.running(graph(made, annotations={WORKLOAD_PROVIDER: "grove"})):
-        [found] = (await site.all(OPTIONAL["grove"])).values()
-        await site.kubelet.create(MADE["grove"][0][0], clique_of(found, found["spec"]["template"]["cliques"][0]), NAMESPACE)
+        [found] = (await site.all(CLIQUE_SETS)).values()
+        await site.kubelet.create(POD_CLIQUES, clique_of(found, found["spec"]["template"]["cliques"][0]), NAMESPACE)
         await site.later(5)
         assert _facts(await site.graph()) == {"gpusPerEngine": 8, "gpusPerReplica": 8, "servedModelName": "m"}
 

@@ -10,6 +10,7 @@ from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidEr
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS, Resource
 from dynamo_webhooks.reconciler.common.resources import FINALIZER, GRAPHS, REQUESTS, RETRY
+from dynamo_webhooks.reconciler.request.controller import RequestController
 from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
 from dynamo_webhooks.reconciler.request.shared import Scraper
 from tests.reconciler.request.asked import GRAPH, asked
@@ -48,7 +49,7 @@ class Scene(Site):
 
     def __init__(self, found: OperatorConfiguration) -> None:
         super().__init__(found)
-        self.callers = {"scraper": FakeExporters}
+        self.callers = {"controllers": [RequestController(FakeExporters)]}
 
     async def ask(self, **spec: Any) -> None:
         """Creates the request as a user does."""

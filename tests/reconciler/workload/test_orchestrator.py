@@ -4,14 +4,14 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, GRAPHS, LEADER_WORKER_SETS, STATEFUL_SETS
 from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.workload.orchestrator import orchestrator_condition, pathway
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, LWS_API, NAMESPACE, Site, disagg, draft, running
 from tests.rows import run_each
 
-GROVE, LWS = OPTIONAL["grove"], OPTIONAL["leader-worker-sets"]
+GROVE, LWS = CLIQUE_SETS, LEADER_WORKER_SETS
 GROUPS = {"grove": GROVE_API, "lws": LWS_API}
 ENABLE = "nvidia.com/enable-grove"
 NAMES_FOR_GROVE = "a-name-that-is-too-long-for-cliques-of-grove-and-their-pods"
@@ -150,7 +150,7 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         [name] = await site.all(LWS)
         workers: Any = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
         workers["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
-        [(sets, _)] = MADE["leader-worker-sets"]
+        sets = STATEFUL_SETS
         await site.kubelet.create(sets, workers, NAMESPACE)
         await site.kubelet.merge_patch(sets, f"{name}-0", {"status": {"readyReplicas": 1}}, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}

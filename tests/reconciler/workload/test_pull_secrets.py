@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
-from dynamo_webhooks.reconciler.common.resources import OPTIONAL, SECRET
+from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, SECRET
 from dynamo_webhooks.reconciler.render.pod.registries import MOST, addresses, index, names_for
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
@@ -143,7 +143,7 @@ async def test_on_grove_additions_wait_and_removals_do_not() -> None:
     await site.put("a")
 
     async def names() -> list[list[str]]:
-        [found] = (await site.user.list(OPTIONAL["grove"], NAMESPACE)).items
+        [found] = (await site.user.list(CLIQUE_SETS, NAMESPACE)).items
         pods = [clique["spec"]["podSpec"] for clique in found["spec"]["template"]["cliques"]]
         return [[one["name"] for one in pod.get("imagePullSecrets", ())] for pod in pods]
 

@@ -1,0 +1,183 @@
+"""The controller of DynamoCheckpoints."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from ...kube.errors import ConflictError, ForbiddenError
+from ...kube.protocol import Node
+from ...kube.resources import LEASES
+from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
+from ..common.problems import RETRY_SLOW, RETRY_SOON, PassResult, Problem, Refusal, explain_cut
+from ..common.resources import CHECKPOINT, CHECKPOINTS, COMPONENT, GRAPH, JOBS, RECONCILED
+from ..engine.cache import Cache
+from ..engine.cluster_settings import render_settings
+from ..engine.context import Context
+from ..engine.controller import Controller
+from ..engine.watch import GATHER, LABELLED, Change, Need, Watch
+from ..render.checkpoint import storage
+from ..render.checkpoint.identity import job_name
+from ..render.checkpoint.job import KEPT_FOR, jobs
+from ..render.errors import RenderError
+from ..render.gms import refusal_of
+from ..render.merge import string_map
+from ..render.names import ARTIFACT_VERSION
+from ..render.objects import reference
+from ..render.settings import Checkpoints
+from ..workload.pods import find_pull_failures, pods_of_job
+from ..workload.prerequisites import check_storage
+from . import phases
+from .decide import Plan, Seen, decide, refuse_writes
+from .index import find_older, index_checkpoint, list_concerned, list_fellows
+from .phases import IMAGE, Step
+from .restore_condition import ANY_IMAGE
+from .restoring import SWITCH
+
+
+class CheckpointController(Controller):
+    """Has snapshots taken by Jobs."""
+
+    kind = CHECKPOINT
+    switch = SWITCH
+    watches = (
+        Watch(CHECKPOINTS, need=Need.NONE, places=index_checkpoint, pause=GATHER),
+        Watch(JOBS, (LABELLED,), when=SWITCH.is_on),
+    )
+
+    def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
+        """What asks for a changed checkpoint; where other images are admitted or refused now, what asks for the same ones."""
+        if change.key.kind == CHECKPOINT and change.differs(_standing):
+            return list_concerned(cache, change.obj)
+        if change.key.kind in (GRAPH, COMPONENT) and change.there and change.differs(_any_image):
+            return list_fellows(cache, change.obj)
+        return ()
+
+    async def reconcile(self, context: Context, obj: Node) -> PassResult:
+        """Bring a checkpoint one step further. Raises: ApiError, StandDownError."""
+        if await context.let_go_deleted(obj):
+            return PassResult()
+        seen = await observe(context, obj)
+        return await _act(context, seen, decide(seen))
+
+
+def _any_image(obj: Node | None) -> str:
+    return string_map((obj or {"metadata": {}})["metadata"].get("annotations")).get(ANY_IMAGE, "")
+
+
+def _standing(checkpoint: Node | None) -> object:
+    """What others read of a checkpoint."""
+    if checkpoint is None:
+        return None
+    status, annotations = checkpoint.get("status") or {}, string_map(checkpoint["metadata"].get("annotations"))
+    marks = annotations.get(ARTIFACT_VERSION), annotations.get(IMAGE)
+    return checkpoint["metadata"].get("uid"), status.get("phase"), status.get("jobName"), status.get("message"), marks
+
+
+async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
+    """Carry out a plan. A problem that a retry may end is not written to the status. Raises: ApiError, StandDownError."""
+    obj = await context.writer.patch_metadata(seen.checkpoint, plan.metadata) if plan.metadata else seen.checkpoint
+    step, problems, after = plan.step, [*plan.problems], plan.after
+    if plan.drop is not None:
+        await context.writer.drop(plan.drop)
+    if plan.adopt is not None:
+        await _adopt(context, obj, plan.adopt)
+    refused: list[Problem] = []
+    for child in plan.children:
+        live = await context.put(child, obj if child["kind"] == JOBS.kind else None, refused)
+        if refused or live is None:
+            step, problems, after = refuse_writes(seen, refused), refused, RETRY_SLOW
+            break
+        if child["kind"] == JOBS.kind and live["metadata"].get("deletionTimestamp"):
+            step, after = Step(seen.start.status, seen.start.events), RETRY_SOON
+    if any(problem.passing for problem in problems):
+        return PassResult(tuple(problems))
+    if await context.writer.patch_status(obj, step.status):
+        for event in step.events:
+            await context.say(obj, *event)
+    elif step.status["phase"] != (obj.get("status") or {}).get("phase"):
+        return PassResult()  # the rate limit delayed the status
+    if plan.expire is not None:
+        patch = {"metadata": {"uid": uid_of(plan.expire)}, "spec": {"ttlSecondsAfterFinished": KEPT_FOR}}
+        with suppress(ConflictError):  # another Job has the name now
+            await context.writer.merge(obj, JOBS, key_of(plan.expire).name, patch)
+    return PassResult(tuple(problems), after)
+
+
+async def _adopt(context: Context, obj: Node, job: Node) -> None:
+    """Make a Job belong to the checkpoint and be watched. Raises: ApiError, StandDownError."""
+    owners = job["metadata"].get("ownerReferences") or []
+    if not is_controlled(job, obj):
+        owners = [*(owner for owner in owners if owner.get("uid") != uid_of(obj)), reference(obj)]
+    change = {"uid": uid_of(job), "ownerReferences": owners, "labels": {RECONCILED: "true"}}
+    await context.writer.merge(obj, JOBS, key_of(job).name, {"metadata": change})
+
+
+async def observe(context: Context, obj: Node) -> Seen:
+    """Read the state of a checkpoint. Raises: ApiError."""
+    moment, namespace = context.clocks.wall(), key_of(obj).namespace
+    if deep := explain_cut(obj):
+        refusal = Refusal("InvalidTemplate", deep, RETRY_SLOW)
+        return Seen(obj, moment, phases.Step(obj.get("status") or {}), cut=True, refusal=refusal)
+    gate = context.settings.gms_snapshot
+    start = phases.on_open(obj, find_older(context.cache, obj), gate=gate, moment=moment)
+    seen = Seen(obj, moment, start)
+    if start.until:
+        return seen
+    name = str(start.status.get("jobName") or "")
+    if start.status["phase"] in phases.ENDED:
+        job = context.cache.get(Key(JOBS.kind, namespace, name)) if name else None
+        return seen._replace(job=job, listed=context.cache.knows(JOBS.kind))
+    settings = render_settings(context, namespace).checkpoints
+    if start.status["phase"] == phases.CREATING:
+        seen = seen._replace(listed=context.cache.knows(JOBS.kind))
+        with suppress(RenderError):
+            seen = seen._replace(storage=storage.find_configured_storage(settings))
+        job = context.cache.get(Key(JOBS.kind, namespace, name)) or await context.cluster.get(JOBS, name, namespace)
+        return seen if job is None else await _observe_job(context, seen._replace(job=job))
+    children = await _render(context, obj, settings)
+    if isinstance(children, Refusal):
+        seen = seen._replace(refusal=children)
+        if not start.again:
+            return seen
+    else:
+        seen = seen._replace(children=children)
+    job = await context.cluster.get(JOBS, job_name(obj), namespace)  # the cache has forgotten one that is being deleted
+    return seen._replace(job=job, orphan=job is not None and _is_orphan(context, job))
+
+
+async def _render(context: Context, obj: Node, settings: Checkpoints) -> list[Node] | Refusal:
+    """The claims and the Job to make, or why none can be made."""
+    if (refusal := refusal_of(obj, gate=settings.gate)) is not None:
+        return Refusal(*refusal)
+    try:
+        children = jobs(obj, settings)
+    except RenderError as error:
+        return Refusal("InvalidTemplate" if error.path else "StorageNotReady", str(error), RETRY_SLOW)
+    lacking = await check_storage(context, settings, key_of(obj).namespace)
+    return Refusal("StorageNotReady", lacking, RETRY_SLOW) if lacking else children
+
+
+async def _observe_job(context: Context, seen: Seen) -> Seen:
+    """Read the agent's Lease where it decides, and once a minute the pulls of a pod that doesn't run yet."""
+    job: Any = seen.job
+    key = key_of(job)
+    if phases.asks_for_lease(job):
+        seen = seen._replace(lease=await context.cluster.get(LEASES, key.name, key.namespace))
+    if (job.get("status") or {}).get("ready") or phases.is_decided(job):
+        return seen
+    seen = seen._replace(pulls=None, after=RETRY_SLOW)
+    if not context.reads.may(f"{uid_of(job)}/pulls", key.namespace):
+        return seen
+    try:
+        return seen._replace(pulls=find_pull_failures(await pods_of_job(context.cluster, job)))
+    except ForbiddenError:
+        return seen._replace(after=0.0)
+
+
+def _is_orphan(context: Context, job: Node) -> bool:
+    """Whether a Job's checkpoint is gone, so that the Job is about to be deleted."""
+    owner = controller_reference(job)
+    if owner is None or owner.get("kind") != CHECKPOINTS.kind:
+        return False
+    checkpoint = context.cache.get(Key(CHECKPOINTS.kind, key_of(job).namespace, str(owner.get("name"))))
+    return checkpoint is None or uid_of(checkpoint) != owner.get("uid")

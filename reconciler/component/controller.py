@@ -1,0 +1,126 @@
+"""The controller of components' objects."""
+
+from collections.abc import Iterable, Iterator
+
+from ...kube.errors import ApiError
+from ...kube.protocol import Node
+from ..checkpoint.index import index_user
+from ..checkpoint.restoring import publish_offers, say_standing, write_choices
+from ..common.conditions import RECONCILING, Condition, condition_of, set_condition
+from ..common.keys import Key, controller_reference, key_of
+from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
+from ..common.resources import COMPONENT, COMPONENTS, GRAPH, LEADER_WORKER_SETS, LWS, SET_NAME, STATEFUL_SET, STATEFUL_SETS
+from ..engine.cache import Cache
+from ..engine.context import Context
+from ..engine.controller import Controller
+from ..engine.watch import LABELLED, Change, Need, Watch, served
+from ..render.graph import replicas_in
+from ..workload.orchestrator import find_orchestrator
+from ..workload.pods import add_pod_reasons
+from ..workload.watches import CHILDREN, find_owner, read_counts
+from .decide import Plan, decide, report
+from .observe import AVAILABLE, FAILED, REFUSED, Seen, is_of_a_graph, observe
+
+
+def _trim(workers: Node) -> None:
+    (workers.get("spec") or {}).pop("template", None)
+
+
+class ComponentController(Controller):
+    """Runs a component as a Deployment or a LeaderWorkerSet."""
+
+    kind = COMPONENT
+    watches = (
+        Watch(COMPONENTS, need=Need.READABLE, places=index_user),
+        *CHILDREN,
+        Watch(LEADER_WORKER_SETS, (LABELLED,), when=served("leader-worker-sets")),
+        Watch(STATEFUL_SETS, ((SET_NAME, ""),), when=served("leader-worker-sets"), trim=_trim),
+    )
+
+    def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
+        """The component of a StatefulSet, whose LeaderWorkerSet lies between them."""
+        if change.key.kind != STATEFUL_SET or not change.differs(read_counts):
+            return ()
+        name = str((change.obj["metadata"].get("labels") or {}).get(SET_NAME))
+        return find_owner(cache, Key(LWS, change.key.namespace, name), self.kind)
+
+    async def reconcile(self, context: Context, obj: Node) -> PassResult:
+        """Bring one component's object to its spec. Raises: ApiError, StandDownError."""
+        if await context.let_go_deleted(obj):
+            return PassResult()
+        seen = await observe(context, obj)
+        if isinstance(seen, Refusal):
+            return await _refuse(context, obj, seen)
+        return await _act(context, seen, decide(seen))
+
+    async def report_failure(self, context: Context, obj: Node, problem: Problem) -> PassResult:
+        """Report it in the component's status. Raises: ApiError, StandDownError."""
+        return await _fail(context, obj, [problem], RETRY_SLOW)
+
+
+async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
+    """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
+    obj, problems, workload = seen.component, [*plan.problems], None
+    choice = seen.choice
+    await write_choices(context, obj, [choice])
+    await publish_offers(context, key_of(obj).namespace, {key_of(obj).name: (choice.checkpoint, choice.offer)})
+    for child in plan.children:
+        made = await context.put(child, obj, problems, lambda uid: _is_left_to(context, obj, uid))
+        if child["kind"] in ("Deployment", LWS):
+            workload = made
+    if not problems:
+        try:
+            await context.prune(obj, plan.wanted, plan.kept)
+        except ApiError as error:
+            problems.append(problem_of_error(error, "what is not asked for any more"))
+    await context.report_repairs(obj)
+    if any(problem.passing for problem in problems) and not context.queue.lasts(key_of(obj)):
+        return PassResult(tuple(problems))  # retried at once, and not reported yet
+    if problems or workload is None:
+        return await _fail(context, obj, problems, RETRY_SLOW)
+    before, now, look = obj.get("status") or {}, report(seen, plan, workload, _workers(context, workload), context.clocks.wall()), 0.0
+    if not seen.choice.waits and not is_of_a_graph(obj) and condition_of(now, AVAILABLE)["status"] == "False":
+        now, look = await add_pod_reasons(context, obj, now, AVAILABLE)  # a graph has all its pods' reasons
+    was, became = (condition_of(one, AVAILABLE).get("status") for one in (before, now))
+    # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
+    news = was or (became == "True" and not is_of_a_graph(obj))
+    if await context.writer.patch_status(obj, now) and was != became and news:
+        told = condition_of(now, "DynamoComponentReady")
+        await context.say(obj, "Normal", told["reason"], told["message"])
+    if not is_of_a_graph(obj):
+        await say_standing(context, obj, before, now)
+        await context.report_ignored(obj, before, now)
+    return PassResult((), seen.choice.after or look)
+
+
+async def _refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
+    """Report in the status why a component is left unchanged. Raises: ApiError, StandDownError."""
+    if not refusal.reason:
+        return PassResult((), refusal.after)
+    if refusal.reason == REFUSED:
+        await context.say(obj, "Warning", refusal.reason, refusal.message)
+    return await _fail(context, obj, [Problem(refusal.message, "validation")], refusal.after)
+
+
+async def _fail(context: Context, obj: Node, problems: list[Problem], after: float) -> PassResult:
+    text = f"Failed to reconcile DynamoComponentDeployment: {join_messages(problems)}"
+    told = Condition(AVAILABLE, "False", RECONCILING, text)
+    if await context.writer.patch_status(obj, set_condition(obj.get("status") or {}, AVAILABLE, told, context.clocks.wall())):
+        await context.say(obj, "Warning", FAILED, join_messages(problems))
+    return PassResult(tuple(problems), after)
+
+
+def _workers(context: Context, workload: Node) -> Iterator[Node | None]:
+    """The StatefulSet of each replica of a LeaderWorkerSet, None where it isn't there; none at all where they can't be read."""
+    if workload["kind"] != LWS or not context.cache.knows(STATEFUL_SET):
+        return
+    key = key_of(workload)
+    for number in range(replicas_in(workload["spec"])):
+        yield context.cache.get(Key(STATEFUL_SET, key.namespace, f"{key.name}-{number}"))
+
+
+def _is_left_to(context: Context, obj: Node, uid: str) -> bool:
+    """Whether what a component's graph owns is the component's: after the graph has moved away from Grove."""
+    owner = controller_reference(obj) or {}
+    graph = context.cache.get(Key(GRAPH, obj["metadata"]["namespace"], str(owner.get("name"))))
+    return owner.get("kind") == GRAPH and owner.get("uid") == uid and graph is not None and not find_orchestrator(context, graph).grove

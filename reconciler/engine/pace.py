@@ -1,0 +1,53 @@
+"""Delays writes of status: mere progress is written at most once a second."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ...kube.protocol import Node
+from ..common.conditions import RECONCILING
+from ..common.keys import Key
+
+HELD: Final = 1.0  # maximum delay of progress in seconds
+_KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn
+_FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
+
+
+class Pace:
+    """Remembers recent writes of each object's status."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: dict[Key, float] = {}  # oldest first; for an object without a status, when one was first delayed
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    def wait(self, key: Key, before: Node, now: Node) -> float:
+        """The delay of a changed status in seconds; 0 to write at once."""
+        moment = self._clock()
+        begins = not before and _is_beginning(now)
+        last = self._last.get(key, moment if begins else -math.inf)
+        left = last + HELD - moment
+        if left <= 0 or not (begins or _told(before) == _told(now)):
+            while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
+                del self._last[oldest]
+            self._last.pop(key, None)
+            self._last[key] = moment
+            return 0.0
+        self._last.setdefault(key, last)
+        return left
+
+
+def _is_beginning(now: Node) -> bool:
+    """Whether a first status only reports that work began."""
+    found = now.get("conditions") or ()
+    quiet = all(one["status"] != "True" and one["reason"] != RECONCILING for one in found)
+    return bool(found) and quiet and now.get("state", "pending") == "pending"
+
+
+def _told(status: Node) -> Node:
+    """A status without numbers and messages."""
+    conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
+    return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}

@@ -1,0 +1,57 @@
+"""Limits how often pods are read."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+PATIENCE: Final = 5.0  # seconds in which pods are placed and images found, mostly
+EVERY: Final = 60.0  # seconds between two reads for one object, once it has waited for so long; before, as long as it has waited
+AT_ONCE: Final = 20  # reads for all graphs within a tenth of that time
+
+
+class Reads:
+    """Whose pods were read lately: in a rush the reasons of some objects are reported later."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
+        self._since: dict[str, tuple[datetime, float]] = {}  # uid of the object -> since when it waits, and when that was noted
+        self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
+
+    def is_early(self, uid: str, since: datetime) -> bool:
+        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in EVERY seconds.
+
+        Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
+        """
+        now = self._clock()
+        self._since = {one: noted for one, noted in self._since.items() if now - noted[1] < EVERY}
+        return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < PATIENCE
+
+    def may(self, uid: str, namespace: str, pause: float = EVERY) -> bool:
+        """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""
+        return not self.seconds_until(uid, namespace, pause)
+
+    def seconds_until(self, uid: str, namespace: str, pause: float) -> float:
+        """Seconds until an object's pods may be read; 0.0 when they may now, and then are, and not again within `pause` seconds."""
+        now = self._clock()
+        for one in [*self._last]:
+            if now - self._last[one][0] < EVERY:
+                break
+            del self._last[one]
+            self.texts.pop(one, None)
+        lately = here = 0
+        for when, where, _ in reversed(self._last.values()):
+            if now - when >= EVERY / 10:
+                break
+            lately += 1
+            here += where == namespace
+        read, _, earlier = self._last.get(uid, (now - EVERY, "", EVERY))
+        left = max(read + min(earlier, pause) - now, 0.0)
+        if left:
+            return left
+        if lately >= AT_ONCE or here >= AT_ONCE // 2:
+            return EVERY / 10
+        self._last.pop(uid, None)  # to be the last again
+        self._last[uid] = now, namespace, pause
+        return 0.0

@@ -1,0 +1,55 @@
+"""Which objects a change concerns, by the table of controllers."""
+
+from collections.abc import Mapping
+
+from ...kube.protocol import Node
+from ..common.keys import Key
+from .cache import Cache
+from .controller import Controller
+from .watch import Change, read_intent, read_status
+
+Controllers = Mapping[str, Controller]  # by kind
+
+
+def route_change(change: Change, cache: Cache, controllers: Controllers) -> list[Key]:
+    """The keys to pass over. An owner's pass knows what it has just written; status is another pass's."""
+    key, controller = change.key, controllers.get(change.key.kind)
+    keys: list[Key] = []
+    if controller is not None and (not change.there or change.differs(read_intent)):
+        keys.append(key)
+    elif controller is not None and controller.switch is not None and not change.ours and change.differs(read_status):
+        keys.append(key)  # another controller may have begun, or ended, to act on it
+    if not is_known(change, controllers):
+        # an owner that is gone may have been the one that controlled it: what else waits for that object, its pass finds
+        keys += [one for one, controls in _owners(change, controllers).items() if controls or cache.get(one) is not None]
+    for each in controllers.values():
+        keys += each.keys_of(change, cache)
+    return keys
+
+
+def is_overwritten(change: Change, controllers: Controllers) -> bool:
+    """Whether somebody else has written the status of an object of ours, of which its own pass must have another look."""
+    controller = controllers.get(change.key.kind)
+    if change.ours or not change.there or controller is None or controller.switch is not None:
+        return False
+    return change.differs(read_status)
+
+
+def is_known(change: Change, controllers: Controllers) -> bool:
+    """Whether the pass that made a change knows all about it."""
+    return change.ours and (change.key.kind not in controllers or not change.differs(read_status))
+
+
+def _owners(change: Change, controllers: Controllers) -> dict[Key, bool]:
+    """All owners that an object has or had, of any number, and whether they control it: one that shares it, or has lost it, looks again."""
+    found: dict[Key, bool] = {}
+    for one in list_owners(change.old) + list_owners(change.new):
+        if one.get("kind") in controllers:
+            key = Key(str(one["kind"]), change.key.namespace, str(one["name"]))
+            found[key] = found.get(key, False) or bool(one.get("controller"))
+    return found
+
+
+def list_owners(obj: Node | None) -> list[Node]:
+    """The owner references of an object."""
+    return [] if obj is None else [*(obj["metadata"].get("ownerReferences") or ())]

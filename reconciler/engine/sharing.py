@@ -1,0 +1,45 @@
+"""Keeps one copy of equal parts of objects."""
+
+from typing import Any, Final
+
+MOST: Final = 8192  # parts in one generation of what is remembered
+_PARTS: Final = frozenset({str, dict, list})
+
+
+class Sharing:
+    """Remembers the parts that were met lately, in two generations: what is not met again in the time of one is forgotten."""
+
+    def __init__(self) -> None:
+        self._now: dict[object, Any] = {}
+        self._before: dict[object, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._now) + len(self._before)
+
+    def share(self, obj: dict[str, Any]) -> None:
+        """Replaces the parts of an object, which must be the caller's alone, by equal ones that are known."""
+        for name, value in obj.items():
+            obj[name] = self._part(value)
+
+    def _part(self, value: Any) -> Any:
+        """An equal value. Parts of a known map or list live as long as it does, so that their identities tell them apart."""
+        kind = type(value)
+        if kind is str:
+            return self._known(value, value)
+        if kind is dict:
+            for name, one in value.items():
+                if type(one) in _PARTS:
+                    value[name] = self._part(one)
+            return self._known((dict, *value, *map(id, value.values())), value)
+        if kind is list:
+            value[:] = map(self._part, value)
+            return self._known((list, *map(id, value)), value)
+        return value
+
+    def _known(self, key: object, value: Any) -> Any:
+        known = self._now.get(key)
+        if known is None:
+            if len(self._now) >= MOST:
+                self._before, self._now = self._now, {}
+            known = self._now[key] = self._before.pop(key, value)
+        return known

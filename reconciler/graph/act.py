@@ -1,0 +1,190 @@
+"""Makes the changes of a plan, and reports them."""
+
+from typing import Final
+
+from ...api.line import Line
+from ...kube.errors import ApiError, ForbiddenError, InvalidError
+from ...kube.protocol import Node
+from ...policies.grove import COMPONENTS as COMPONENTS_PROVIDER
+from ...policies.grove import GROVE
+from ..adapter.controller import prepare_adapter
+from ..checkpoint.restoring import publish_offers, say_standing, write_choices
+from ..common.keys import key_of, uid_of
+from ..common.problems import (
+    RETRY_SLOW,
+    RETRY_SOON,
+    PassResult,
+    Problem,
+    Refusal,
+    first_of,
+    problem_of_error,
+)
+from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, COMPONENTS, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
+from ..engine.context import Context
+from ..render.graph import Graph, start_waiting
+from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, WORKLOAD_PROVIDER, component_name
+from ..workload.orchestrator import finish_switch, is_switching
+from ..workload.pods import add_pod_reasons, find_used_permissions
+from ..workload.prerequisites import check_claims, check_scheduler
+from .clique_set import put_cliques
+from .clique_status import list_below, read_grove_status
+from .ended_pods import replace_ended_pods
+from .generations import Roll
+from .observe import components_of
+from .report import FAILED, REFUSED, list_events, make_refused_status, report, unreachable_status
+from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
+from .ssh_keys import ensure_ssh_keys
+from .values import Plan, Result, Seen
+
+PODS_SECONDS: Final = 5.0  # until the next look whether pods that use a permission have ended
+
+
+async def act(context: Context, keyed: set[str], seen: Seen, plan: Plan) -> PassResult:
+    """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
+    obj = seen.graph.object
+    again = await _adopt(context, seen)
+    result = await _write_children(context, keyed, seen, plan)
+    await context.report_repairs(obj)
+    problems = tuple(result.problems)
+    if any(problem.passing for problem in problems) and not context.queue.lasts(key_of(obj)):
+        return PassResult(problems)  # retried at once, and not reported yet
+    status, look = report(seen, plan, result, context.clocks.wall()), 0.0
+    if status["state"] == "pending":
+        status, look = await add_pod_reasons(context, obj, status)
+    await _write_status(context, obj, status, plan.roll)
+    if problems:
+        return PassResult(problems, RETRY_SOON if _lost_grove(context, seen, result) else RETRY_SLOW)
+    if not seen.waits:
+        return PassResult((), first_of(result.after, look, again))
+    if is_switching(context.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
+        await finish_switch(context, seen.orchestrator)
+    return PassResult((), RETRY_SOON)
+
+
+async def _adopt(context: Context, seen: Seen) -> float:
+    """Record where a graph of an older operator runs; the seconds until the next attempt, or 0. Raises: ApiError, StandDownError."""
+    graph, way = seen.graph, seen.orchestrator
+    if seen.settings.line < Line.V1_5 or WORKLOAD_PROVIDER in graph.annotations or not way.runs or way.moving:
+        return 0.0
+    provider = GROVE if way.grove else COMPONENTS_PROVIDER
+    try:
+        await context.writer.patch_metadata(graph.object, {"uid": uid_of(graph.object), "annotations": {WORKLOAD_PROVIDER: provider}})
+    except (ForbiddenError, InvalidError) as error:
+        await context.say(graph.object, "Warning", "NotAdopted", f"{WORKLOAD_PROVIDER} can't be set: {error.message}", lasting=True)
+        return RETRY_SLOW
+    await context.say(graph.object, "Normal", "Adopted", f'{WORKLOAD_PROVIDER} is "{provider}", where the graph runs')
+    return 0.0
+
+
+def _lost_grove(context: Context, seen: Seen, result: Result) -> bool:
+    """Whether Grove, which was served, no longer is: the watch of its sets is about to tell."""
+    unserved = seen.orchestrator.grove and result.grove is None and context.cache.knows(CLIQUES)
+    return unserved and any(problem.category == "not_found" for problem in result.problems)
+
+
+async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: Plan) -> Result:
+    graph, problems, optional = seen.graph, [*plan.problems], list[Problem]()
+    grove, after, again = None, 0.0, 0.0
+    if plan.digest:
+        await _note_digest(context, graph, plan)
+    snapshots = seen.snapshots
+    await write_choices(context, graph.object, snapshots.choices.values())
+    offers = {component_name(graph.name, name): (one.checkpoint, one.offer) for name, one in snapshots.choices.items()}
+    await publish_offers(context, graph.namespace, offers)
+    await sync_owners(context, graph, plan.owners, optional)
+    await check_claims(context, graph, problems)
+    await check_scheduler(context, graph, plan.rendered, problems)
+    await ensure_ssh_keys(context, keyed, graph, [child for child in plan.rendered if child["kind"] == SECRET], problems)
+    for child in plan.applied:
+        live = await _put(context, start_waiting(graph, plan.observed.waits), child, optional if child["kind"] == CHECKPOINT else problems)
+        if child["kind"] == CLIQUES and live is not None:
+            below = list_below(context.cache, live)
+            grove = read_grove_status(start_waiting(graph), live, below, seen.settings.line)
+            ended, again = await replace_ended_pods(context, graph.object, below, problems)
+            grove = grove._replace(waits={**grove.waits, **ended})
+    for child in filter(is_claim_template, plan.rendered):
+        await put_claim_template(context, child, optional)
+    problems += [problem for problem in optional if not is_optional(problem)]
+    if not problems and not seen.waits:
+        after = await _remove_old(context, graph.object, plan, problems)
+    without = [problem for problem in optional if is_optional(problem)]
+    checkpoints = list_checkpoints(context, graph, snapshots.wanted, seen.settings)
+    looks = (one.after for one in snapshots.choices.values())
+    return Result(problems, without, grove, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
+
+
+async def _put(context: Context, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
+    """Apply one child. Missing permissions of a planner's account don't stop the graph."""
+    owner = graph.object if child["metadata"].get("ownerReferences") else None
+    if child["kind"] == CLIQUES:
+        return await put_cliques(context, graph, child, problems)
+    if child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (PLANNER_ACCOUNT, f"{PLANNER_ACCOUNT}-binding"):
+        warnings: list[Problem] = []
+        live = await context.put(child, owner, warnings)
+        for problem in warnings:
+            await context.say(graph.object, "Warning", "PlannerRights", problem.text)
+        return live
+    if child["kind"] == ADAPTER:
+        child = prepare_adapter(child, context.cache)
+    return await context.put(child, owner, problems, lambda uid: uid in map(uid_of, components_of(context, graph.object)))
+
+
+async def _remove_old(context: Context, obj: Node, plan: Plan, problems: list[Problem]) -> float:
+    """Shrink and delete older generations, which need their children until then, and prune; the seconds until the next pass."""
+    roll = plan.roll
+    try:
+        for component, replicas in roll.resized:
+            await context.writer.merge(component, COMPONENTS, key_of(component).name, {"spec": {"replicas": replicas}})
+        for component in roll.retired:
+            await context.writer.drop(component)
+        if roll.rolling and not roll.retired:
+            return 0.0
+        used = await find_used_permissions(context, obj, plan.wanted)
+        await context.prune(obj, plan.wanted, roll.old | used | plan.kept)
+    except ApiError as error:
+        problems.append(problem_of_error(error, "what is not asked for any more"))
+        return 0.0
+    return PODS_SECONDS if used else 0.0
+
+
+async def _note_digest(context: Context, graph: Graph, plan: Plan) -> None:
+    """Record our digest of a generation that is named otherwise, by which later changes of the workers are found."""
+    context.writer.ask(graph.object)
+    patch: Node = {"apiVersion": graph.object["apiVersion"], "kind": graph.object["kind"]}
+    patch["metadata"] = {
+        "name": graph.name,
+        "namespace": graph.namespace,
+        "annotations": {CURRENT_HASH: plan.roll.name, WORKER_DIGEST: plan.digest},
+    }
+    context.cache.wrote(await context.cluster.apply(GRAPHS, patch, manager=MANAGER, force=True))
+    await context.say(graph.object, "Normal", "WorkerHashMigrated", f"workers keep the generation {plan.observed.worker_hash}")
+
+
+async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
+    """Report in the status why a graph is left unchanged. Raises: ApiError, StandDownError."""
+    before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
+    if refusal.reason == REFUSED:
+        if await context.writer.patch_status(obj, make_refused_status(before, generation, refusal.message, context.clocks.wall())):
+            await context.say(obj, "Warning", "ValidationFailed", refusal.message)
+        return PassResult((Problem(refusal.message, "validation"),), refusal.after)
+    if refusal.reason:
+        await _write_status(context, obj, unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))
+    return PassResult((), refusal.after)
+
+
+async def report_failed_pass(context: Context, obj: Node, problem: Problem) -> PassResult:
+    """Report the failed call that ended a pass. Raises: ApiError, StandDownError."""
+    status = make_refused_status(obj.get("status") or {}, obj["metadata"].get("generation"), problem.text, context.clocks.wall(), FAILED)
+    await _write_status(context, obj, status, Roll(""))
+    return PassResult((problem,), RETRY_SLOW)
+
+
+async def _write_status(context: Context, obj: Node, status: Node, roll: Roll) -> None:
+    """Write a graph's status, and Events about its changes. Raises: ApiError, StandDownError."""
+    before = obj.get("status") or {}
+    if not await context.writer.patch_status(obj, status):
+        return
+    for event in list_events(before, status, roll):
+        await context.say(obj, *event)
+    await say_standing(context, obj, before, status)
+    await context.report_ignored(obj, before, status)

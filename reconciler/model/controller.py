@@ -1,0 +1,206 @@
+"""The controller of DynamoModels, with the calls to workers that go on beside the passes."""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from ...api.operator.controllers import Models as ModelSettings
+from ...kube.errors import ApiError
+from ...kube.protocol import Cluster, Node
+from ...kube.resources import ENDPOINT_SLICES, PODS, SERVICES
+from ..common.keys import Key, key_of
+from ..common.problems import PassResult, Refusal
+from ..common.resources import FINALIZER, MODEL, MODELS, SLICE
+from ..engine.cache import Cache
+from ..engine.context import Context
+from ..engine.controller import Controller
+from ..engine.queue import Cause
+from ..engine.switch import Switch
+from ..engine.watch import GATHER, Change, Need, Watch
+from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
+from .decide import Plan, Seen, Verdict, assess, decide, of_lora, report_unload, trim_model
+from .endpoints import Endpoint, Found, list_endpoints, trim_slice
+from .loader import Loader
+from .lora import LOADED, Wish, adapter_of, encode_names, owner_of, read_names
+from .worker import Workers
+
+SWITCH: Final = Switch("models")
+PAUSE: Final = 2.0  # seconds between two writes of a status while loading
+REMEMBERED: Final = 10_000  # Services whose base model is known; they never change it
+
+
+def _index_model(model: Node) -> Iterator[Hashable]:
+    """Where the index has a model: at its adapter, and at its base model."""
+    namespace, base, _ = adapter = adapter_of(model)
+    yield adapter
+    yield "models", namespace, digest(base)
+
+
+def _index_slice(found: Node) -> Iterator[Hashable]:
+    """Where the index has a slice: at the digest of the base model."""
+    yield "slices", *_place(found)
+
+
+def _models_of_slice(found: Node) -> Hashable:
+    """The place in the index of the models whose pods a slice has."""
+    return "models", *_place(found)
+
+
+def _place(found: Node) -> tuple[str, str]:
+    metadata = found["metadata"]
+    return str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(BASE_MODEL_HASH) or "")
+
+
+class ModelController(Controller):
+    """Loads adapters on the pods that serve their base models."""
+
+    kind = MODEL
+    switch = SWITCH
+    watches = (
+        Watch(MODELS, need=Need.NONE, trim=trim_model, places=_index_model, pause=GATHER),
+        Watch(ENDPOINT_SLICES, ((BASE_MODEL_HASH, ""),), when=SWITCH.is_on, trim=trim_slice, places=_index_slice, pause=GATHER),
+    )
+
+    def __init__(self, caller: Callable[[ModelSettings], Workers] = Workers) -> None:
+        """`caller` makes what calls worker pods."""
+        self._caller = caller
+        self._loader: Loader | None = None  # while this process leads
+        self._bases: dict[tuple[str, str], str] = {}  # namespace and name of a Service -> its base model
+
+    def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
+        """The models whose pods, or whose rivals for an adapter, have changed. What a deleted model wants is forgotten."""
+        places: set[Hashable] = set()
+        known = [one for one in (change.old, change.new) if one is not None]
+        if change.key.kind == SLICE:
+            places = {_models_of_slice(one) for one in known}
+        elif change.key.kind == MODEL:
+            if change.new is None and self._loader is not None:
+                self._loader.forget(change.key)
+            if not change.there or change.differs(_asks):
+                places = {adapter_of(one) for one in known}
+        return {key for place in places for key in cache.keys(place)} - {change.key}
+
+    async def run(self, context: Context) -> None:
+        """Calls workers until it is cancelled."""
+        if SWITCH.is_off(context.settings):
+            return
+
+        def called(key: Key) -> None:
+            """Have the status written: at once after the last call, and now and then while more are under way."""
+            context.queue.add(key, PAUSE if loader.busy(key) else 0.0, Cause.BEGUN)
+
+        how = context.settings.models
+        stray = None if how.any_slice else partial(_stray, context.cluster)
+        loader = self._loader = Loader(self._caller(how), called, how, stray=stray, clocks=context.clocks)
+        try:
+            await loader.run()
+        finally:
+            self._loader = None
+            self._bases.clear()
+            await loader.close()
+
+    async def reconcile(self, context: Context, obj: Node) -> PassResult:
+        """Load or unload the adapter of a model, and report its pods. Raises: ApiError, StandDownError."""
+        if (loader := self._loader) is None:
+            return PassResult()
+        seen = await self._observe(context, obj)
+        plan = decide(seen)
+        if isinstance(plan, Refusal):
+            await _write_status(context, obj, seen, (), Verdict(False, plan.reason, plan.message))
+            return PassResult((), plan.after)
+        if obj["metadata"].get("deletionTimestamp"):
+            return await _release(context, loader, seen, plan)
+        if plan.wish is not None:
+            return await _load(context, loader, seen, plan, plan.wish)
+        loader.forget(key_of(obj))
+        if plan.verdict is not None:
+            await _write_status(context, obj, seen, plan.ready, plan.verdict)
+        return PassResult()
+
+    async def _observe(self, context: Context, model: Node) -> Seen:
+        """Read the pods and Services of a model, and the owner of its adapter. Raises: ApiError."""
+        metadata, cache, how = model["metadata"], context.cache, context.settings.models
+        unlisted = "" if cache.knows(SLICE) else cache.reflectors[SLICE].reason or "not listed yet"
+        base = digest(str((model.get("spec") or {}).get("baseModelName") or ""))
+        slices = cache.find(("slices", str(metadata["namespace"]), base))
+        pods = Found((), ()) if unlisted else list_endpoints(slices, any_slice=how.any_slice)
+        services = () if metadata.get("deletionTimestamp") else pods.services
+        bases = [(name, await self._base_of(context, metadata["namespace"], name)) for name in services]
+        same = [model if one["metadata"].get("uid") == metadata.get("uid") else one for one in cache.find(adapter_of(model))]
+        owner = str(owner_of(model, same)["metadata"]["name"])
+        return Seen(model, pods, bases, owner, unlisted, base_as_reference=how.base_ready == "legacy")
+
+    async def _base_of(self, context: Context, namespace: str, service: str) -> str:
+        """The base model that a Service says it serves; empty where it says none. Raises: ApiError."""
+        known = self._bases.get((namespace, service))
+        if known is None:
+            found = await context.cluster.get(SERVICES, service, namespace)
+            if found is None:
+                return ""
+            known = str((found["metadata"].get("annotations") or {}).get(BASE_MODEL) or "")
+            if len(self._bases) >= REMEMBERED:
+                self._bases.clear()
+            self._bases[namespace, service] = known
+        return known
+
+
+def _asks(model: Node | None) -> object:
+    return (adapter_of(model), model["metadata"].get("deletionTimestamp")) if model is not None else None
+
+
+async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
+    """Why an endpoint isn't called: whoever may write slices may write any address, and the label of the controller, into them."""
+    try:
+        pod = await cluster.get(PODS, endpoint.pod, model.namespace)
+    except ApiError as error:
+        return f"the pod can't be read: {error.message}"
+    status = (pod or {}).get("status") or {}
+    own = {str(status.get("podIP") or ""), *(str(each.get("ip") or "") for each in status.get("podIPs") or ())}
+    foreign = {endpoint.address, endpoint.other} - own - {""}
+    return f"status.podIPs must hold the address that an EndpointSlice gives, {', '.join(sorted(foreign))}" if foreign else ""
+
+
+async def _load(context: Context, loader: Loader, seen: Seen, plan: Plan, wish: Wish) -> PassResult:
+    model, key, pods = seen.model, key_of(seen.model), seen.pods.endpoints
+    finalizers = model["metadata"].get("finalizers") or ()
+    if FINALIZER not in finalizers:
+        change = {"finalizers": [*finalizers, FINALIZER], "resourceVersion": model["metadata"]["resourceVersion"]}
+        model = await context.writer.patch_metadata(model, change)
+    model = await _record_names(context, model, plan.names)
+    loader.keep(key, wish, pods, check=plan.check)
+    state = loader.standing(key)
+    if state.clean:
+        model = await _record_names(context, model, {wish.lora.name: wish.lora.digest})
+    await _write_status(context, model, seen, state.ready, of_lora(pods, state.ready, state.failures, busy=state.busy))
+    return PassResult()
+
+
+async def _release(context: Context, loader: Loader, seen: Seen, plan: Plan) -> PassResult:
+    """Unloads adapters for a bounded time, and removes the finalizer."""
+    model, key, event = seen.model, key_of(seen.model), plan.event
+    if plan.wish is not None:
+        loader.keep(key, plan.wish, seen.pods.endpoints, check=False)
+        left = context.settings.models.unload_timeout - loader.seconds(key)
+        event = report_unload(seen, loader.standing(key), left)
+        if event is None:
+            return PassResult((), left)
+    if event is not None:
+        await context.say(model, *event)
+    loader.forget(key)
+    await context.let_go_deleted(model)
+    return PassResult()
+
+
+async def _record_names(context: Context, model: Node, names: Mapping[str, str]) -> Node:
+    """Writes the loaded adapters into an annotation, before pods load them."""
+    if read_names(model) == names:
+        return model
+    return await context.writer.patch_metadata(model, {"annotations": {LOADED: encode_names(names)}})
+
+
+async def _write_status(context: Context, model: Node, seen: Seen, ready: Collection[str], verdict: Verdict) -> None:
+    """Writes the status, and Events if it has changed."""
+    status, events = assess(model, seen.pods, ready, verdict, context.clocks.wall())
+    if await context.writer.patch_status(model, status):
+        for event in events:
+            await context.say(model, *event)

@@ -1,0 +1,1 @@
+"""Secrets that pods get by the registries of their images."""

@@ -64,9 +64,3 @@ def need_cluster(aim: str, *, cluster: bool, **given: str) -> None:
     word = next((flag for flag, value in given.items() if value), "")
     if word and not cluster:
         raise UsageError(f"--{word} is for --cluster: add it to {aim}")
-
-
-class VerboseFlag(NamedTuple):
-    """The flag of commands that show nothing more by it."""
-
-    verbose: Verbose = False

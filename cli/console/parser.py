@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .exits import UsageError
-from .flags import VerboseFlag
+from .flags import TRACEBACKS
 from .nearest import did_you_mean
 from .options import declare, read
 from .program import PROGRAM, help_width
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
         self._command = command
         declare(self, command.Options, getattr(command, "SECTIONS", {}))
         if "verbose" not in command.Options._fields:  # every command has it: the sentence about a bug advises it
-            declare(self, VerboseFlag)
+            self.add_argument("-v", "--verbose", action="store_true", help=TRACEBACKS)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # asked for with every flag; with a width it doesn't import shutil to find one out

@@ -7,8 +7,8 @@ from typing import Any, Final
 from dynamo_webhooks.api.wording import URL
 from dynamo_webhooks.cli.project import keys
 from dynamo_webhooks.cli.project.discover import NAME
-from dynamo_webhooks.cli.project.keys import FORMATS
 from dynamo_webhooks.cli.project.load import MOST
+from dynamo_webhooks.cli.project.reports import FORMATS
 from dynamo_webhooks.policies.catalogue import list_all
 from tools.written import ROOT, update
 

@@ -18,6 +18,7 @@ from .policy import (
     CHECK_VERSION,
     DENY,
     EVERYTHING,
+    INVALID,
     NO_WRITE,
     POLICY,
     POLICY_GROUP,
@@ -258,7 +259,7 @@ def _place(text: str, index: int) -> tuple[int, int]:
 def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
     known = ("expression", "message", "messageExpression", "reason")
     one.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
-    one.at("reason").choice(("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"), "Invalid")
+    reason = one.at("reason").choice(("Unauthorized", "Forbidden", INVALID, "RequestEntityTooLarge"), INVALID)
     message, path = one.at("message").text(), one.at("fieldPath")
     if "\n" in message.strip():
         raise PolicyError((*one.path, "message"), "must be one line")
@@ -268,6 +269,7 @@ def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
         message,
         reading.expression(computed) if computed.data not in (None, "") else None,
         tuple(_steps(path)) if path.data is not None else None,
+        reason,
     )
 
 

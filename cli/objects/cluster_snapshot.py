@@ -17,7 +17,7 @@ from ..facts.gather import gather_facts
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
 from ..yaml.load import InputError, Source, read_text
-from .apply import simulate_apply
+from .apply import is_server_side, simulate_apply
 from .manifest import Identity, Manifest, find_manifests
 from .stored import Previous, store_as
 
@@ -134,7 +134,7 @@ class Live:
         stored = store_as(_found(item), new.version, line)
         if isinstance(stored, InputError):
             return Previous(None, str(stored))
-        return Previous(stored, applied=simulate_apply(new.data, stored, item, kind))
+        return Previous(stored, applied=simulate_apply(new.data, stored, item, kind), server_side=is_server_side(item))
 
     def stored(self, identity: Identity) -> Manifest | None:
         """The object as the cluster gave it; None where there is none."""

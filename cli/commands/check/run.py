@@ -161,11 +161,12 @@ class Run:
         self._found.checked.append(Checked(source, line, found.identity, operation, name, self.settings.cluster))
         if past.applied is not None:
             found.document.data = past.applied
+        settings = self.settings._replace(server_side=past.server_side)
         if self.answering:
             from ...validation.server_response import simulate_server
 
-            self._found.answers.append(_masked(simulate_server(found, operation, past.object, self.settings), source))
-        outcome = _checked(found, operation, past.object, self.settings)
+            self._found.answers.append(_masked(simulate_server(found, operation, past.object, settings), source))
+        outcome = _checked(found, operation, past.object, settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
         staying = _staying(found, past.moved) if past.moved is not None else []

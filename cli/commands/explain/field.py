@@ -12,7 +12,7 @@ from ....api.paths import Key, Path
 from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
 from ....policies.rule import Rule, field_of
-from ...console.flags import find_kind
+from ...console.kind_names import find_kind
 from ...console.nearest import nearest
 from .cause import WILD, Steps, split_steps
 from .filled import fills

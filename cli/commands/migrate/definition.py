@@ -20,7 +20,7 @@ from ....kube.storage_versions import (
     storage_hash,
 )
 from ....policies.edit import to_json_pointer
-from .options import Hands
+from .hands import Hands
 from .report import Report
 
 OBSERVED: Final = "crd-migration.nvidia.com/observed-generation"  # the later operator's migrator rests where it equals the generation

@@ -9,8 +9,8 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, GoneError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
+from .hands import PAGE, Hands
 from .offline import managed_fields, name_of
-from .options import PAGE, Hands
 
 SLOWEST: Final = 5.0  # seconds between two attempts
 _TELL: Final = 5.0  # seconds of failures before a pause is reported

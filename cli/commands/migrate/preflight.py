@@ -12,10 +12,10 @@ from ....kube.errors import ApiError, NotFoundError
 from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from .definition import OBSERVED
+from .hands import MANAGER, UNTYPED, Hands
 from .listing import Outage, list_pages
 from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, managed_fields, name_of
 from .offline import find_lost_fields as lost_fields
-from .options import MANAGER, UNTYPED, Hands
 from .report import KindReport, Note, Notes, Report
 
 WHOLE: Final = 50  # whole objects on a page: of the largest ones 75 MB

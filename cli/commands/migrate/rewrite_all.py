@@ -14,9 +14,9 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
+from .hands import MANAGER, PAGE, UNTYPED, Hands, Stopped
 from .listing import SLOWEST, Outage, is_refusal, list_pages
 from .offline import REFUSED, managed_fields, name_of
-from .options import MANAGER, PAGE, UNTYPED, Hands, Stopped
 from .report import Counts, Note, Notes
 
 _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
@@ -64,7 +64,7 @@ class Pass:
 
     async def _pace(self) -> None:
         rate = self._hands.options.rate
-        if rate > 0:
+        if rate is not None:
             begin = max(self._due, monotonic())
             self._due = begin + 1 / rate
             await self._hands.sleep(begin - monotonic())

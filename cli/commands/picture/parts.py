@@ -12,7 +12,7 @@ from ....reconciler.render.gms import gpu_count
 from ....reconciler.render.graph import INTER_POD, NEW, Member, convert_for_render, experimental, read_graph
 from ....reconciler.render.merge import object_items
 from ....reconciler.render.names import EPP, PLANNER, WORKERS, lower_name
-from ...objects.manifest import Placed, pair_up
+from ...objects.pairs import Placed, pair_up
 from ..render.pods import find_restarts
 from ..render.run import Child, Outcome, format_problem
 

@@ -14,7 +14,7 @@ from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.observed import Held
 from ....reconciler.render.template import pod_templates
 from ...objects.forms import FormError, create
-from ...objects.manifest import Placed, pair_up
+from ...objects.pairs import Placed, pair_up
 from .kinds import Operator, children
 from .run import DEFAULT_NAMESPACE, Child, choose_operator
 
@@ -76,7 +76,8 @@ def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
         return change(one.pods, "stop", ["it is no longer rendered"])
     if old is None:
         return change(one.pods, "start", ["it was not rendered before"])
-    reasons = list(_differences(old.templates, new.templates, ""))
+    templates = [(name, old.templates.get(name), new.templates.get(name)) for name in dict.fromkeys((*new.templates, *old.templates))]
+    reasons = [reason for name, was, now in templates for reason in _differences(was, now, name)]
     if reasons:
         return change(old.pods, "restart", reasons)
     if old.generation != new.generation:

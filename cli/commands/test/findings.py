@@ -19,7 +19,8 @@ from ...validation.pipeline import Settings, check_object
 from ...yaml.comments import comments
 from ...yaml.load import InputError, Source
 from ..check.fix import read_data
-from .files import ALLOW, Question, Verdict, load_case_objects
+from .files import ALLOW, load_case_objects
+from .verdict import Question, Verdict
 
 _WORD: Final = "expect:"
 _MARK: Final = re.compile(r"\s*#\s*expect:(?P<rules>[^#]*)")

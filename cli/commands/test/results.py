@@ -22,7 +22,8 @@ from ..convert.served import leave_out_marks
 from ..default.run import Asked, default_object
 from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects, other_version
 from ..diff.secrets import mask_secrets
-from .files import CONVERT, Question, Verdict, load_case_objects
+from .files import CONVERT, load_case_objects
+from .verdict import Question, Verdict
 
 LONGEST: Final = 300  # characters of one line
 

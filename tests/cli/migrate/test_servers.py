@@ -8,7 +8,8 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
-from dynamo_webhooks.cli.commands.migrate.options import Hands, Options, Stopped
+from dynamo_webhooks.cli.commands.migrate.hands import Hands, Stopped
+from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster

@@ -24,7 +24,8 @@ from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION
 from ..render.objects import reference
 from ..render.settings import Checkpoints
-from ..workload.pods import find_pull_failures, pods_of_job
+from ..workload.pod_states import find_pull_failures
+from ..workload.pods import pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import Plan, Seen, decide, refuse_writes

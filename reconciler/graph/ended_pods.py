@@ -12,7 +12,7 @@ from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, f
 from ..common.resources import CLIQUE
 from ..engine.context import Context
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
-from ..workload.pods import explain_end
+from ..workload.pod_states import explain_end
 
 GROUP: Final = "grove.io/podcliquescalinggroup"
 REPLICA: Final = "grove.io/podcliquescalinggroup-replica-index"

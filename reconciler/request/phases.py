@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
 from ..common.problems import LONGEST
-from ..workload.pods import PULL_FAILED, PULLED, report_pull_failures
+from ..workload.pod_states import PULL_FAILED, PULLED, report_pull_failures
 from .annotations import digest
 
 PENDING: Final = "Pending"

@@ -18,7 +18,8 @@ from ...kube.times import parse_time
 from ..common.keys import Key, uid_of
 from ..pod_client import FAILURES, PodClient, host_of
 from ..render.names import GRAPH_NAME
-from ..workload.pods import PAGE, explain_waiting_pods, find_pull_failures, pods_of_job
+from ..workload.pod_states import explain_waiting_pods, find_pull_failures
+from ..workload.pods import PAGE, pods_of_job
 from .decide import PATIENCE
 from .hardware import Cluster as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels

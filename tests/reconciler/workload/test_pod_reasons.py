@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS
 from dynamo_webhooks.reconciler.engine.reads import AT_ONCE, EVERY, Reads
-from dynamo_webhooks.reconciler.workload.pods import explain_waiting_pods
+from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running

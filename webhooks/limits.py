@@ -41,7 +41,7 @@ SIDE: Final = Limits(
 )
 
 
-LIGHT: Final = 4 * 1024  # bytes of a body that is answered in the loop whatever it holds, unpacked sixteenfold if it holds that
+MAX_LIGHT_BODY_BYTES: Final = 4 * 1024  # answered in the loop whatever it holds, unpacked sixteenfold if it holds that
 MAX_LOOP_COST_BYTES: Final = 72 * 1024  # of a longer one with what its values count: an ordinary one costs twice its length
 _KEPT_COST_FACTOR: Final = 3  # that a body counts whose annotations keep values of the other version: it is converted once for these, too
 _VALUE_BYTES: Final = 16  # that a value counts beside its own
@@ -54,7 +54,7 @@ def is_light(body: bytes, most: int) -> bool:
     Counting values is no work: 3 µs for 32 KiB.
     """
     size = len(body)
-    if size <= LIGHT or size > most:
+    if size <= MAX_LIGHT_BODY_BYTES or size > most:
         return size <= most
     values = body.count(b",") + body.count(b"{") + body.count(b"[")
     times = _KEPT_COST_FACTOR if b"-spec" in body or b"\\u00" in body else 1

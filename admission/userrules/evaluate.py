@@ -23,9 +23,9 @@ from ...policies.rule import Level
 from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
 from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 
-LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
-_WHOLE: Final = 20_000_000  # of the cost of all expressions about one object
-_LEAST: Final = 1_000  # of the cost of one
+MAX_MESSAGE_BYTES: Final = 5 * 1024  # computed by an expression; as an API server takes
+_MAX_OBJECT_COST: Final = 20_000_000  # of all expressions about one object
+_MIN_EXPRESSION_COST: Final = 1_000
 _LACKING: Final = frozenset({"pods", "documents", "authorizer"})  # names that the server has no value for
 _USER, _GROUPS = re.compile(r"\buserInfo\b"), re.compile(r"\bgroups\b")
 _LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
@@ -79,7 +79,7 @@ def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
 def share_budget(policies: Iterable[Policy]) -> int:
     """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
     asked = sum(len(one.bindings) * sum(1 for _ in _expressions(one)) for one in policies)
-    return max(_LEAST, min(DEFAULT, _WHOLE // max(1, asked)))
+    return max(_MIN_EXPRESSION_COST, min(DEFAULT, _MAX_OBJECT_COST // max(1, asked)))
 
 
 def known_facts(facts: Facts) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class _Asking:
         if lacking := next((fact for fact in policy.facts if fact in self.around.lacking), ""):
             raise UnknownError(f"the fact {lacking} is not known", lacking)
         params = self._params()
-        self.budget = max(_LEAST, self.around.budget // len(params))
+        self.budget = max(_MIN_EXPRESSION_COST, self.around.budget // len(params))
         for param in params:
             yield from self._by(param)
 
@@ -330,7 +330,7 @@ def _message(validation: Validation, scope: Mapping[str, object], budget: int) -
         except EvaluationError:
             made = None
         text = made.strip() if isinstance(made, str) else ""
-        if len(text.encode()) > LONGEST_MESSAGE or "\n" in text:
+        if len(text.encode()) > MAX_MESSAGE_BYTES or "\n" in text:
             text = ""
     return text or validation.message.strip() or f"failed expression: {validation.expression.text.strip()}"
 

@@ -35,8 +35,8 @@ from .policy import (
     rule_of,
 )
 
-LONGEST: Final = 16_384  # characters of one expression
-MOST: Final = 500  # validations, conditions or variables of one policy
+MAX_EXPRESSION_CHARACTERS: Final = 16_384
+MAX_ENTRIES: Final = 500  # validations, conditions or variables of one policy
 _SPEC: Final = ("failurePolicy", "matchConditions", "matchConstraints", "paramKind", "validations", "variables", "auditAnnotations")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -48,7 +48,7 @@ _VARIABLE: Final = re.compile(r"\bvariables\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 _FACT: Final = re.compile(r"\bfacts\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 _AUTHORIZER: Final = re.compile(r"\bauthorizer\s*\.")
 _STEP: Final = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\d+)\]|\[['\"]([^'\"\]]+)['\"]\]")
-_SHOWN = 80  # characters of a wrong value
+_MAX_VALUE_CHARACTERS = 80  # of a wrong value in a message
 
 
 class Reader:
@@ -109,7 +109,9 @@ class Reader:
         """The error for the value, which it shows."""
         if isinstance(self.data, (dict, list)):
             return PolicyError(self.path, f"{text}, got {article(self.data)}")
-        return PolicyError(self.path, f"{text}, got {shorten(json.dumps(self.data, ensure_ascii=False, default=str), _SHOWN)}")
+        return PolicyError(
+            self.path, f"{text}, got {shorten(json.dumps(self.data, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)}"
+        )
 
 
 def is_policy(data: Any) -> bool:
@@ -227,8 +229,8 @@ class _Expressions:
     def expression(self, reader: Reader) -> Expression:
         """One expression, which may read the variables above it."""
         text = reader.required()
-        if len(text) > LONGEST:
-            raise PolicyError(reader.path, f"must have at most {LONGEST} characters, got {len(text)}")
+        if len(text) > MAX_EXPRESSION_CHARACTERS:
+            raise PolicyError(reader.path, f"must have at most {MAX_EXPRESSION_CHARACTERS} characters, got {len(text)}")
         try:
             program = compile_text(text, self.names)
         except ParseError as error:
@@ -285,8 +287,8 @@ def _steps(reader: Reader) -> Iterator[str | int]:
 
 def _few(reader: Reader) -> list[Reader]:
     items = reader.items()
-    if len(items) > MOST:
-        raise PolicyError(reader.path, f"must have at most {MOST} entries, got {len(items)}")
+    if len(items) > MAX_ENTRIES:
+        raise PolicyError(reader.path, f"must have at most {MAX_ENTRIES} entries, got {len(items)}")
     return items
 
 

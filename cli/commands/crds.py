@@ -25,7 +25,7 @@ from ..rewrite.emit import emit_json, emit_yaml
 from ..yaml.errors import InputError
 
 HELP = "print the CustomResourceDefinitions"
-_LISTED: Final = 20  # of what a definition would take away
+_MAX_LISTED_FIELDS: Final = 20  # that a definition would take away
 
 
 class Options(NamedTuple):
@@ -154,8 +154,8 @@ def against(
     for crd in crds:
         name = crd["metadata"]["name"]
         if lost := find_lost_fields(live.get(crd["spec"]["names"]["kind"]), crd):
-            more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
-            told.append(f"{name}: the cluster's definition has {', '.join(lost[:_LISTED])}{more}")
+            more = f" and {len(lost) - _MAX_LISTED_FIELDS} more" if len(lost) > _MAX_LISTED_FIELDS else ""
+            told.append(f"{name}: the cluster's definition has {', '.join(lost[:_MAX_LISTED_FIELDS])}{more}")
     if not told:
         return [_beside(live.get(crd["spec"]["names"]["kind"]), crd, named=named) for crd in crds], []
     way = (

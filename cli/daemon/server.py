@@ -28,7 +28,7 @@ from .listening import level_source, load_settings
 from .options import ServerOptions
 from .policies import policy_source, read_policies
 
-MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
+MAX_DRAIN_LAG_SECONDS: Final = 300.0  # of serving.drainLag
 # without a configuration: one machine, no drain before the end, no facts of an operator
 UNCONFIGURED: Final = OperatorConfiguration(
     server=Server(
@@ -43,8 +43,8 @@ UNCONFIGURED: Final = OperatorConfiguration(
 
 def settings_for(options: ServerOptions, environment: Mapping[str, str]) -> OperatorConfiguration:
     """The settings in effect; flags win. Raises: UsageError that names a flag, or all that is wrong with the file and the environment."""
-    if options.drain_lag is not None and not 0 <= options.drain_lag <= MOST_LAG:
-        raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {options.drain_lag:g}")
+    if options.drain_lag is not None and not 0 <= options.drain_lag <= MAX_DRAIN_LAG_SECONDS:
+        raise UsageError(f"--drain-lag: must be from 0 to {MAX_DRAIN_LAG_SECONDS:g} seconds, got {options.drain_lag:g}")
     if options.operator_version is not None and not is_semver(options.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{options.operator_version}"')
     found = UNCONFIGURED

@@ -28,8 +28,8 @@ from .reports import SUFFIXES, ReportRequest
 _Several = TypeVar("_Several", dict[str, Any], list[Any])
 _WILD: Final = frozenset("*?[")
 _LABEL: Final = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-MOST: Final = 200  # clusters, overrides, and their paths: each path may list many folders, and each file is looked up in all
-_SHOWN: Final = 80  # characters of a wrong value
+MAX_ENTRIES: Final = 200  # clusters, overrides, and their paths: each path may list many folders, and each file is looked up in all
+_MAX_VALUE_CHARACTERS: Final = 80  # of a wrong value in a message
 
 
 class Severity(NamedTuple):
@@ -135,8 +135,8 @@ class Judge:
     def _patterns(self, path: Path, data: Any) -> tuple[Match, ...]:
         found: list[Match] = []
         self.patterns += len(texts := self._texts(path, data))
-        if self.patterns > MOST:
-            self._wrong(path, f"clusters and overrides must have at most {MOST} paths in all")
+        if self.patterns > MAX_ENTRIES:
+            self._wrong(path, f"clusters and overrides must have at most {MAX_ENTRIES} paths in all")
         for index, text in enumerate(texts):
             at = (*path, index)
             try:
@@ -146,8 +146,8 @@ class Judge:
         return tuple(found)
 
     def _few(self, path: Path, data: _Several) -> _Several:
-        if len(data) > MOST:
-            self._wrong(path, f"must have at most {MOST} entries, got {len(data)}")
+        if len(data) > MAX_ENTRIES:
+            self._wrong(path, f"must have at most {MAX_ENTRIES} entries, got {len(data)}")
         return data
 
     def _rules(self, path: Path, data: Any) -> dict[str, Severity]:
@@ -251,10 +251,10 @@ class Judge:
 
 def quote(data: Any) -> str:
     """A value as messages show it."""
-    return shorten(json.dumps(data, ensure_ascii=False), _SHOWN)
+    return shorten(json.dumps(data, ensure_ascii=False), _MAX_VALUE_CHARACTERS)
 
 
-_LONGEST: Final = 2**20  # bytes of a project file
+_MAX_FILE_BYTES: Final = 2**20
 
 
 class Project(NamedTuple):
@@ -275,8 +275,8 @@ def _look(real: str, file: str) -> None:
         return
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"{file}: must be a file, is a {'folder' if stat.S_ISDIR(status.st_mode) else 'pipe or device'}")
-    if status.st_size > _LONGEST:
-        raise UsageError(f"{file}: must be at most {_LONGEST // 2**20} MiB long, got {status.st_size // 2**20} MiB")
+    if status.st_size > _MAX_FILE_BYTES:
+        raise UsageError(f"{file}: must be at most {_MAX_FILE_BYTES // 2**20} MiB long, got {status.st_size // 2**20} MiB")
 
 
 def load(place: Place) -> Project:

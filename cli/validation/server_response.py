@@ -32,10 +32,10 @@ from .pipeline import Settings
 
 Causes: TypeAlias = tuple[tuple[str, str], ...]  # (field, message), as in `details.causes`
 
-LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
+MAX_MESSAGE_CHARACTERS: Final = 20_000  # a server's own has no limit
 BAD_REQUEST: Final = "BadRequest"
 INVALID: Final = "Invalid"
-QUOTED: Final = 200  # characters of a value; those that facets look at are names, modes and sizes
+MAX_VALUE_CHARACTERS: Final = 200  # those that facets look at are names, modes and sizes
 _LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too many)(: )?")
 _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, INVALID: 422, "RequestEntityTooLarge": 413}
 _NAMES: Final = ("metadata.name", "metadata.generateName")
@@ -76,7 +76,7 @@ def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
         value = {name: value[name] for name in names if name in value}
     elif isinstance(value, (dict, list)):
         return None
-    return shorten(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), QUOTED)
+    return shorten(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), MAX_VALUE_CHARACTERS)
 
 
 def _once_each(causes: Causes) -> list[str]:
@@ -134,7 +134,7 @@ def simulate_server(found: Manifest, operation: str, old: Fields | None, setting
     where = (found.document.source, found.document.position(()).line, found.identity, operation)
     if refusal is None:
         return Answer(*where, 201 if operation == CREATE else 200, "", "", "", tuple(server.warnings))
-    message = shorten(refusal.message, LONGEST)
+    message = shorten(refusal.message, MAX_MESSAGE_CHARACTERS)
     return Answer(*where, refusal.status, refusal.reason, message, refusal.stage, tuple(server.warnings), refusal.causes, refusal.what)
 
 

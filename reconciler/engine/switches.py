@@ -17,7 +17,7 @@ from .switch import Switch
 _TOLD: Final = "Reconciled"  # the condition
 FORBIDDEN: Final = "Forbidden"
 PATIENCE: Final = 60.0  # seconds within which another controller's status is expected
-REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
+MAX_CACHED_OBJECTS: Final = 5000  # those that are forgotten wait anew
 
 
 class Waits:
@@ -31,7 +31,7 @@ class Waits:
         """For how long an object has been waiting."""
         moment = self._clock()
         since = self._since.setdefault(uid, moment)
-        if len(self._since) > REMEMBERED:
+        if len(self._since) > MAX_CACHED_OBJECTS:
             self._since.popitem(last=False)
         return moment - since
 

@@ -19,21 +19,21 @@ from ..common.keys import Key, uid_of
 from ..pod_client import FAILURES, PodClient, host_of
 from ..render.names import GRAPH_NAME
 from ..workload.pod_states import explain_waiting_pods, find_pull_failures
-from ..workload.pods import PAGE, pods_of_job
-from .decide import PATIENCE
+from ..workload.pods import MAX_PODS, pods_of_job
+from .decide import POD_START_SECONDS
 from .hardware import Cluster as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels
 from .job import with_copier
 
-KEPT: Final = 60.0  # seconds for which what was found counts
-AT_ONCE: Final = 16  # exporters asked at a time
+SCRAPE_LIFETIME_SECONDS: Final = 60.0
+MAX_CONCURRENT_SCRAPES: Final = 16
 IN_ALL: Final = 10.0  # seconds for all exporters
-MOST: Final = 1000  # exporters asked at all
+MAX_EXPORTERS: Final = 1000
 READ: Final = 1024 * 1024  # bytes of an answer
 EXPORTERS: Final = ("app in (nvidia-dcgm-exporter,dcgm-exporter)", "app.kubernetes.io/name=dcgm-exporter")
 TEMPLATE: Final = "http://{POD_IP}:9400/metrics"
 _NETWORK: Final = "nvidia-network-operator"
-REMEMBERED: Final = 1000  # Jobs and graphs whose pods wait
+MAX_CACHED_OBJECTS: Final = 1000  # Jobs and graphs whose pods wait
 
 
 class Scraper(PodClient):
@@ -68,7 +68,7 @@ class Gpus:
 
     def known(self, key: Key) -> Hardware | None:
         """What was found in the last minute; None while it is being looked for, and the request is told later."""
-        if self._found is not None and self._clock() - self._found[0] < KEPT:
+        if self._found is not None and self._clock() - self._found[0] < SCRAPE_LIFETIME_SECONDS:
             return self._found[1]
         self._asking.add(key)
         self._wanted.set()
@@ -112,8 +112,8 @@ class Gpus:
             for pod in (await self._cluster.list(PODS, namespace, labels=labels)).items:
                 pods[str(pod["metadata"].get("uid"))] = pod
         template = self._settings.gpu.metrics_endpoint_template or TEMPLATE
-        urls = [template.replace("{POD_IP}", host) for pod in pods.values() if (host := _host(pod))][:MOST]
-        room = asyncio.Semaphore(AT_ONCE)
+        urls = [template.replace("{POD_IP}", host) for pod in pods.values() if (host := _host(pod))][:MAX_EXPORTERS]
+        room = asyncio.Semaphore(MAX_CONCURRENT_SCRAPES)
         texts: list[str] = []
 
         async def one(url: str) -> None:
@@ -179,15 +179,15 @@ class Requests:
 
     async def _read(self, obj: Node, labels: str, moment: float) -> tuple[str, list[str]]:
         began = parse_time(obj["metadata"].get("creationTimestamp"))
-        if began is None or moment - began.timestamp() < PATIENCE:
+        if began is None or moment - began.timestamp() < POD_START_SECONDS:
             return "", []
         uid = uid_of(obj)
-        when, text, failures = self._waits.get(uid, (-PATIENCE, "", []))
-        if moment - when >= PATIENCE:
-            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=PAGE)).items
+        when, text, failures = self._waits.get(uid, (-POD_START_SECONDS, "", []))
+        if moment - when >= POD_START_SECONDS:
+            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=MAX_PODS)).items
             text, failures = explain_waiting_pods(pods), find_pull_failures(pods)
             self._waits[uid] = (moment, text, failures)
-            while len(self._waits) > REMEMBERED:
+            while len(self._waits) > MAX_CACHED_OBJECTS:
                 self._waits.popitem(last=False)
         return text, failures
 

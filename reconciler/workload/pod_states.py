@@ -10,8 +10,8 @@ from ..render.names import COMPONENT
 PULLED: Final = "ImagePulled"  # the condition
 PULL_FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event
 _REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
-_MOST: Final = 5  # containers that are named
-NAMED: Final = 3  # components whose oldest waiting pod is named
+_MAX_NAMED_CONTAINERS: Final = 5
+MAX_NAMED_COMPONENTS: Final = 3  # whose oldest waiting pod is named
 CUT: Final = 300  # characters of one reason, or of a kubelet's message
 _USUAL: Final = frozenset({"ContainerCreating", "PodInitializing"})
 
@@ -23,8 +23,8 @@ def explain_waiting_pods(pods: Sequence[Node]) -> str:
         component = str((pod["metadata"].get("labels") or {}).get(COMPONENT) or "")
         if component not in reasons and (reason := _reason(pod)):
             reasons[component] = f"{pod['metadata']['name']}: {reason[:CUT]}"
-    more = f"; and {len(reasons) - NAMED} other components" if len(reasons) > NAMED else ""
-    return "; ".join([*reasons.values()][:NAMED]) + more
+    more = f"; and {len(reasons) - MAX_NAMED_COMPONENTS} other components" if len(reasons) > MAX_NAMED_COMPONENTS else ""
+    return "; ".join([*reasons.values()][:MAX_NAMED_COMPONENTS]) + more
 
 
 def explain_end(pod: Node) -> str:
@@ -86,7 +86,7 @@ def find_pull_failures(pods: Iterable[Node]) -> list[str]:
 def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[Say, ...]]:
     """What a status says of failures, in its earlier words for the same containers, and an Event for each new container."""
     before = str(condition_of(status, PULLED).get("message") or "")
-    fresh = [one for one in failures[:_MOST] if f"{one.partition(':')[0]}:" not in before]
-    if not fresh and before.count(" container ") == len(failures[:_MOST]):
+    fresh = [one for one in failures[:_MAX_NAMED_CONTAINERS] if f"{one.partition(':')[0]}:" not in before]
+    if not fresh and before.count(" container ") == len(failures[:_MAX_NAMED_CONTAINERS]):
         return before, ()
-    return "; ".join(failures[:_MOST]), tuple(Say("Warning", PULL_FAILED, one) for one in fresh)
+    return "; ".join(failures[:_MAX_NAMED_CONTAINERS]), tuple(Say("Warning", PULL_FAILED, one) for one in fresh)

@@ -8,17 +8,17 @@ from ...kube.resources import PODS
 from ...kube.times import parse_time
 from ..common.conditions import READY, condition_of
 from ..common.keys import uid_of
-from ..common.problems import LONGEST
+from ..common.problems import MAX_MESSAGE_CHARACTERS
 from ..common.resources import GRAPH, LWS, SET_NAME
 from ..engine.context import Context
-from ..engine.reads import EVERY, PATIENCE
+from ..engine.reads import READ_SECONDS, SETTLE_SECONDS
 from ..render.discovery import account_of
 from ..render.names import GRAPH_NAME, SELECTOR
-from .pod_states import CUT, NAMED, explain_waiting_pods, format_reason
+from .pod_states import CUT, MAX_NAMED_COMPONENTS, explain_waiting_pods, format_reason
 
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
-PAGE: Final = 100  # pods of an object that are read; anybody may label large ones
+MAX_PODS: Final = 100  # of an object that are read; anybody may label large ones
 _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 _MARK: Final = ". Pods wait: "
 
@@ -32,7 +32,7 @@ async def pods_of(context: Context, obj: Node) -> list[Node]:
     """The unfinished pods of a graph or a component, oldest first, with their account and status alone. Raises: ApiError."""
     metadata = obj["metadata"]
     label = GRAPH_NAME if obj["kind"] == GRAPH else SET_NAME if on_leader_worker_sets(obj) else SELECTOR
-    found = await context.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=PAGE, trim=_trim)
+    found = await context.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=MAX_PODS, trim=_trim)
     alive = [one for one in found.items if (one.get("status") or {}).get("phase") not in _ENDED]
     return sorted(alive, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]))
 
@@ -57,7 +57,7 @@ def _trim(pod: Node) -> None:
 async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
     """The pods of a Job, few as they are. Raises: ApiError."""
     metadata = job["metadata"]
-    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=PAGE)).items
+    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=MAX_PODS)).items
 
 
 async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
@@ -68,9 +68,9 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
         return status, 0.0
     age = (context.clocks.wall() - since).total_seconds()
     uid = uid_of(obj)
-    if 0 <= age < PATIENCE:  # what became so in the future says nothing: the wall clock went back
-        return status, PATIENCE - age if context.reads.is_early(uid, since) else EVERY
-    pause = min(age, EVERY) if age > 0 else EVERY
+    if 0 <= age < SETTLE_SECONDS:  # what became so in the future says nothing: the wall clock went back
+        return status, SETTLE_SECONDS - age if context.reads.is_early(uid, since) else READ_SECONDS
+    pause = min(age, READ_SECONDS) if age > 0 else READ_SECONDS
     before = str(condition_of(obj.get("status") or {}, condition).get("message") or "")
     left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
     if not left:
@@ -81,7 +81,7 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     text = context.reads.texts.get(uid, before.partition(_MARK)[2])
     if not text:
         return status, left or pause
-    told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:LONGEST]}
+    told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]}
     return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause
 
 
@@ -89,4 +89,6 @@ def _refused(context: Context, obj: Node) -> str:
     """Why a Deployment below an object can't even make its pods."""
     below = [child for one in context.cache.owned(obj) for child in (one, *context.cache.owned(one))]
     failed = [(one["metadata"]["name"], condition_of(one.get("status") or {}, "ReplicaFailure")) for one in below]
-    return "; ".join([f"{name}: {format_reason(one, '')[:CUT]}" for name, one in failed if one.get("status") == "True"][:NAMED])
+    return "; ".join(
+        [f"{name}: {format_reason(one, '')[:CUT]}" for name, one in failed if one.get("status") == "True"][:MAX_NAMED_COMPONENTS]
+    )

@@ -14,7 +14,7 @@ from .options import Options
 from .result import Result
 
 FILES: Final = 40  # whose graphs are drawn
-LONGEST: Final = 1_000_000  # characters of one
+MAX_PICTURE_CHARACTERS: Final = 1_000_000
 GRAPHS: Final = 40
 
 
@@ -67,8 +67,8 @@ def _draw(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> tu
         if number == FILES or len(found) >= GRAPHS:
             problems.append(f"{name} and later files: a report draws at most {GRAPHS} graphs of {FILES} files")
             break
-        if len(text) > LONGEST:
-            problems.append(f"{name}: must have at most {LONGEST:,} characters to be drawn, got {len(text):,}")
+        if len(text) > MAX_PICTURE_CHARACTERS:
+            problems.append(f"{name}: must have at most {MAX_PICTURE_CHARACTERS:,} characters to be drawn, got {len(text):,}")
             continue
         drawn, more = draw(render_text(name, text, asked(name)))
         found += drawn

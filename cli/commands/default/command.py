@@ -30,7 +30,7 @@ from ...yaml.load import InputError, Source
 from .run import Asked, Changed, NamedEdit, Outcome, default_text
 
 FORMAT: Final = 1
-_LONGEST: Final = 200  # characters of one value in a line
+_MAX_VALUE_CHARACTERS: Final = 200  # in a line
 HELP = "show or write the defaults of the mutating webhooks"
 
 
@@ -202,7 +202,7 @@ def _line(one: Changed, edit: NamedEdit) -> str:
 
 
 def _shown(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)
 
 
 def _object(one: Changed) -> dict[str, Any]:

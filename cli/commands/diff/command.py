@@ -28,8 +28,8 @@ from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
 _TOLD: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
-_LONGEST: Final = 160  # characters of one value in a line
-_LONGEST_PATH: Final = 2_000
+_MAX_VALUE_CHARACTERS: Final = 160  # in a line
+_MAX_PATH_CHARACTERS: Final = 2_000
 HELP = "show what changes between files, folders, Git revisions or a cluster, and the response to the update"
 
 
@@ -153,7 +153,7 @@ def _lines(one: Compared) -> Iterator[str]:
     places = " -> ".join(format_place(found) for found in (one.pair.old, one.pair.new) if found is not None)
     yield f"{one.pair.identity}  {'only in ' if one.what in (ADDED, REMOVED) else ''}{places}"
     if one.failure:
-        yield f"  can't be compared: {shorten(one.failure, _LONGEST_PATH)}"
+        yield f"  can't be compared: {shorten(one.failure, _MAX_PATH_CHARACTERS)}"
     for difference in one.differences:
         yield f"  {_line(difference, one.version)}"
     for finding in one.findings:
@@ -164,11 +164,11 @@ def _lines(one: Compared) -> Iterator[str]:
 
 def _line(difference: Difference, version: str) -> str:
     change = difference.change
-    field = shorten(format_path(change.path), _LONGEST_PATH)
+    field = shorten(format_path(change.path), _MAX_PATH_CHARACTERS)
     said = f" (a field of {difference.version})" if difference.version != version else ""
     mark = {ADDED: "+", REMOVED: "-"}.get(change.what, "~")
     masked = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
-    before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST) for value in masked)
+    before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS) for value in masked)
     if change.what == ADDED:
         return f"{mark} {field}: {after}{said}"
     if change.what == REMOVED:

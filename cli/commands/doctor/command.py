@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
 _CLIENT: Final = "dynamo-webhooks-doctor"
-_NEAR: Final = 5.0  # seconds for an API server by its own address, which can't be reached from everywhere
+_API_SERVER_TIMEOUT_SECONDS: Final = 5.0  # by its own address, which can't be reached from everywhere
 
 
 def run(options: Options) -> int:
@@ -53,7 +53,7 @@ async def _examine(options: Options) -> list[Finding]:
             options.config,
             removing=options.uninstall_check,
             lenient=options.lenient_config,
-            opener=partial(connect, patience=_NEAR),
+            opener=partial(connect, patience=_API_SERVER_TIMEOUT_SECONDS),
             upgrade_to=options.upgrade_to,
         )
 

@@ -7,7 +7,7 @@ from ...console.options import option, several, switch
 
 VERSIONS: Final = ("v1alpha1", "v1beta1")
 SETTLE: Final = 60.0  # seconds: the time limit of a request to an API server, for which a write may be under way
-PATIENCE: Final = 1800.0  # seconds that a run waits for an API server or a webhook that fails
+RETRY_TIMEOUT_SECONDS: Final = 1800.0  # of an API server or a webhook that fails
 
 
 class Options(NamedTuple):
@@ -23,7 +23,9 @@ class Options(NamedTuple):
     retire: Annotated[str | None, option("also list objects whose managed fields name this version", "VERSION", choices=VERSIONS)] = None
     rate: Annotated[float | None, option("maximum objects per second (default: as fast as possible)", "N", type=float)] = None
     settle: Annotated[float, option("wait before the proof (default 60: a request's time limit)", "SECONDS", type=float)] = SETTLE
-    patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", "SECONDS", type=float)] = PATIENCE
+    patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", "SECONDS", type=float)] = (
+        RETRY_TIMEOUT_SECONDS
+    )
     servers: Annotated[tuple[str, ...], several("one of the API servers; repeatable (default: the cluster's)", "--api-server", "URL")] = ()
     take_over: Annotated[bool, switch("continue even if the operator's own migrator hasn't observed the definitions")] = False
     kubeconfig: flags.Kubeconfig = ""

@@ -22,7 +22,7 @@ from .report import Counts, Note, Notes
 _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
 _CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
 _ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
-_LONGEST: Final = 500  # characters of an API server's sentence
+_MAX_SENTENCE_CHARACTERS: Final = 500  # of an API server
 
 
 class Pass:
@@ -80,7 +80,7 @@ class Pass:
             return
         except _OwnError as error:
             counts.refused += 1
-            self.notes.add(Note(name_of(item), REFUSED, shorten(str(error), _LONGEST)))
+            self.notes.add(Note(name_of(item), REFUSED, shorten(str(error), _MAX_SENTENCE_CHARACTERS)))
         else:
             if before.get("resourceVersion") == now.get("resourceVersion"):
                 counts.there += 1

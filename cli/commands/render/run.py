@@ -36,7 +36,7 @@ _Options = TypeVar("_Options")
 NamespaceFlag = Annotated[str, option("namespace of objects without one (default: default)", "-n")]
 ConfigFlag = Annotated[str | None, option("OperatorConfiguration; facts override it", "FILE")]
 DEFAULT_NAMESPACE: Final = "default"
-_LONGEST: Final = 2_000  # characters of one message
+_MAX_MESSAGE_CHARACTERS: Final = 2_000
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
 
 
@@ -168,7 +168,9 @@ def format_problem(found: Manifest, path: Path, text: str) -> str:
     """A sentence about a field, behind its place in the text."""
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
-    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _LONGEST)
+    return shorten(
+        f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _MAX_MESSAGE_CHARACTERS
+    )
 
 
 def lay_project(options: _Options, config: str | None, paths: Sequence[str]) -> _Options:

@@ -95,7 +95,7 @@ def _loaded(content: bytes) -> Any:
 
 
 def shallow(content: bytes) -> bytes:
-    """The JSON text with null for each map and list below `DEEPEST` levels. Linear in its length."""
+    """The JSON text with null for each map and list below `MAX_ANSWER_LEVELS`. Linear in its length."""
     pieces, depth, kept = [], 0, 0
     for token in _BRACKETS.finditer(content):
         sign = token[0]

@@ -105,7 +105,7 @@ class Seen(NamedTuple):
 
 
 async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
-    """The hashes of each API server, by a request to each; by `TRIES` requests to the usual address where no server is known."""
+    """The hashes of each API server, by a request to each; by `MAX_TRIES` requests to the usual address where no server is known."""
     return [await read_storage_hash(opener, server, group, version) for server in servers or [""] * MAX_TRIES]
 
 

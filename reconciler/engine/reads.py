@@ -20,7 +20,7 @@ class Reads:
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
     def is_early(self, uid: str, since: datetime) -> bool:
-        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in EVERY seconds.
+        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in `READ_SECONDS`.
 
         Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
         """

@@ -27,9 +27,9 @@ from .job import with_copier
 
 SCRAPE_LIFETIME_SECONDS: Final = 60.0
 MAX_CONCURRENT_SCRAPES: Final = 16
-IN_ALL: Final = 10.0  # seconds for all exporters
+SCRAPES_TIMEOUT_SECONDS: Final = 10.0  # for all exporters
 MAX_EXPORTERS: Final = 1000
-READ: Final = 1024 * 1024  # bytes of an answer
+MAX_SCRAPE_BYTES: Final = 1024 * 1024
 EXPORTERS: Final = ("app in (nvidia-dcgm-exporter,dcgm-exporter)", "app.kubernetes.io/name=dcgm-exporter")
 TEMPLATE: Final = "http://{POD_IP}:9400/metrics"
 _NETWORK: Final = "nvidia-network-operator"
@@ -42,7 +42,7 @@ class Scraper(PodClient):
     async def read(self, url: str) -> str:
         """The beginning of the text, or an empty one where nobody answers. Doesn't raise."""
         try:
-            status, text = await self.call("GET", URL(url), 5, 3, READ)
+            status, text = await self.call("GET", URL(url), 5, 3, MAX_SCRAPE_BYTES)
         except FAILURES:
             return ""
         return text.decode(errors="replace") if status == 200 else ""
@@ -89,7 +89,7 @@ class Gpus:
             await self._scraper.close()
 
     async def _look(self) -> Hardware:
-        """At most one list of nodes, three of pods, and `MOST` calls within `IN_ALL` seconds."""
+        """At most one list of nodes, three of pods, and `MAX_EXPORTERS` calls within `SCRAPES_TIMEOUT_SECONDS`."""
         why = ""
         labelled: tuple[Machine, ...] = ()
         try:
@@ -121,7 +121,7 @@ class Gpus:
                 texts.append(await self._scraper.read(url))
 
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), IN_ALL)
+            await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), SCRAPES_TIMEOUT_SECONDS)
         return tuple(found for text in texts if (found := parse_exporter_metrics(text)) is not None)
 
 

@@ -12,7 +12,7 @@ PULL_FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event
 _REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _MAX_NAMED_CONTAINERS: Final = 5
 MAX_NAMED_COMPONENTS: Final = 3  # whose oldest waiting pod is named
-CUT: Final = 300  # characters of one reason, or of a kubelet's message
+MAX_REASON_CHARACTERS: Final = 300  # or of a kubelet's message
 _USUAL: Final = frozenset({"ContainerCreating", "PodInitializing"})
 
 
@@ -22,7 +22,7 @@ def explain_waiting_pods(pods: Sequence[Node]) -> str:
     for pod in pods:
         component = str((pod["metadata"].get("labels") or {}).get(COMPONENT) or "")
         if component not in reasons and (reason := _reason(pod)):
-            reasons[component] = f"{pod['metadata']['name']}: {reason[:CUT]}"
+            reasons[component] = f"{pod['metadata']['name']}: {reason[:MAX_REASON_CHARACTERS]}"
     more = f"; and {len(reasons) - MAX_NAMED_COMPONENTS} other components" if len(reasons) > MAX_NAMED_COMPONENTS else ""
     return "; ".join([*reasons.values()][:MAX_NAMED_COMPONENTS]) + more
 
@@ -31,7 +31,7 @@ def explain_end(pod: Node) -> str:
     """Why a pod has ended, from its status: its phase, and what it or a container says."""
     status: Node = pod.get("status") or {}
     said = format_reason(status, "") or next((f"container {one['name']}: {why}" for one in _containers(status) if (why := _ended(one))), "")
-    return f"{status.get('phase')}{': ' if said else ''}{said}"[:CUT]
+    return f"{status.get('phase')}{': ' if said else ''}{said}"[:MAX_REASON_CHARACTERS]
 
 
 def _reason(pod: Node) -> str:
@@ -78,7 +78,7 @@ def find_pull_failures(pods: Iterable[Node]) -> list[str]:
         for one in _containers(status):
             waiting: Node = ((one or {}).get("state") or {}).get("waiting") or {}
             if waiting.get("reason") in _REASONS:
-                message = f": {str(waiting['message'])[:CUT]}" if waiting.get("message") else ""
+                message = f": {str(waiting['message'])[:MAX_REASON_CHARACTERS]}" if waiting.get("message") else ""
                 out.append(f"pod {pod['metadata']['name']} container {one.get('name')}: {waiting['reason']}{message}")
     return out
 

@@ -14,7 +14,7 @@ from ..engine.context import Context
 from ..engine.reads import READ_SECONDS, SETTLE_SECONDS
 from ..render.discovery import account_of
 from ..render.names import GRAPH_NAME, SELECTOR
-from .pod_states import CUT, MAX_NAMED_COMPONENTS, explain_waiting_pods, format_reason
+from .pod_states import MAX_NAMED_COMPONENTS, MAX_REASON_CHARACTERS, explain_waiting_pods, format_reason
 
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
@@ -89,6 +89,5 @@ def _refused(context: Context, obj: Node) -> str:
     """Why a Deployment below an object can't even make its pods."""
     below = [child for one in context.cache.owned(obj) for child in (one, *context.cache.owned(one))]
     failed = [(one["metadata"]["name"], condition_of(one.get("status") or {}, "ReplicaFailure")) for one in below]
-    return "; ".join(
-        [f"{name}: {format_reason(one, '')[:CUT]}" for name, one in failed if one.get("status") == "True"][:MAX_NAMED_COMPONENTS]
-    )
+    reasons = [f"{name}: {format_reason(one, '')[:MAX_REASON_CHARACTERS]}" for name, one in failed if one.get("status") == "True"]
+    return "; ".join(reasons[:MAX_NAMED_COMPONENTS])

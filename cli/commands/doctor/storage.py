@@ -42,7 +42,7 @@ def versions(sight: Sight) -> Iterator[Finding]:
 
 
 async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Finding]:
-    """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MOST_SERVERS`."""
+    """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MAX_API_SERVERS`."""
     try:
         addresses = await load_api_servers(cluster)
     except ForbiddenError as failed:

@@ -15,7 +15,8 @@ class Limits(NamedTuple):
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
     request_memory: int = 160 * 1024 * 1024  # that the process of one longer request may have beside its body and answer
     request_cpu: float = 2  # seconds of CPU for one longer request; the API server gives up after 10 s
-    conversion_cpu: float = 4  # seconds more for each MiB of a conversion, 30 at most; the worst objects need 2 to 4, ordinary ones 0.1
+    conversion_cpu_seconds_per_mib: float = 4  # more; the worst objects need 2 to 4, ordinary ones 0.1
+    max_conversion_cpu_seconds: float = 30  # with these, for a whole conversion
     pace: int = 64 * 1024  # bytes a second that a client must send or take when others wait for room
     slow_seconds: float = 5  # in which it may show its pace
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one

@@ -86,6 +86,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
     limits = Limits(
         body=bounds.admission_body,
         conversion_seconds=bounds.conversion_timeout,
+        max_conversion_cpu_seconds=bounds.conversion_timeout,
         request_cpu=bounds.request_cpu,
         connections=bounds.connections,
         client_connections=max(1, bounds.connections // 2),

@@ -32,7 +32,7 @@ from tests.webhooks.test_processes import state
 
 LONG: Final = QUICK.small_body + 1
 CHUNKED: Final = f"POST {GRAPHS} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-WITHIN: Final = QUICK._replace(request_cpu=0.3, conversion_cpu=0.0)
+WITHIN: Final = QUICK._replace(request_cpu=0.3, conversion_cpu_seconds_per_mib=0.0)
 
 
 def padded(body: bytes) -> bytes:

@@ -65,7 +65,8 @@ class Executor:
             with Spool() as out:
                 limits, cpu = self._limits, self._limits.request_cpu
                 if converting:
-                    cpu = max(cpu, min(cpu + limits.conversion_cpu * body.size / 2**20, limits.conversion_seconds))
+                    wanted = cpu + limits.conversion_cpu_seconds_per_mib * body.size / 2**20
+                    cpu = max(cpu, min(wanted, limits.max_conversion_cpu_seconds))
                 order = Order(route.path, body.size, cpu, limits.request_memory, logging.getLogger().level)
                 outcome = await self._perform(order, body, out, settings)
                 if outcome is None:

@@ -96,7 +96,7 @@ def _wire(example: re.Match[str]) -> str:
     return "\n".join(example[1] + line for line in "\n".join(lines.values()).split("\n"))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=512)  # as many as there are rules, and users' own
 def split_sections(documentation: str) -> dict[str, str]:
     """The text below each heading; the title below the empty one."""
     first, *lines = documentation.strip().split("\n")

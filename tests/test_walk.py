@@ -83,7 +83,7 @@ def test_the_pipeline_shows_every_stage_and_the_rooms_their_imports() -> None:
 def test_what_people_look_for_is_where_the_list_says() -> None:
     rows = PAGE.partition("## Where is ...")[2].partition("\n## ")[0].splitlines()
     places = [re.findall(r"`(\w[\w.-]*/[\w./-]*)`", row) for row in rows if row.startswith(("| a", "| the", "| what"))]
-    assert len(places) == 10
+    assert len(places) == 11
     for row in places:
         assert row
         assert all((ROOT / place.replace("KIND", "component")).exists() for place in row), row
@@ -91,7 +91,7 @@ def test_what_people_look_for_is_where_the_list_says() -> None:
 
 def test_adding_a_rule_takes_four_commands_and_a_field_five() -> None:
     sections = dict(re.findall(r"^## (.+)\n\n((?:    .+\n)+)", PAGE, re.MULTILINE))
-    assert {head: body.count("\n") for head, body in sections.items()} == {"Add a rule": 4, "Add a field": 5}
+    assert {head: body.count("\n") for head, body in sections.items()} == {"Add a rule": 4, "Add a field": 5, "Add a controller": 2}
     for name in re.findall(r"(?:EDITOR|pytest) ([\w/. ]+?)(?: -k .*)?$", "".join(sections.values()), re.MULTILINE):
         for path in name.split():
             assert (ROOT / path).exists() or "my_wrong_thing" in path, path

@@ -1,5 +1,7 @@
 """Events report transitions, count repetitions, and never fail their caller."""
 
+import logging
+
 import pytest
 
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
@@ -76,6 +78,7 @@ async def test_a_missing_permission_is_logged_once_and_raises_nothing(caplog: py
 
 
 async def test_a_namespace_that_is_being_deleted_is_no_missing_permission(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
     cluster, _, recorder = made()
     going = 'events "a." is forbidden: unable to create new content in namespace n because it is being terminated'
     restore = cluster.fail(lambda *_: ForbiddenError(403, "Forbidden", going))

@@ -1,5 +1,6 @@
 """Objects of kinds that nobody here acts on say so, unless somebody else acts on them."""
 
+import logging
 from typing import Any, Final
 
 import pytest
@@ -120,6 +121,7 @@ async def test_what_a_quota_refuses_is_no_missing_permission() -> None:
 
 @run_each(("number", "warned"), [(1, False), (3, True)])
 async def test_a_definition_that_a_release_has_not_is_no_warning(number: int, caplog: pytest.LogCaptureFixture, *, warned: bool) -> None:
+    caplog.set_level(logging.WARNING)
     site, resource = Site(), (*OPTED, GRAPHS)[number]
     site.cluster.fail(
         lambda verb, asked, *_: NotServedError(404, "NotFound", "no such kind") if (verb, asked) == ("list", resource) else None

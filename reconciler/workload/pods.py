@@ -1,7 +1,9 @@
 """Pods of graphs, components and Jobs, which are read only when it matters: why they wait, ended, or can't pull an image."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
@@ -10,11 +12,13 @@ from ...kube.times import parse_time
 from ..common.conditions import READY, Say, condition_of
 from ..common.keys import uid_of
 from ..common.problems import LONGEST
-from ..common.resources import GRAPH, LWS, SET_NAME
-from ..engine.context import Context
+from ..common.resources import CLIQUE, GRAPH, LWS, SET_NAME
 from ..engine.reads import EVERY, PATIENCE
 from ..render.discovery import account_of
 from ..render.names import COMPONENT, GRAPH_NAME, SELECTOR
+
+if TYPE_CHECKING:  # the playground renders without what a context needs
+    from ..engine.context import Context
 
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
@@ -24,6 +28,7 @@ PULLED: Final = "ImagePulled"  # the condition
 PULL_FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event
 _REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _MOST: Final = 5  # containers that are named
+_LEVELS: Final = 3  # between a graph and its PodCliques: set, group, clique
 NAMED: Final = 3  # components whose oldest waiting pod is named
 _CUT: Final = 300  # characters of one reason, or of a kubelet's message
 _MARK: Final = ". Pods wait: "
@@ -82,7 +87,7 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
     if not left:
         try:
-            context.reads.texts[uid] = explain_waiting_pods(await pods_of(context, obj)) or _refused(context, obj)
+            context.reads.texts[uid] = _refused(context, obj) or explain_waiting_pods(await pods_of(context, obj))
         except ApiError as error:
             context.reads.texts[uid] = f"pods can't be read: {error.message}"
     text = context.reads.texts.get(uid, before.partition(_MARK)[2])
@@ -93,10 +98,25 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
 
 
 def _refused(context: Context, obj: Node) -> str:
-    """Why a Deployment below an object can't even make its pods."""
-    below = [child for one in context.cache.owned(obj) for child in (one, *context.cache.owned(one))]
-    failed = [(one["metadata"]["name"], condition_of(one.get("status") or {}, "ReplicaFailure")) for one in below]
-    return "; ".join([f"{name}: {_sentence(one, '')[:_CUT]}" for name, one in failed if one.get("status") == "True"][:NAMED])
+    """Why Deployments and PodCliques below an object can't even make their pods."""
+    failed = ((one["metadata"]["name"], _failure(one)) for one in _list_below(context, obj, _LEVELS))
+    return "; ".join([f"{name}: {why[:_CUT]}" for name, why in failed if why][:NAMED])
+
+
+def _list_below(context: Context, obj: Node, levels: int) -> Iterator[Node]:
+    for one in context.cache.owned(obj) if levels else ():
+        yield one
+        yield from _list_below(context, one, levels - 1)
+
+
+def _failure(one: Node) -> str:
+    status: Node = one.get("status") or {}
+    if one["kind"] == CLIQUE:
+        errors, wanted = status.get("lastErrors") or (), one["spec"].get("replicas", 1)
+        last = errors[-1] if errors and int(status.get("replicas") or 0) < wanted else {}
+        return _sentence({"reason": last.get("code"), "message": last.get("description")}, "")
+    failed = condition_of(status, "ReplicaFailure")
+    return _sentence(failed, "") if failed.get("status") == "True" else ""
 
 
 def explain_waiting_pods(pods: Sequence[Node]) -> str:

@@ -12,8 +12,8 @@ PATH: Final = "/mutate-core-v1-pod-checkpoint-restore"  # as the Go operator has
 OFFER: Final = "restores.webhooks.nvidia.com/"  # of a DynamoCheckpoint's annotations; the value of the pods' label follows
 SELECTOR: Final = "nvidia.com/selector"  # label of the pods of one component
 # bounds of what counts, as every user who may write DynamoCheckpoints may annotate them
-LONGEST: Final = 4096  # characters of an offer
-MOST: Final = 500  # offers in a namespace
+MAX_OFFER_CHARACTERS: Final = 4096
+MAX_OFFERS: Final = 500  # in a namespace
 ALL: Final = 4 * 1024 * 1024  # characters in all; the namespaces with the most are passed over
 
 
@@ -35,7 +35,7 @@ def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
         offers = found.setdefault(metadata["namespace"], {})
         for key, text in (metadata.get("annotations") or {}).items():
             name = key.removeprefix(OFFER)
-            if name == key or len(text) > LONGEST or not (text.isascii() and text.isprintable()):
+            if name == key or len(text) > MAX_OFFER_CHARACTERS or not (text.isascii() and text.isprintable()):
                 continue
             if offers.setdefault(name, text) != text:
                 contested.add((metadata["namespace"], name))
@@ -43,7 +43,7 @@ def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
         del found[namespace][name]
     kept, room = dict[str, dict[str, str]](), ALL
     sizes = {namespace: sum(len(name) + len(text) for name, text in offers.items()) for namespace, offers in found.items()}
-    for namespace in sorted((one for one in found if 0 < len(found[one]) <= MOST), key=lambda one: (sizes[one], one)):
+    for namespace in sorted((one for one in found if 0 < len(found[one]) <= MAX_OFFERS), key=lambda one: (sizes[one], one)):
         room -= sizes[namespace]
         if room < 0:
             break

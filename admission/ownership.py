@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def judge_owner(kind: str, version: str, obj: Fields | None, old: Fields | None) -> Verdict | None:
+def judge_owner(kind: str, version: str, obj: object, old: object) -> Verdict | None:
     """The verdict about a write of a request that another version owns, and of every one through v1beta2; None for all others."""
     if kind != REQUEST:
         return None
@@ -38,9 +38,9 @@ def judge_owner(kind: str, version: str, obj: Fields | None, old: Fields | None)
     return Verdict(f"spec.{envelope}", f"must stay as it is, because {owner} owns this request; change it in that version: {where}")
 
 
-def _spec(obj: Fields | None, version: str) -> Fields:
+def _spec(obj: object, version: str) -> Fields:
     """The spec without nulls; one that another version owns also without what the definition adds to it."""
-    found = (obj or {}).get("spec")
+    found = obj.get("spec") if type(obj) is dict else None
     spec = {name: value for name, value in found.items() if value is not None} if type(found) is dict else {}
     envelope = _ENVELOPES[version]
     return {**list_own(spec, version, envelope), envelope: spec[envelope]} if envelope in spec else spec

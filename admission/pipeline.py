@@ -71,9 +71,9 @@ class Admission:
         """Metadata whose type the API server refuses with 400; it reports only the first."""
         return tuple(metadata_type_errors(self.object, self.schema))
 
-    def shape(self) -> Shaped:
-        """Set the schema's defaults, drop unknown fields and nulls, and take the stored object's status."""
-        done = shaped(self.object, self.kind, self.version, self.settings.line)
+    def shape(self, *, nulls: bool = False) -> Shaped:
+        """Set the schema's defaults, drop unknown fields and, but for `nulls`, nulls, and take the stored object's status."""
+        done = shaped(self.object, self.kind, self.version, self.settings.line, nulls=nulls)
         with_status_of(self.object, self.old, self.kind)
         return done
 

@@ -20,8 +20,8 @@ from .walk.errors import FieldError, Reason, field_error
 Decoder: TypeAlias = "Callable[[object], tuple[FieldError, ...]]"
 
 # A refusal lists at most so many places: enough to mend an object, bounded for one that is wrong ten thousand times.
-MOST_ERRORS: Final = 50
-LONGEST_NAME: Final = 1_000  # characters of a map key that a field's text repeats
+MAX_ERRORS: Final = 50
+MAX_KEY_CHARACTERS: Final = 1_000  # of a map key in a message
 
 
 class Check:
@@ -131,7 +131,7 @@ def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
         errors = [_foreign(name, value[name], want) for name, want in said if value.get(name) not in (None, "", want)]
         for error in _describe((), root, value, lambda shape: _compile(shape, checks).fits):
             errors.append(error)
-            if len(errors) == MOST_ERRORS:
+            if len(errors) == MAX_ERRORS:
                 break
         return tuple(errors)
 
@@ -240,7 +240,7 @@ def _wrong(path: Path, form: str, value: object) -> FieldError:
     seen = json_type(value)
     reason = Reason.INVALID if seen == family else Reason.TYPE_INVALID
     message = f"must be {want}, got {'another ' if reason is Reason.INVALID else ''}{seen}"
-    return FieldError(path, format_path(path, LONGEST_NAME), reason, message)  # the root has no name
+    return FieldError(path, format_path(path, MAX_KEY_CHARACTERS), reason, message)  # the root has no name
 
 
 def _foreign(name: str, value: object, want: str) -> FieldError:

@@ -17,7 +17,7 @@ _TOKENS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 
 
 _MANAGED: Final = ("metadata", "managedFields")  # anybody's writes make them longer
-_SHOWN: Final = 8  # steps of a path that a message shows
+_MAX_SHOWN_STEPS: Final = 8  # of a path in a message
 
 
 class Deep:
@@ -148,7 +148,7 @@ def too_deep(obj: Any) -> Path | None:
         steps = node.items() if type(node) is dict else enumerate(node) if type(node) is list else ()
         for step, value in steps:
             if (type(value) is dict or type(value) is list or isinstance(value, Deep)) and (*path, step) != _MANAGED:
-                todo.append((value, level + 1, (*path, step) if level < _SHOWN else path))
+                todo.append((value, level + 1, (*path, step) if level < _MAX_SHOWN_STEPS else path))
     return None
 
 

@@ -19,10 +19,10 @@ _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_NAMES: Final = {exponent: name for name, exponent in _DECIMAL.items()} | {0: ""}
 _BINARY_NAMES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 # More digits than this before the point are beyond LARGEST for any suffix but the smallest, whatever they are (19 digits and nano).
-_MOST_DIGITS: Final = 40
-_REMEMBERED: Final = 32  # characters; usual quantities have fewer than ten
+_MAX_DIGITS: Final = 40
+_MAX_CACHED_CHARACTERS: Final = 32  # usual quantities have fewer than ten
 _SPELT: Final[dict[str, str | None]] = {}
-_MOST_SPELT: Final = 4096
+_MAX_SPELT_CHARACTERS: Final = 4096
 
 
 class _Parts(NamedTuple):
@@ -90,8 +90,8 @@ def spell(text: str) -> str | None:
             found = canonical(text) if text == text.strip() else None
         except ValueError:
             found = None
-        if len(text) <= _REMEMBERED:
-            if len(_SPELT) >= _MOST_SPELT:
+        if len(text) <= _MAX_CACHED_CHARACTERS:
+            if len(_SPELT) >= _MAX_SPELT_CHARACTERS:
                 _SPELT.clear()
             _SPELT[text] = found
     return found
@@ -120,7 +120,7 @@ def _print_decimal(nanos: int, *, exponent_form: bool) -> str:
 
 def _parts(text: str) -> _Parts:
     """Reads a quantity's text, remembering the usual short ones: a cache that holds what a client sends must not hold megabytes of it."""
-    return _read(text) if len(text) <= _REMEMBERED else _read.__wrapped__(text)
+    return _read(text) if len(text) <= _MAX_CACHED_CHARACTERS else _read.__wrapped__(text)
 
 
 @lru_cache(maxsize=4096)
@@ -153,12 +153,12 @@ def _nanos(integer: str, fraction: str, exponent: int, shift: int) -> int:
     scale = exponent - len(fraction) + 9
     # The first digit's place gives the size before any big number is made.
     magnitude = len(digits.lstrip("0")) + scale
-    if magnitude > _MOST_DIGITS:
+    if magnitude > _MAX_DIGITS:
         return LARGEST * NANO
-    if magnitude < -_MOST_DIGITS:
+    if magnitude < -_MAX_DIGITS:
         return 1
     # Digits so far behind the point can do no more than round the last nano up.
-    lost = max(0, -scale - 2 * _MOST_DIGITS)
+    lost = max(0, -scale - 2 * _MAX_DIGITS)
     kept, tail = (digits[:-lost], digits[-lost:]) if lost else (digits, "")
     number = int(kept.lstrip("0") or "0") << shift
     if scale >= 0:

@@ -46,7 +46,7 @@ def path_of(pointer: str, obj: Any, schema: Node) -> Path:
     return tuple(path)
 
 
-_DEEPEST: Final = 200  # levels; deeper values are replaced as a whole, which bounds the recursion
+_MAX_LEVELS: Final = 200  # deeper values are replaced as a whole, which bounds the recursion
 
 
 def merge(base: Any, over: Any, node: Node | None, replaced: list[Path], path: Path = ()) -> Any:
@@ -55,7 +55,7 @@ def merge(base: Any, over: Any, node: Node | None, replaced: list[Path], path: P
     Lists that the schema gives no keys are replaced; `replaced` gets the paths of those that thereby lose something. Linear in both.
     """
     here = resolve(node or {})
-    if len(path) < _DEEPEST and isinstance(base, dict) and isinstance(over, dict) and here.get("x-kubernetes-map-type") != "atomic":
+    if len(path) < _MAX_LEVELS and isinstance(base, dict) and isinstance(over, dict) and here.get("x-kubernetes-map-type") != "atomic":
         out = dict(base)
         for name, value in over.items():
             step, below = child(here, name)
@@ -64,7 +64,7 @@ def merge(base: Any, over: Any, node: Node | None, replaced: list[Path], path: P
             else:
                 out[name] = merge(base.get(name), value, below, replaced, (*path, step))
         return out
-    if len(path) < _DEEPEST and isinstance(base, list) and isinstance(over, list):
+    if len(path) < _MAX_LEVELS and isinstance(base, list) and isinstance(over, list):
         if here.get("x-kubernetes-list-type") == "set":
             known = {item_key(item) for item in base}
             return base + [item for item in over if item_key(item) not in known]
@@ -80,9 +80,9 @@ def merge(base: Any, over: Any, node: Node | None, replaced: list[Path], path: P
 
 def _without_nulls(value: Any, depth: int) -> Any:
     """A value that is taken as a whole: a null in it has nothing to remove, and would remove something the next time."""
-    if depth < _DEEPEST and isinstance(value, dict):
+    if depth < _MAX_LEVELS and isinstance(value, dict):
         return {name: _without_nulls(below, depth + 1) for name, below in value.items() if below is not None}
-    if depth < _DEEPEST and isinstance(value, list):
+    if depth < _MAX_LEVELS and isinstance(value, list):
         return [_without_nulls(item, depth + 1) for item in value]
     return value
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from .errors import ParseError
 from .values import LARGEST, LARGEST_UINT, Uint
 
-LONGEST: Final = 100_000  # characters of an expression, as for an API server
+MAX_EXPRESSION_CHARACTERS: Final = 100_000  # as for an API server
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>[ \t\r\n\f]+|//[^\n]*)
@@ -50,8 +50,8 @@ def wrong_at(text: str, at: int, sentence: str) -> ParseError:
 
 def tokens(text: str) -> Iterator[Token]:
     """Yields the tokens, and at last one of kind end."""
-    if len(text) > LONGEST:
-        raise ParseError(f"the expression must have at most {LONGEST} characters, and has {len(text)}")
+    if len(text) > MAX_EXPRESSION_CHARACTERS:
+        raise ParseError(f"the expression must have at most {MAX_EXPRESSION_CHARACTERS} characters, and has {len(text)}")
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)

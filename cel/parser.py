@@ -9,7 +9,7 @@ from .errors import ParseError
 from .lexer import Token, tokens, wrong_at
 from .values import LARGEST
 
-DEEPEST: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
+MAX_LEVELS: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
 
 _RESERVED: Final = frozenset(
     "as break const continue else for function if import let loop package namespace return var void while".split()  # noqa: SIM905
@@ -71,8 +71,8 @@ class _Parser:
     def _expression(self) -> Tree:
         """A condition with its branches, or what stands above them; the only way down into a nested expression."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {DEEPEST}")
+        if self._depth > MAX_LEVELS:
+            raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {MAX_LEVELS}")
         found = self._operators()
         if self._next.kind == "?":
             at = self._take().at
@@ -127,7 +127,7 @@ class _Parser:
         """What is selected, called and indexed behind a value."""
         if found.kind == "const" and type(found.value) is int and found.value > LARGEST:
             raise wrong_at(self._text, found.at, "invalid int literal")
-        for _ in range(2 * DEEPEST):
+        for _ in range(2 * MAX_LEVELS):
             token = self._next
             if token.kind in (".", ".?"):
                 self._take()
@@ -139,7 +139,7 @@ class _Parser:
                 found = Tree("index", token.at, below=(found, key), value=token.kind == "[?")
             else:
                 return found
-        raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {2 * DEEPEST}")
+        raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {2 * MAX_LEVELS}")
 
     def _selection(self, found: Tree, sign: Token) -> Tree:
         token = self._take()

@@ -12,10 +12,10 @@ from .certificate import Certificate, read_certificates
 from .files import CERTIFICATE, PairError, judge
 from .names import TLS_AUTHORITY
 
-PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
-UNHEARD: Final = 10.0  # the same, while the API server, which may be unreachable, has not listed trusted issuers
-GONE: Final = 10.0  # seconds for which a deleted list of issuers still counts: it may only be recreated
-_DEPTH: Final = 5  # certificates between a leaf and its authority; anything longer is a mistake
+TRUST_TIMEOUT_SECONDS: Final = 300.0  # in which a server without any other pair waits for trust in the issuer of the one it has
+UNLISTED_TIMEOUT_SECONDS: Final = 10.0  # the same, while the API server, which may be unreachable, has not listed trusted issuers
+DELETED_LIST_SECONDS: Final = 10.0  # for which a deleted list of issuers still counts: it may only be recreated
+_MAX_INTERMEDIATES: Final = 5  # anything longer is a mistake
 
 
 class Source(StrEnum):
@@ -76,7 +76,7 @@ def accept(content: Content, source: Source, server_name: str, now: datetime) ->
 def _anchors(chain: tuple[Certificate, ...], bundle: tuple[Certificate, ...]) -> frozenset[str]:
     """The authorities of the bundle above the first certificate, directly or by way of the others of its chain."""
     reached = [chain[0]]
-    for _ in range(_DEPTH):
+    for _ in range(_MAX_INTERMEDIATES):
         found = frozenset(one.fingerprint for one in bundle if any(one.issued(each) for each in reached))
         if found:
             return found
@@ -143,7 +143,7 @@ class Delivery:
     def _listed(self, seconds: float) -> Gate:
         vanished = self._latest.heard and self._latest.usable is None and self._gate.usable is not None
         self._gone = (seconds if self._gone is None else self._gone) if vanished else None
-        return self._gate if self._gone is not None and seconds - self._gone < GONE else self._latest
+        return self._gate if self._gone is not None and seconds - self._gone < DELETED_LIST_SECONDS else self._latest
 
     def _free(self, one: Accepted) -> bool:
         """Whether clients already trust it: its issuer is listed, or issued the served pair."""
@@ -154,8 +154,8 @@ class Delivery:
     def _patience(self, *, works: bool) -> float:
         """Seconds to hold a pair back: forever while another one works and its issuer isn't listed."""
         if works:
-            return float("inf") if self._gate.heard else PATIENCE
-        return PATIENCE if self._gate.heard else UNHEARD
+            return float("inf") if self._gate.heard else TRUST_TIMEOUT_SECONDS
+        return TRUST_TIMEOUT_SECONDS if self._gate.heard else UNLISTED_TIMEOUT_SECONDS
 
     def _newest(self, some: list[Accepted], *, works: bool) -> Accepted | None:
         """The newest, the API server's before the same from a file; files lag behind, so an older one from there changes nothing."""

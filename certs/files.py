@@ -18,7 +18,7 @@ from .certificate import UNREADABLE, Certificate, read_certificate, read_key
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
 AUTHORITY: Final = "ca.crt"
-LARGEST_FILE: Final = 1 << 20  # a certificate chain or a key is far smaller; anything else is a mistake
+MAX_FILE_BYTES: Final = 1 << 20  # a certificate chain or a key is far smaller; anything else is a mistake
 RENEW_BEFORE: Final = timedelta(days=30)  # a pair of our own that ends sooner is made again at start
 
 
@@ -118,13 +118,13 @@ def read_file(path: Path) -> bytes:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise PairError(f"{path.name} must be a regular file")
             with open(descriptor, "rb", closefd=False) as file:
-                content = file.read(LARGEST_FILE + 1)
+                content = file.read(MAX_FILE_BYTES + 1)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise PairError(f"{path.name} can't be read: {error.strerror or type(error).__name__}") from None
-    if len(content) > LARGEST_FILE:
-        raise PairError(f"{path.name} must be at most {LARGEST_FILE} bytes")
+    if len(content) > MAX_FILE_BYTES:
+        raise PairError(f"{path.name} must be at most {MAX_FILE_BYTES} bytes")
     return content
 
 

@@ -19,8 +19,8 @@ from .reading import read_authority, read_serving, read_trust
 from .state import CertificateState, Mode, Serving, Target, TargetKind
 from .store import OPAQUE, TLS, Store, explain_immutable
 
-PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
-BREATH: Final = 3.0  # seconds before rewriting an object that another writer overwrote at once, against floods
+REFUSED_WRITE_PAUSE_SECONDS: Final = 30.0  # before the object is written again
+REWRITE_PAUSE_SECONDS: Final = 3.0  # of an object that another writer overwrote at once, against floods
 
 
 class _Refusal(NamedTuple):
@@ -47,7 +47,7 @@ class Refusals:
 
     def add(self, target: Target, reason: str, *, overwritten: bool = False) -> None:
         """Notes a refusal. A change of the object ends it, except where it is a change that we mustn't answer at once."""
-        version, pause = ("", BREATH) if overwritten else (target.version, PAUSE)
+        version, pause = ("", REWRITE_PAUSE_SECONDS) if overwritten else (target.version, REFUSED_WRITE_PAUSE_SECONDS)
         self._found[target.kind, target.name] = _Refusal(version, reason, self._clock() + pause)
 
     def applied(self, target: Target) -> Target:

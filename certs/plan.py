@@ -122,7 +122,7 @@ def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now:
         return
     # the next `previous`: the current authority, and older ones while their leaves are or may be served; at most three
     older = secret.previous if trust.blind(state) else trust.issuers(secret.previous, trust.list_served_leaves(state))
-    yield PromoteNext(tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: trust.LARGEST - 1])
+    yield PromoteNext(tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: trust.MAX_AUTHORITIES - 1])
 
 
 def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:

@@ -10,7 +10,18 @@ from cryptography import x509
 
 from . import trust
 from .certificate import Certificate, read_extension
-from .state import AUTHORITY_GUARD, DAY, LEAF_GUARD, ROUNDS, SHORT_SETTLE, SKEW_STOP, AuthoritySecret, CertificateState, Phase, Serving
+from .state import (
+    AUTHORITY_GUARD,
+    DAY,
+    LEAF_GUARD,
+    MIN_AGREEING_ROUNDS,
+    SHORT_SETTLE,
+    SKEW_STOP,
+    AuthoritySecret,
+    CertificateState,
+    Phase,
+    Serving,
+)
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY
@@ -206,7 +217,7 @@ def has_converged(state: CertificateState) -> bool:
     """Whether every endpoint has presented a leaf of the current authority, twice in a row."""
     if is_probing_impossible(state):
         return True
-    return all(one.leaf and one.rounds >= ROUNDS for one in state.endpoints or ()) and not list_foreign_endpoints(state)
+    return all(one.leaf and one.rounds >= MIN_AGREEING_ROUNDS for one in state.endpoints or ()) and not list_foreign_endpoints(state)
 
 
 def list_foreign_endpoints(state: CertificateState) -> tuple[str, ...]:

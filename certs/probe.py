@@ -15,9 +15,9 @@ from ..kube.resources import ENDPOINT_SLICES
 from .certificate import Certificate, read_certificate
 from .state import ROUND_APART, Endpoint
 
-PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not
-AT_ONCE: Final = 32  # handshakes at a time
-IN_ALL: Final = 15.0  # seconds for all of one look, however many addresses the slices name
+HANDSHAKE_TIMEOUT_SECONDS: Final = 2.0  # a look waits for handshakes, a repair of one bundle does not
+MAX_CONCURRENT_HANDSHAKES: Final = 32
+LOOK_TIMEOUT_SECONDS: Final = 15.0  # however many addresses the slices name
 PORT_NAME: Final = "webhook"  # of the Service's port that serves webhooks, where it has several
 
 Address: TypeAlias = tuple[str, int]
@@ -66,9 +66,9 @@ class Prober:
         due = sorted(
             (address for address in ready if now - self._seen[address].at >= self._apart), key=lambda one: self._seen[one].leaf is None
         )
-        gate = asyncio.Semaphore(AT_ONCE)
+        gate = asyncio.Semaphore(MAX_CONCURRENT_HANDSHAKES)
         with contextlib.suppress(TimeoutError):  # those that answered before are asked first
-            async with asyncio.timeout(IN_ALL):
+            async with asyncio.timeout(LOOK_TIMEOUT_SECONDS):
                 await asyncio.gather(*(self._round(address, gate) for address in due))
         return tuple(
             Endpoint(_named(address), self._seen[address].leaf, self._seen[address].rounds, ready[address]) for address in sorted(ready)
@@ -107,7 +107,7 @@ async def present(address: Address, server_name: str) -> Certificate | None:
     looking = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing is verified: the presented certificate is judged afterwards
     looking.check_hostname, looking.verify_mode = False, ssl.CERT_NONE
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANDSHAKE_TIMEOUT_SECONDS):
             _, writer = await asyncio.open_connection(*address, ssl=looking, server_hostname=server_name)
         der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return read_certificate(ssl.DER_cert_to_PEM_cert(der).encode()) if der else None
@@ -117,7 +117,7 @@ async def present(address: Address, server_name: str) -> Certificate | None:
         if writer is not None:
             writer.close()
             with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(HANDSHAKE_TIMEOUT_SECONDS):
                     await writer.wait_closed()
 
 

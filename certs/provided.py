@@ -6,7 +6,7 @@ from datetime import datetime
 from .certificate import Certificate, read_certificates
 from .policy import age_of
 from .shared_steps import wait, write_bundles, write_trust
-from .state import ROUNDS, CertificateState, Mode, Phase, Stance
+from .state import MIN_AGREEING_ROUNDS, CertificateState, Mode, Phase, Stance
 from .step import MarkPhase, Nothing, Step, Wait, WriteTrust
 from .trust import blind, compose_bundle, fingerprints, holds, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
 
@@ -118,6 +118,6 @@ def _uncertain(state: CertificateState, now: datetime) -> bool:
     """Whether an old leaf may still be served unseen: too few rounds, a silent endpoint, or unsettled trust in the new issuer."""
     if _new_here(state):
         return True
-    quiet = blind(state) or any(one.leaf is None or one.rounds < ROUNDS for one in state.endpoints or ())
+    quiet = blind(state) or any(one.leaf is None or one.rounds < MIN_AGREEING_ROUNDS for one in state.endpoints or ())
     lasted = age_of(state.hint.since, now) if state.hint.phase in {Phase.STABLE, Phase.ROLL} else None
     return quiet and (lasted is None or lasted < state.timings.drain)

@@ -18,7 +18,7 @@ from ..kube.lease import Timings as LeaseTimings
 from ..kube.protocol import Cluster, Node
 from ..kube.reflector import Reflector
 from ..kube.resources import ENDPOINT_SLICES, SECRETS
-from .gather import BREATH, Gathered, Gatherer, Refusals
+from .gather import REWRITE_PAUSE_SECONDS, Gathered, Gatherer, Refusals
 from .inject import RESOURCES, Injector
 from .installation import Installation
 from .meters import Meters
@@ -36,11 +36,11 @@ _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")
 COMPONENT: Final = "dynamo-webhooks-provisioner"
 RESTING: Final = frozenset({Phase.STABLE, Phase.BOOTSTRAP})
-DRAINING: Final = 60.0  # seconds between two looks while only time has to pass
-BURST: Final = 60  # steps within a minute, several times what a whole rotation takes
-SPAN: Final = 60.0  # seconds of the same
-SEEN: Final = 2.0  # seconds for API servers and nodes to update endpoints and bundles
-UP: Final = 300.0  # seconds after which an installation that isn't up holds no roll-out up any more
+DRAIN_LOOK_SECONDS: Final = 60.0  # between two looks while only time has to pass
+MAX_BURST_STEPS: Final = 60  # several times what a whole rotation takes
+BURST_SECONDS: Final = 60.0
+UPDATE_SECONDS: Final = 2.0  # for API servers and nodes to update endpoints and bundles
+START_TIMEOUT_SECONDS: Final = 300.0  # after which an installation that isn't up holds no roll-out up any more
 
 
 class Provisioner:
@@ -75,7 +75,7 @@ class Provisioner:
         self._published: tuple[Gathered, bytes] | None = None  # the last look, and the bundle that was everywhere
         self._repaired: dict[tuple[TargetKind, str], float] = {}
         self._backoff = Backoff()
-        self._taken: deque[float] = deque(maxlen=BURST)
+        self._taken: deque[float] = deque(maxlen=MAX_BURST_STEPS)
         self._waiting = ""
         self._trouble = "the cluster has not been read yet"  # why the last look failed; empty when it didn't
         self._down = self._trouble  # why the installation isn't up; empty when it is
@@ -118,7 +118,11 @@ class Provisioner:
             return [f"the cluster can't be read: {self._trouble}"]
         now = self._clock()
         # whether requests can be answered; after the first time, or if another replica leads, this doesn't affect readiness
-        self._was_up |= not self.election.leading or (not self._down and now - self._since >= SEEN) or now - self._began >= UP
+        self._was_up |= (
+            not self.election.leading
+            or (not self._down and now - self._since >= UPDATE_SECONDS)
+            or now - self._began >= START_TIMEOUT_SECONDS
+        )
         return [] if self._was_up else [f"the installation is not up yet: {self._down or 'the API servers may not have seen it'}"]
 
     async def details(self) -> list[str]:
@@ -175,7 +179,7 @@ class Provisioner:
                 continue
             found, bundle = self._published
             step, now = repair(self._refusals.applied(self._injector.seen(kind, name, obj)), bundle), self._clock()
-            if step is None or now - self._repaired.get((kind, name), float("-inf")) < BREATH:
+            if step is None or now - self._repaired.get((kind, name), float("-inf")) < REWRITE_PAUSE_SECONDS:
                 continue  # another writer reverts it: passes have their own delays
             self._repaired[kind, name] = now
             try:
@@ -221,8 +225,8 @@ class Provisioner:
     async def _take(self, step: Step, found: Gathered) -> None:
         """Takes a step; and while the next one writes the same bundle into another object, that too, without looking at everything."""
         while True:
-            if len(self._taken) == BURST and self._clock() - self._taken[0] < SPAN:
-                await self._sleep(BREATH)
+            if len(self._taken) == MAX_BURST_STEPS and self._clock() - self._taken[0] < BURST_SECONDS:
+                await self._sleep(REWRITE_PAUSE_SECONDS)
             self._taken.append(self._clock())
             self._waiting = ""
             done = await self._performer.perform(step, found)
@@ -242,7 +246,7 @@ class Provisioner:
             LOG.info("phase %s: %s", phase, step.why)
         longest = self._about.timings.resync.total_seconds()
         if phase not in RESTING or isinstance(step, Nothing):
-            longest = min(longest, DRAINING if phase is Phase.DRAIN and has_converged(found.state) else self._apart)
+            longest = min(longest, DRAIN_LOOK_SECONDS if phase is Phase.DRAIN and has_converged(found.state) else self._apart)
         if isinstance(step, Wait):
             longest = min(longest, (step.until - found.now).total_seconds())
         if (soonest := self._refusals.soonest()) is not None:

@@ -27,7 +27,7 @@ class Timings:
 
 
 SHORT_SETTLE: Final = timedelta(seconds=15)  # when an authority is compromised, waiting costs more than a lagging API server
-ROUNDS: Final = 2  # consecutive rounds of probes that must agree before an old authority is let go
+MIN_AGREEING_ROUNDS: Final = 2  # consecutive rounds of probes before an old authority is dropped
 ROUND_APART: Final = timedelta(seconds=10)  # between two rounds that count
 LEAF_GUARD: Final = 5 * MINUTE  # at most one leaf in this time unless the present one can't be used
 AUTHORITY_GUARD: Final = DAY  # at most one automatic new authority in this time

@@ -9,7 +9,7 @@ from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Targe
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})
-LARGEST: Final = 4  # more authorities than this at once mean that something turns in circles
+MAX_AUTHORITIES: Final = 4  # more at once mean that something turns in circles
 
 
 def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certificate], now: datetime) -> bytes:
@@ -21,8 +21,8 @@ def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certific
     leaves = tuple(served)
     unique = tuple(dict.fromkeys(authorities))
     kept = tuple(one for one in unique if one.not_after > now or issuers((one,), leaves)) or unique[:1]
-    if len(kept) > LARGEST:
-        more = sorted(kept[2:], key=lambda one: not issuers((one,), leaves))[: LARGEST - 2]
+    if len(kept) > MAX_AUTHORITIES:
+        more = sorted(kept[2:], key=lambda one: not issuers((one,), leaves))[: MAX_AUTHORITIES - 2]
         kept = (*kept[:2], *(one for one in kept[2:] if one in more))
     return b"".join(one.pem for one in kept)
 
@@ -82,7 +82,7 @@ def survivors(state: CertificateState) -> tuple[Certificate, ...]:
     kept = issuers(everything, list_served_leaves(state))
     if blind(state):
         kept += state.serving.authorities if state.serving and state.serving.authorities else everything
-    return tuple(dict.fromkeys(one for one in kept if one.is_authority))[: LARGEST - 1]
+    return tuple(dict.fromkeys(one for one in kept if one.is_authority))[: MAX_AUTHORITIES - 1]
 
 
 def is_issued_by(state: CertificateState, authority: Certificate) -> bool:

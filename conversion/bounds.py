@@ -14,7 +14,7 @@ from .lens.protocol import ConversionError, Fields
 
 Keys = tuple[str, ...]
 
-MOST: Final = 256 * 1024  # bytes of all annotations of an object, names included: Kubernetes' limit
+MAX_ANNOTATION_BYTES: Final = 256 * 1024  # of an object, names included: Kubernetes' limit
 PACKED: Final = "packed"  # the member of an envelope that holds the compressed envelope
 TOO_LONG: Final = PREFIX + "dynamo-webhooks-remainder"
 _VALUE: Final = "too-long"
@@ -30,7 +30,7 @@ def annotation_size(annotations: Fields) -> int:
 def fits(annotations: Fields) -> bool:
     """Whether Kubernetes admits the annotations; bytes are counted only if they are long."""
     characters = sum(len(key) + len(text) for key, text in annotations.items() if type(text) is str)
-    return characters * 4 <= MOST or annotation_size(annotations) <= MOST
+    return characters * 4 <= MAX_ANNOTATION_BYTES or annotation_size(annotations) <= MAX_ANNOTATION_BYTES
 
 
 def fit_annotations(annotations: Fields, written: dict[str, str], long: Keys, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:

@@ -12,7 +12,7 @@ from .envelope import PARTS, REQUEST, from_gamma, is_enveloped, put_envelopes, t
 from .kinds import kind_of
 from .lens.protocol import ConversionError, Fields
 
-QUOTED: Final = 80  # characters of a name in an error
+MAX_NAME_CHARACTERS: Final = 80  # in an error
 _VERSIONS_OF: Final = {
     name: frozenset((*(version.name for version in kind.versions), *((GAMMA,) if name == REQUEST else ())))
     for name, kind in BY_NAME.items()
@@ -87,9 +87,9 @@ def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:
     if known is None:
         raise ConversionError(("kind",), _stranger(name, group))
     if version not in known:
-        raise ConversionError(("apiVersion",), f'must be {_versions(name)} for {name}, got "{api_version[:QUOTED]}"')
+        raise ConversionError(("apiVersion",), f'must be {_versions(name)} for {name}, got "{api_version[:MAX_NAME_CHARACTERS]}"')
     if not wanted.ours or wanted.version not in known:
-        raise ConversionError(("apiVersion",), f'{name} exists as {_versions(name)}, not as "{wanted.api_version[:QUOTED]}"')
+        raise ConversionError(("apiVersion",), f'{name} exists as {_versions(name)}, not as "{wanted.api_version[:MAX_NAME_CHARACTERS]}"')
     return name, version
 
 
@@ -103,7 +103,7 @@ def _text(obj: Fields, field: str) -> str:
 def _stranger(name: str, group: str) -> str:
     if group == GROUP and name.endswith("List") and name.removesuffix("List") in BY_NAME:
         return f"must be one object, got {name}: its items are converted one by one"
-    return f'must be a kind of {GROUP}, got "{name[:QUOTED]}" of "{group[:QUOTED]}"'
+    return f'must be a kind of {GROUP}, got "{name[:MAX_NAME_CHARACTERS]}" of "{group[:MAX_NAME_CHARACTERS]}"'
 
 
 def _versions(name: str) -> str:

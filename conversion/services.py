@@ -10,7 +10,7 @@ from .lens.simple import same
 from .lens.struct import Struct
 from .lens.structs import object_items, object_member
 
-QUOTED: Final = 80  # characters of a name in an error
+MAX_NAME_CHARACTERS: Final = 80  # in an error
 
 
 def _by_name(components: list[Fields]) -> dict[str, Fields]:
@@ -68,7 +68,8 @@ class Services(Lens):
                 raise ConversionError(("spec", self._list, index, "name"), f"must be a string, got {article(name)}")
             if services.get(name) is not None:
                 raise ConversionError(
-                    ("spec", self._list, index, "name"), f'must be a name that no other component has, got "{shorten(name, QUOTED)}"'
+                    ("spec", self._list, index, "name"),
+                    f'must be a name that no other component has, got "{shorten(name, MAX_NAME_CHARACTERS)}"',
                 )
             below: Fields = {}
             services[name] = self.each.backward(component, object_member(remembered, name), below, context)

@@ -9,14 +9,14 @@ from ..api.kinds import BY_NAME
 from ..api.paths import Path
 from ..api.schema import whole_schema
 from ..api.shape import child
-from .bounds import MOST, annotation_size, least
+from .bounds import MAX_ANNOTATION_BYTES, annotation_size, least
 from .engine import convert
 from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import ConversionError, Fields
 from .remainder import Remainder, encode, packable, read_remainder, reserved_keys
 
 NAME: Final = "long-remainder"
-WARNED: Final = MOST // 2  # bytes of all annotations
+WARNED: Final = MAX_ANNOTATION_BYTES // 2  # bytes of all annotations
 LIGHT: Final = WARNED // 2  # bytes of an object below which no remainder can be that long
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _GRAPH: Final = "DynamoGraphDeployment"
@@ -34,13 +34,13 @@ class Weight(NamedTuple):
     @property
     def refused(self) -> bool:
         """Whether the write is refused."""
-        return self.bytes > MOST and not self.forgiven
+        return self.bytes > MAX_ANNOTATION_BYTES and not self.forgiven
 
     @property
     def text(self) -> str:
         """A sentence without the field, short enough for a warning."""
-        share = f"{-(-self.bytes // 1024)} of {MOST // 1024} KiB of annotations"
-        if self.bytes <= MOST:
+        share = f"{-(-self.bytes // 1024)} of {MAX_ANNOTATION_BYTES // 1024} KiB of annotations"
+        if self.bytes <= MAX_ANNOTATION_BYTES:
             return f"takes {share} in {self.other}; more is refused"
         return f"must be smaller: {f'{share} in {self.other}; read-only there' if self.forgiven else f'in {self.other} it needs {share}'}"
 
@@ -65,10 +65,10 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | N
     if found < WARNED:
         return None
     remainder, _ = read_remainder(kind, annotations, version == RIGHT)
-    if found <= MOST and not remainder.says_anything:
+    if found <= MAX_ANNOTATION_BYTES and not remainder.says_anything:
         return None
     path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
-    return Weight(path, found, other, found > MOST and _is_forgiven(kind, obj, old, version))
+    return Weight(path, found, other, found > MAX_ANNOTATION_BYTES and _is_forgiven(kind, obj, old, version))
 
 
 def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> bool:
@@ -85,7 +85,7 @@ def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> b
         before = None if old is None else weigh(kind, old, version)
     except ConversionError:
         return False
-    return before is not None and before.bytes > MOST
+    return before is not None and before.bytes > MAX_ANNOTATION_BYTES
 
 
 def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:

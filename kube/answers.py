@@ -12,7 +12,7 @@ from .errors import ApiError, GoneError, UnavailableError, error_of_status
 from .protocol import Event, Node
 
 _WORDS: Final[dict[Any, str]] = {str: "a text", dict: "a map"}
-DEEPEST: Final = 1000  # levels of maps and lists that are read of an answer; the decoder takes 1,024
+MAX_ANSWER_LEVELS: Final = 1000  # of maps and lists; the decoder takes 1,024
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 # Their messages name the user, the missing object or the conflicting writer; other messages may quote the request.
@@ -95,17 +95,17 @@ def _loaded(content: bytes) -> Any:
 
 
 def shallow(content: bytes) -> bytes:
-    """The JSON text with null for each map and list below `DEEPEST` levels. Linear in its length."""
+    """The JSON text with null for each map and list below `MAX_ANSWER_LEVELS`. Linear in its length."""
     pieces, depth, kept = [], 0, 0
     for token in _BRACKETS.finditer(content):
         sign = token[0]
         if sign in b"{[":
-            if depth == DEEPEST:
+            if depth == MAX_ANSWER_LEVELS:
                 pieces += [content[kept : token.start()], b"null"]
             depth += 1
         elif sign in b"}]":
             depth -= 1
-            if depth == DEEPEST:
+            if depth == MAX_ANSWER_LEVELS:
                 kept = token.end()
     return b"".join([*pieces, content[kept:]])
 

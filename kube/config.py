@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # where Kubernetes mounts token, ca.crt and namespace
 DEFAULT_NAMESPACE: Final = "default"  # of objects that name none, where nothing else does
-_REREAD: Final = 60.0  # seconds after which a kubeconfig is read again: its token file or plugin may have a newer token
+_REREAD_SECONDS: Final = 60.0  # of a kubeconfig: its token file or plugin may have a newer token
 
 
 class ConfigError(Exception):
@@ -80,7 +80,7 @@ async def _from_files(names: str, context: str, clock: Callable[[], float]) -> C
 
     async def again(used: Configuration) -> None:
         nonlocal read_at
-        if clock() - read_at >= _REREAD:
+        if clock() - read_at >= _REREAD_SECONDS:
             read_at = clock()
             await _read(names, context, used)
 

@@ -24,10 +24,10 @@ from .protocol import Event, Node, Sent, Traffic
 NO_ANSWER: Final = "<error>"  # in place of a status: no server listened, the connection broke, or the caller stopped waiting
 _JSON: Final = "application/json"
 _PLAIN: Final = "identity"  # packing long lists costs an API server more than sending them, and us more than reading them
-_CONNECT: Final = 10.0  # seconds for a connection with its handshake
-_SLACK: Final = 30.0  # seconds beyond its end after which a watch is a dead connection
-_BUFFER: Final = 2**21  # bytes of an answer that are read ahead: an event of a watch in one piece
-_CLOCK_AGE: Final = 10.0  # seconds for which a Date header, advanced by the local monotonic clock, still gives the server's time
+_CONNECT_TIMEOUT_SECONDS: Final = 10.0  # with the handshake
+_WATCH_SLACK_SECONDS: Final = 30.0  # beyond its end, after which a watch is a dead connection
+_READ_AHEAD_BYTES: Final = 2**21  # an event of a watch in one piece
+_MAX_CLOCK_AGE_SECONDS: Final = 10.0  # for which a Date header, advanced by the local monotonic clock, still gives the server's time
 
 
 class Connection:
@@ -72,7 +72,7 @@ class Connection:
         Raises a subclass of ApiError.
         """
         asked = f"{method.lower()} {path}"
-        limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
+        limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT_TIMEOUT_SECONDS)
         try:
             answer = await self._send(method, path, query, body, kind, limit, accept)
             content: bytes = await answer.read()
@@ -85,7 +85,7 @@ class Connection:
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
         asked, lines = f"watch {path}", Lines()
-        limit = aiohttp.ClientTimeout(total=seconds + _SLACK, sock_connect=_CONNECT)
+        limit = aiohttp.ClientTimeout(total=seconds + _WATCH_SLACK_SECONDS, sock_connect=_CONNECT_TIMEOUT_SECONDS)
         try:
             answer = await self._send("GET", path, query, None, _JSON, limit)
             try:
@@ -101,7 +101,7 @@ class Connection:
 
     async def time(self) -> datetime:
         """The server's clock, UTC, in whole seconds; asks for `/version` when no answer is recent."""
-        if self._server_time is None or self._clock() - self._server_time[1] > _CLOCK_AGE:
+        if self._server_time is None or self._clock() - self._server_time[1] > _MAX_CLOCK_AGE_SECONDS:
             self._server_time = None
             await self.ask("GET", "/version")
         if self._server_time is None:
@@ -150,7 +150,7 @@ class Connection:
             limit = self._api.configuration.connection_pool_maxsize
             connector = aiohttp.TCPConnector(limit=limit, ssl=self._api.rest_client.ssl_context)
             self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,), read_bufsize=_BUFFER
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,), read_bufsize=_READ_AHEAD_BYTES
             )
         return self._session
 

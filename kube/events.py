@@ -11,9 +11,9 @@ from .resources import CORE_EVENTS
 from .times import format_time
 
 LOG: Final = logging.getLogger("kube.events")
-_WINDOW: Final = 600.0  # seconds within which the same reason is counted, as kubectl's own recorders do
-_REMEMBERED: Final = 10_000  # Events; beyond that the oldest is forgotten, and its reason written anew
-_LONGEST: Final = 1024  # characters of a message, the API's own limit
+_WINDOW_SECONDS: Final = 600.0  # within which the same reason is counted, as kubectl's own recorders do
+_MAX_CACHED_EVENTS: Final = 10_000  # beyond that the oldest is forgotten, and its reason written anew
+_MAX_MESSAGE_CHARACTERS: Final = 1024  # the API's own limit
 
 
 @dataclass(slots=True)
@@ -40,10 +40,10 @@ class Recorder:
 
         A `lasting` Event is written once until another Event of the object, or until `over` ends it. Never raises ApiError.
         """
-        message = message[:_LONGEST]
+        message = message[:_MAX_MESSAGE_CHARACTERS]
         about = _identity(regarding)
         known = self._written.get((about, reason))
-        fresh = known is not None and self._clock() - known.at < _WINDOW
+        fresh = known is not None and self._clock() - known.at < _WINDOW_SECONDS
         if (fresh or lasting) and self._last.get(about) == (reason, message):
             _remember(self._last, about, (reason, message))
             return
@@ -103,7 +103,7 @@ class Recorder:
 def _remember(into: dict[Any, Any], key: Any, value: Any) -> None:
     into.pop(key, None)  # so that the oldest is always the first
     into[key] = value
-    if len(into) > _REMEMBERED:
+    if len(into) > _MAX_CACHED_EVENTS:
         del into[next(iter(into))]
 
 

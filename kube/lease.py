@@ -15,9 +15,9 @@ from .resources import LEASES
 from .times import format_micro_time
 
 LOG: Final = logging.getLogger("kube.lease")
-_PATIENCE: Final = 5.0  # seconds for a release: a process that stops must not wait for a server that is gone
-BELIEVED: Final = 10  # times our own duration: a Lease that claims to last longer expires then
-MOST_TRANSITIONS: Final = 2**31 - 1  # of the API's int32; the count stays there
+_RELEASE_TIMEOUT_SECONDS: Final = 5.0  # a process that stops must not wait for a server that is gone
+MAX_LEASE_FACTOR: Final = 10  # of our own duration: a Lease that claims to last longer expires then
+MAX_TRANSITIONS: Final = 2**31 - 1  # of the API's int32; the count stays there
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Observed:
         if version != self._version:
             self._version, self._since = version, self._clock()
         spec = lease.get("spec") or {}
-        lasting = min(max(_number(spec.get("leaseDurationSeconds")), ours), BELIEVED * ours)
+        lasting = min(max(_number(spec.get("leaseDurationSeconds")), ours), MAX_LEASE_FACTOR * ours)
         return bool(spec.get("holderIdentity")) and self._clock() - self._since <= lasting
 
 
@@ -63,7 +63,7 @@ async def write_lease(cluster: Cluster, lease: Node | None, name: str, namespace
     ours = before.get("holderIdentity") == identity
     transitions = _number(before.get("leaseTransitions")) + (lease is not None and not ours)
     acquired = before.get("acquireTime") if ours else moment
-    spec |= {"acquireTime": acquired or moment, "leaseTransitions": min(max(transitions, 0), MOST_TRANSITIONS)}
+    spec |= {"acquireTime": acquired or moment, "leaseTransitions": min(max(transitions, 0), MAX_TRANSITIONS)}
     if lease is not None:
         return await cluster.replace(LEASES, {**lease, "spec": spec})
     metadata = {"name": name, "namespace": namespace}
@@ -147,7 +147,7 @@ class Election:
             return
         self._renewed = None
         with contextlib.suppress(ApiError, TimeoutError):
-            await asyncio.wait_for(self._let_go(), _PATIENCE)
+            await asyncio.wait_for(self._let_go(), _RELEASE_TIMEOUT_SECONDS)
 
     async def _let_go(self) -> None:
         lease = await self._cluster.get(LEASES, self.name, self.namespace)

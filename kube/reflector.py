@@ -16,8 +16,8 @@ from .protocol import Cluster, Event, Node, Trim
 from .resources import Resource
 
 LOG: Final = logging.getLogger("kube.reflector")
-_SHORT: Final = 1.0  # seconds; a watch that ends sooner without a word counts as an error, or we would ask without a pause
-_SLICE: Final = 100  # objects of a list that are passed to subscribers without a pause
+_MIN_WATCH_SECONDS: Final = 1.0  # one that ends sooner without a word counts as an error, or we would ask without a pause
+_MAX_SLICE_OBJECTS: Final = 100  # of a list that are passed to subscribers without a pause
 
 Subscriber: TypeAlias = "Callable[[Node | None, Node | None], None]"
 Key: TypeAlias = tuple[str, str]  # namespace, name
@@ -119,7 +119,7 @@ class Reflector:
                 heard = True
                 self._take(event)
         self._well()
-        if not heard and self._clock() - began < _SHORT:
+        if not heard and self._clock() - began < _MIN_WATCH_SECONDS:
             return self._backoff.next()
         self._backoff.reset()
         return 0.0
@@ -132,7 +132,7 @@ class Reflector:
         for key in [key for key in self.store if key not in now]:
             self._change(key, None)
         for number, (key, obj) in enumerate(now.items(), 1):
-            if number % _SLICE == 0:
+            if number % _MAX_SLICE_OBJECTS == 0:
                 await asyncio.sleep(0)  # Leases are renewed and probes answered meanwhile
             if _version(obj) != _version(self.store.get(key)):
                 self._change(key, obj)

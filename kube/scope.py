@@ -16,12 +16,12 @@ from .resources import LEASES
 from .times import parse_time
 
 LOG: Final = logging.getLogger("kube.scope")
-_PATIENCE: Final = 5.0  # seconds for the deletion at the end
+_DELETION_TIMEOUT_SECONDS: Final = 5.0  # at the end
 PREFIX: Final = "namespace-restricted-operator-"  # of every identity, also of the Go operator's
 IDENTITY: Final = f"{PREFIX}dynamo-webhooks"  # the same for all replicas and versions, or a rolling update would refuse itself
 LEASE_NAME: Final = "dynamo-operator-namespace-scope"  # the name alone marks it; holder and labels are free
-BELIEVED: Final = 3600  # seconds at most, whatever a Lease says: no single write excludes a namespace for longer
-USUAL_DURATION: Final = 30.0  # seconds, for a Lease that doesn't say: what the Go operator writes by default
+MAX_LEASE_SECONDS: Final = 3600  # whatever a Lease says: no single write excludes a namespace for longer
+DEFAULT_LEASE_SECONDS: Final = 30.0  # as the Go operator writes by default
 
 
 class LeaseTakenError(Exception):
@@ -89,7 +89,7 @@ class NamespaceLease:
             return
         self._renewed = None
         with suppress(ApiError, TimeoutError):
-            await asyncio.wait_for(self._delete(), _PATIENCE)
+            await asyncio.wait_for(self._delete(), _DELETION_TIMEOUT_SECONDS)
 
     async def _delete(self) -> None:
         lease = await self._cluster.get(LEASES, LEASE_NAME, self._namespace)
@@ -196,7 +196,7 @@ class Claims:
 
 def _duration(spec: dict[str, Any]) -> float:
     seconds = spec.get("leaseDurationSeconds")
-    return float(min(seconds, BELIEVED)) if isinstance(seconds, int) and seconds > 0 else USUAL_DURATION
+    return float(min(seconds, MAX_LEASE_SECONDS)) if isinstance(seconds, int) and seconds > 0 else DEFAULT_LEASE_SECONDS
 
 
 def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall: datetime, skew: float) -> bool:

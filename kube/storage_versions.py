@@ -13,8 +13,8 @@ from .errors import ApiError, NotFoundError
 from .protocol import Cluster, Node
 from .resources import CRDS, ENDPOINT_SLICES
 
-TRIES: Final = 10  # connections through the usual address when API servers can't be asked one by one
-MOST_SERVERS: Final = 100  # API servers that are asked: as many as one EndpointSlice names
+MAX_TRIES: Final = 10  # through the usual address when API servers can't be asked one by one
+MAX_API_SERVERS: Final = 100  # as many as one EndpointSlice names
 # opens a connection of its own to one API server, such as `https://10.0.0.7:6443`; to the usual address for an empty text
 Opener: TypeAlias = "Callable[[str], AbstractAsyncContextManager[Cluster]]"
 
@@ -82,7 +82,7 @@ async def load_api_servers(cluster: Cluster) -> list[str]:
         slices = await cluster.list(ENDPOINT_SLICES, "default", labels="kubernetes.io/service-name=kubernetes")
     except NotFoundError:
         return []
-    return sorted({address for each in slices.items for address in _addresses(each)})[:MOST_SERVERS]
+    return sorted({address for each in slices.items for address in _addresses(each)})[:MAX_API_SERVERS]
 
 
 def _addresses(found: Node) -> Iterable[str]:
@@ -105,8 +105,8 @@ class Seen(NamedTuple):
 
 
 async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
-    """The hashes of each API server, by a request to each; by `TRIES` requests to the usual address where no server is known."""
-    return [await read_storage_hash(opener, server, group, version) for server in servers or [""] * TRIES]
+    """The hashes of each API server, by a request to each; by `MAX_TRIES` requests to the usual address where no server is known."""
+    return [await read_storage_hash(opener, server, group, version) for server in servers or [""] * MAX_TRIES]
 
 
 async def read_storage_hash(opener: Opener, server: str, group: str, version: str) -> Seen:

@@ -14,11 +14,11 @@ from .rule import Level
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
 MESSAGE_LENGTH: Final = 2_000  # of one finding: names come from the author and may be absurd
 _PATH_LENGTH: Final = 700  # of that for the path, so that an absurd name in it leaves room for the sentence and the rule's name
-_LONGEST_FIELD: Final = 1_000  # of a cause
+_MAX_FIELD_CHARACTERS: Final = 1_000  # of a cause
 CAUSES: Final = 100  # of one answer: 10,000 bad services must not make a 2 MB answer
 WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB anyway
-NAMED: Final = max(CAUSES, WARNINGS)
-MOST: Final = 1_000  # errors, and warnings, that a server looks for; an answer names a tenth of them and counts the others
+MAX_NAMED_FINDINGS: Final = max(CAUSES, WARNINGS)
+MAX_FINDINGS: Final = 1_000  # errors, and warnings; an answer names a tenth of them and counts the others
 
 # levels that refuse a request: errors, internal errors, and rules that lack a fact, which fail closed
 REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
@@ -77,20 +77,20 @@ def status(kind: str, group: str, name: str, findings: list[Finding], *, site: s
 
 
 def _more(found: list[Finding], shown: list[Finding]) -> str:
-    return f"{len(found) - len(shown)}" if len(found) < MOST else f"at least {MOST - len(shown)}"
+    return f"{len(found) - len(shown)}" if len(found) < MAX_FINDINGS else f"at least {MAX_FINDINGS - len(shown)}"
 
 
 def _cause(finding: Finding, site: str) -> dict[str, str]:
     return {
         "reason": finding.cause.value,
         "message": " ".join(filter(None, (_text(finding, MESSAGE_LENGTH), rule_address(site, finding.rule.name)))),
-        "field": shorten(_field(finding), _LONGEST_FIELD),
+        "field": shorten(_field(finding), _MAX_FIELD_CHARACTERS),
     }
 
 
 def _field(finding: Finding) -> str:
     # cut before it is escaped, too: names may be absurdly long
-    return escape_unprintable(shorten(format_path(finding.path, _LONGEST_FIELD), _LONGEST_FIELD))
+    return escape_unprintable(shorten(format_path(finding.path, _MAX_FIELD_CHARACTERS), _MAX_FIELD_CHARACTERS))
 
 
 def _text(finding: Finding, limit: int) -> str:

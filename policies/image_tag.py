@@ -15,13 +15,13 @@ _THREE: Final = rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"
 _IDENTIFIER: Final = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _BUILD: Final = r"[0-9A-Za-z-]+"
 _VERSION: Final = re.compile(rf"[vV]?{_THREE}(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?")
-_REMEMBERED: Final = 256  # characters of an image; a cache must not hold megabytes of what a client sends
-_LONGEST: Final = 128  # characters of a tag; a registry has none that is longer
+_MAX_CACHED_CHARACTERS: Final = 256  # a cache must not hold megabytes of what a client sends
+_MAX_TAG_CHARACTERS: Final = 128  # a registry has none that is longer
 
 
 def names_version(image: str) -> bool:
     """Whether the image's tag is a semantic version of three numbers; linear in the text. A digest is not looked at."""
-    return _names_version_short(image) if len(image) <= _REMEMBERED else _match(image) is not None
+    return _names_version_short(image) if len(image) <= _MAX_CACHED_CHARACTERS else _match(image) is not None
 
 
 @lru_cache(maxsize=1024)  # most graphs run one image
@@ -40,7 +40,7 @@ def _match(image: str) -> re.Match[str] | None:
     name = image.rpartition("/")[2].partition("@")[0]
     _, colon, tag = name.rpartition(":")
     tag = tag.strip()
-    return _VERSION.fullmatch(tag) if colon and len(tag) <= _LONGEST else None
+    return _VERSION.fullmatch(tag) if colon and len(tag) <= _MAX_TAG_CHARACTERS else None
 
 
 def explain_missing_version(at: At, images: Iterable[str | None]) -> Hits:

@@ -11,7 +11,7 @@ _DOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = range(-(2**63), 2**63)
-_MOST_DIGITS: Final = 19  # of a number in that range
+_MAX_DIGITS: Final = 19  # of a number in that range
 
 
 def is_domain(text: str) -> bool:
@@ -29,7 +29,7 @@ def whole_number(text: str) -> int | None:
     if not _WHOLE.fullmatch(text):
         return None
     digits = text.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > _MOST_DIGITS:  # too large whatever they are, and long texts take Python long
+    if len(digits) > _MAX_DIGITS:  # too large whatever they are, and long texts take Python long
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
     return number if number in _INT64 else None

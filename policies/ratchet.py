@@ -12,7 +12,7 @@ _Key: TypeAlias = tuple[str, Path, str]
 
 # Cached findings of the stored object that are needed later. Rules visit both objects in the same order, so that hardly any are;
 # dropped ones count as new.
-REMEMBERED: Final = 10_000
+MAX_CACHED: Final = 10_000
 _ENTRY: Final = len(("spec", "services", "NAME"))
 
 
@@ -37,7 +37,7 @@ class _Had:
         for finding in self._findings:
             if _may_ratchet(finding):
                 key = _key(finding)
-                if len(self._passed) < REMEMBERED:
+                if len(self._passed) < MAX_CACHED:
                     self._passed.add(key)
                 if key == wanted:
                     return True

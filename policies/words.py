@@ -79,7 +79,7 @@ def _forms(template: str, values: tuple[str, ...]) -> tuple[str, str]:
     return "".join(alpha), "".join(beta)
 
 
-_LONGEST: Final = 253  # characters of a name
+_MAX_NAME_CHARACTERS: Final = 253
 
 
 def quote_all(names: Iterable[str]) -> str:
@@ -89,4 +89,4 @@ def quote_all(names: Iterable[str]) -> str:
 
 def quote_once(text: str) -> str:
     """A value of the whole object, as the findings of each of its components may repeat it: no name in use is longer."""
-    return shorten(text, _LONGEST)
+    return shorten(text, _MAX_NAME_CHARACTERS)

@@ -7,8 +7,8 @@ from typing import Any, Final
 from dynamo_webhooks.api.wording import URL
 from dynamo_webhooks.cli.project import keys
 from dynamo_webhooks.cli.project.discover import NAME
-from dynamo_webhooks.cli.project.keys import FORMATS
-from dynamo_webhooks.cli.project.load import MOST
+from dynamo_webhooks.cli.project.load import MAX_ENTRIES
+from dynamo_webhooks.cli.project.reports import FORMATS
 from dynamo_webhooks.policies.catalogue import list_all
 from tools.written import ROOT, update
 
@@ -63,8 +63,8 @@ def _shape(shape: str) -> dict[str, Any]:
         keys.URL: {"type": "string", "pattern": f"^{URL.pattern}$"},
         keys.LINE: _LINE,
         keys.RULES: severities,
-        keys.CLUSTERS: {"type": "object", "maxProperties": MOST, "additionalProperties": cluster},
-        keys.OVERRIDES: {"type": "array", "maxItems": MOST, "items": {**override, "required": [*keys.OVERRIDE_KEYS]}},
+        keys.CLUSTERS: {"type": "object", "maxProperties": MAX_ENTRIES, "additionalProperties": cluster},
+        keys.OVERRIDES: {"type": "array", "maxItems": MAX_ENTRIES, "items": {**override, "required": [*keys.OVERRIDE_KEYS]}},
         keys.OUTPUTS: _mapping({form: {"description": f"Where the report as {form} goes.", **_TEXT} for form in FORMATS}),
     }
     return shapes[shape]

@@ -20,20 +20,20 @@ from ..api.paths import format_path
 from ..api.walk.errors import FieldError, Reason, field_error
 from ..api.wording import escape_unprintable, shorten
 from ..conversion.lens.protocol import ConversionError
-from ..policies.answer import MOST, NAMED, REFUSING, is_refused, status, warnings
+from ..policies.answer import MAX_FINDINGS, MAX_NAMED_FINDINGS, REFUSING, is_refused, status, warnings
 from ..policies.checks import UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
 from ..policies.finding import Cause, Finding
 from ..policies.review import CREATE, DELETE, UPDATE
 from ..policies.rule import Level
 from . import convert
-from .envelope import MESSAGE_LENGTH, OPERATIONS, REASONS, Answer, Call, Outcome, RejectedError, encode, read, reject_http
+from .envelope import MAX_MESSAGE_CHARACTERS, OPERATIONS, REASONS, Answer, Call, Outcome, RejectedError, encode, read, reject_http
 from .limits import MEMORY, Bound, BudgetError
 from .routes import Route
 
 _LOG: Final = logging.getLogger("webhooks.admission")
-LISTED_ERRORS: Final = 5  # in the message about an undecodable object; its causes list all
-LISTED_RULES: Final = 20  # in one log line
+MAX_LISTED_ERRORS: Final = 5  # in the message about an undecodable object; its causes list all
+MAX_LISTED_RULES: Final = 20  # in one log line
 _ALLOWED: Final = Outcome()
 
 
@@ -86,7 +86,8 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Outcome
     mutating = route.purpose is MUTATE
     if operation == (DELETE if mutating else "CONNECT"):
         return _ALLOWED
-    owned = judge_owner(route.kind, route.version, call.object, call.old if operation == UPDATE else None) if operation != DELETE else None
+    new, before = (None, None) if operation == DELETE else (call.object, call.old if operation == UPDATE else None)
+    owned = judge_owner(route.kind, route.version, new, before)
     if owned is not None:
         if not owned.reason or mutating or settings.facts.excludes(call.request.get("namespace")):
             return _ALLOWED
@@ -153,13 +154,13 @@ def _undecodable(route: Route, call: Call, field: str) -> Outcome | None:
         return None
     causes = [{"reason": str(e.reason.value), "message": shorten(e.message, 300), "field": shorten(e.field, 300)} for e in errors]
     message = f"request.{field} can't be read as {route.kind} {GROUP}/{route.version}: {_listed(errors)}"
-    return _refusal(400, shorten(message, MESSAGE_LENGTH), {"causes": causes})
+    return _refusal(400, shorten(message, MAX_MESSAGE_CHARACTERS), {"causes": causes})
 
 
 def _listed(errors: tuple[FieldError, ...]) -> str:
-    lines = [shorten(f"{error.field}: {error.message}" if error.field else error.message, 300) for error in errors[:LISTED_ERRORS]]
-    if len(errors) > LISTED_ERRORS:
-        lines.append(f"and {len(errors) - LISTED_ERRORS} more")
+    lines = [shorten(f"{error.field}: {error.message}" if error.field else error.message, 300) for error in errors[:MAX_LISTED_ERRORS]]
+    if len(errors) > MAX_LISTED_ERRORS:
+        lines.append(f"and {len(errors) - MAX_LISTED_ERRORS} more")
     return "; ".join(lines)
 
 
@@ -167,7 +168,7 @@ def _invalid(call: Call, route: Route, field: str, reason: str, text: str, messa
     """Refuse for one cause that no rule found; the cause has the `text`, the status the `message`."""
     cause = {"reason": reason, "message": escape_unprintable(shorten(text, 300)), "field": escape_unprintable(shorten(field, 300))}
     name = shorten(_name(call), 253)
-    message = escape_unprintable(shorten(f'{route.kind}.{GROUP} "{name}" is invalid: {field}: {message}', MESSAGE_LENGTH))
+    message = escape_unprintable(shorten(f'{route.kind}.{GROUP} "{name}" is invalid: {field}: {message}', MAX_MESSAGE_CHARACTERS))
     return _refusal(422, message, {"name": name, "group": GROUP, "kind": route.kind, "causes": [cause]})
 
 
@@ -180,14 +181,18 @@ def _name(call: Call) -> str:
 
 def _validated(call: Call, write: Admission, length: int, *, excluded: bool) -> Outcome:
     review = write.review()
-    findings = [] if excluded else judge(review, MOST, NAMED) + judge_open_parts(review, MOST) + long_remainder(review, length)
+    findings = (
+        []
+        if excluded
+        else judge(review, MAX_FINDINGS, MAX_NAMED_FINDINGS) + judge_open_parts(review, MAX_FINDINGS) + long_remainder(review, length)
+    )
     if write.settings.policies and not is_deletion(review):  # users' own are no operator's, whose namespace it may be
         findings += _by_policies(call, write)
     if not findings:
         return Outcome(skipped="deleting") if is_deletion(review) else Outcome(skipped="excluded") if excluded else _ALLOWED
     # refusing rules first
     ordered = sorted(findings, key=lambda finding: finding.level not in REFUSING)
-    rules = tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
+    rules = tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:MAX_LISTED_RULES]
     if not is_refused(findings):
         return Outcome(warnings=warnings(findings), rules=rules)
     why = status(write.kind, GROUP, _name(call), findings, site=write.settings.site)

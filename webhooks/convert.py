@@ -20,8 +20,8 @@ from ..conversion.objects import convert_object, target
 from .envelope import (
     CONVERTED,
     FAULT,
-    MESSAGE_LENGTH,
-    NAME_LENGTH,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_NAME_CHARACTERS,
     REASONS,
     REFUSED,
     SAME,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from .spool import Spool
 
-LONG: Final = 32 * 1024  # bytes; shorter reviews are decoded in a sixth of a millisecond
-_HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends
+MIN_LONG_REVIEW_BYTES: Final = 32 * 1024  # shorter reviews are decoded in a sixth of a millisecond
+_MAX_HEAD_BYTES: Final = 4 * 1024  # in which the list begins, and as many in which it ends
 _LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
 _MARK: Final = secrets.token_hex(16)  # placeholder of the objects, which no client can send
 _QUOTED: Final = f'"{_MARK}"'.encode()
@@ -89,9 +89,9 @@ class Apart(NamedTuple):
 
 def apart(body: bytes | mmap) -> Apart | None:
     """Find the list by its form; None for a short or different body."""
-    if len(body) < LONG:
+    if len(body) < MIN_LONG_REVIEW_BYTES:
         return None
-    found, last = _LIST.search(body, 0, _HEAD), body.rfind(b"}]", max(0, len(body) - _HEAD))
+    found, last = _LIST.search(body, 0, _MAX_HEAD_BYTES), body.rfind(b"}]", max(0, len(body) - _MAX_HEAD_BYTES))
     if found is None or last < found.start(1):
         return None
     start, end = found.start(1), last + 1
@@ -100,7 +100,7 @@ def apart(body: bytes | mmap) -> Apart | None:
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
-LISTED: Final = 20  # failing objects that a message names, and damaged annotations that one review logs
+MAX_LISTED_OBJECTS: Final = 20  # that fail, in a message, and damaged annotations that one review logs
 _START: Final = {version: b'{"apiVersion":"' + version.encode() + b'","kind":"ConversionReview","response":{"uid":' for version in VERSIONS}
 _SUCCESS: Final = b',"result":{"status":"Success"},"convertedObjects":['
 _END: Final = b"]}}"
@@ -228,14 +228,16 @@ class _Work:
             return
         for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
             _LOG.warning("%s", text)
-        if self.tally.damaged > LISTED:
-            _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
+        if self.tally.damaged > MAX_LISTED_OBJECTS:
+            _LOG.warning(
+                "%d more annotations of review %s could not be used and are set aside", self.tally.damaged - MAX_LISTED_OBJECTS, uid[:64]
+            )
         if self.failed:
             self.sink.clear()
             yield _failed(version, uid, 500 if self.faults else 422, self._sentences(count), self.tally)
             return
         self.sink.write(_END)
-        yield Answer(200, b"", Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally))
+        yield Answer(200, b"", Verdict("converted", 200, uid[:MAX_NAME_CHARACTERS], "CONVERT", tally=self.tally))
 
     def _one(self, obj: object, index: int) -> str:
         try:
@@ -257,17 +259,17 @@ class _Work:
             return FAULT
         for key in done.damaged:
             self.tally.damaged += 1
-            if self.tally.damaged <= LISTED:
+            if self.tally.damaged <= MAX_LISTED_OBJECTS:
                 self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
         return SAME if done.object is obj else CONVERTED
 
     def _fail(self, obj: object, index: int, reason: str) -> None:
         self.failed += 1
-        if self.failed <= LISTED:
+        if self.failed <= MAX_LISTED_OBJECTS:
             self.failures.append(f"{shorten(_called(obj, index), 600)}: {shorten(reason, 500)}")
 
     def _sentences(self, objects: int) -> list[str]:
-        more = [f"and {self.failed - LISTED} more"] if self.failed > LISTED else []
+        more = [f"and {self.failed - MAX_LISTED_OBJECTS} more"] if self.failed > MAX_LISTED_OBJECTS else []
         head = f"{self.failed} of {objects} objects can't be converted to {shorten(self.target.api_version, 80)}"
         return [f"{head}: {self.failures[0]}", *self.failures[1:], *more]
 
@@ -279,18 +281,19 @@ def _called(obj: object, index: int) -> str:
     metadata = obj.get("metadata")
     metadata = metadata if type(metadata) is dict else {}
     kind, namespace, name = (
-        value[:NAME_LENGTH] if type(value) is str else "" for value in (obj.get("kind"), metadata.get("namespace"), metadata.get("name"))
+        value[:MAX_NAME_CHARACTERS] if type(value) is str else ""
+        for value in (obj.get("kind"), metadata.get("namespace"), metadata.get("name"))
     )
     return f"{kind or 'object'} {namespace}/{name}" if namespace and name else f"{kind or 'object'} {name or index}"
 
 
 def _failed(version: str, uid: str, code: int, sentences: list[str], tally: ConversionStatistics) -> Answer:
-    message = shorten("; ".join(sentences), LISTED * MESSAGE_LENGTH)
+    message = shorten("; ".join(sentences), MAX_LISTED_OBJECTS * MAX_MESSAGE_CHARACTERS)
     result = {"status": "Failure", "code": code, "reason": REASONS[code], "message": message}
     # the API server reads the list even of a failure
     response = {"uid": uid, "result": result, "convertedObjects": []}
     out = orjson.dumps({"apiVersion": version, "kind": "ConversionReview", "response": response})
-    return Answer(200, out, Verdict("fault" if code == 500 else "refused", code, uid[:NAME_LENGTH], "CONVERT", tally=tally))
+    return Answer(200, out, Verdict("fault" if code == 500 else "refused", code, uid[:MAX_NAME_CHARACTERS], "CONVERT", tally=tally))
 
 
 def example(uid: str = "ready") -> bytes:

@@ -72,14 +72,14 @@ def _key(obj: object, version: str, outcome: str) -> ConversionKey:
 
 
 # levels of nesting that the JSON decoder accepts; rules follow them by recursion
-DEEPEST: Final = 1_024
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * DEEPEST))
+MAX_LEVELS: Final = 1_024
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_LEVELS))
 
 REVIEW_VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 OPERATIONS: Final = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 _SMALL: Final = Limits().small_body  # bytes of a body that no bound of memory is set for
-NAME_LENGTH: Final = 253  # the longest name that Kubernetes knows; names are cut there in logs
-MESSAGE_LENGTH: Final = 2_000
+MAX_NAME_CHARACTERS: Final = 253  # the longest name that Kubernetes knows; names are cut there in logs
+MAX_MESSAGE_CHARACTERS: Final = 2_000
 REASONS: Final = {
     400: "BadRequest",
     403: "Forbidden",
@@ -248,10 +248,10 @@ def encode(call: Call, outcome: Outcome) -> Answer:
     verdict = Verdict(
         outcome.kind,
         200 if status is None else status["code"],
-        call.uid[:NAME_LENGTH],
+        call.uid[:MAX_NAME_CHARACTERS],
         call.operation if call.operation in OPERATIONS else "other",
-        namespace[:NAME_LENGTH] if type(namespace) is str else "",
-        name[:NAME_LENGTH] if type(name) is str else "",
+        namespace[:MAX_NAME_CHARACTERS] if type(namespace) is str else "",
+        name[:MAX_NAME_CHARACTERS] if type(name) is str else "",
         outcome.rules,
         outcome.skipped,
         len(outcome.patch),

@@ -13,9 +13,9 @@ from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-BYTES_A_SECOND: Final = 2 * 1024 * 1024  # a larger entry waits as if it had come so much later, so that it isn't passed by for ever
+BYTES_PER_SECOND: Final = 2 * 1024 * 1024  # a larger entry waits as if it had come so much later, so that it isn't passed by for ever
 MAX_COST: Final = 0.05  # the most that is expected of an entry: a client with longer ones doesn't wait longer for that
-_KNOWN: Final = 1_000  # clients that are remembered before those that owe nothing are dropped
+_MAX_CACHED_CLIENTS: Final = 1_000  # before those that owe nothing are dropped
 
 
 class FairQueue(Generic[T]):
@@ -39,7 +39,7 @@ class FairQueue(Generic[T]):
         if client not in self._waiting:
             self._starts[client] = self._start(client)
             self._waiting[client] = []
-        due = self._clock() + size / BYTES_A_SECOND
+        due = self._clock() + size / BYTES_PER_SECOND
         heapq.heappush(self._waiting[client], (due, next(self._order), entry))
         self._length += 1
 
@@ -72,7 +72,7 @@ class FairQueue(Generic[T]):
         self._starts[client] = self._start(client) + seconds
         self._costs[client] = (self._costs.get(client, seconds) + seconds) / 2
         self._average = (self._average + seconds) / 2
-        if len(self._starts) > _KNOWN:
+        if len(self._starts) > _MAX_CACHED_CLIENTS:
             self._starts = {each: start for each, start in self._starts.items() if each in self._waiting or start > self._virtual}
             self._costs = {each: cost for each, cost in self._costs.items() if each in self._starts}
 

@@ -29,10 +29,10 @@ from .limits import Bound, Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _QUIET_SECONDS: Final = 60.0
-AT_ONCE: Final = 4  # handshakes that are computed in one turn of the loop
+MAX_HANDSHAKES: Final = 4  # in one turn of the loop
 _RECORD, _HANDSHAKE = 5, 0x16  # bytes of a record's header, and the first of them
-_LONGEST: Final = 16 * 1024  # bytes of a record
-_AGAIN: Final = 0.02  # seconds until another look at a first message that has come in part
+_MAX_RECORD_BYTES: Final = 16 * 1024
+_LOOK_SECONDS: Final = 0.02  # at a first message that has come in part
 
 
 class _Greeting:
@@ -103,7 +103,7 @@ class TlsQueue:
         if size is None:
             self._end(greeting)
         elif size:
-            greeting.late = self._loop.call_later(_AGAIN, self._look_again, greeting, greeting.late)
+            greeting.late = self._loop.call_later(_LOOK_SECONDS, self._look_again, greeting, greeting.late)
         else:
             if not self._queue:
                 self._progress = self._loop.time()
@@ -116,7 +116,7 @@ class TlsQueue:
 
     def _begin(self) -> None:
         """Begins handshakes, a few at a time."""
-        while len(self._computing) < AT_ONCE and (found := self._queue.take()) is not None:
+        while len(self._computing) < MAX_HANDSHAKES and (found := self._queue.take()) is not None:
             _, greeting = found
             self._computing.add(greeting)
             greeting.began = True
@@ -203,7 +203,7 @@ def _first_record(sock: socket.socket) -> int | None:
     except OSError:
         return None
     size = int.from_bytes(head[3:], "big")
-    if not head or head[0] != _HANDSHAKE or size > _LONGEST:
+    if not head or head[0] != _HANDSHAKE or size > _MAX_RECORD_BYTES:
         return None
     missing = max(0, _RECORD + size - waiting)
     return None if missing and _has_left(sock) else missing

@@ -15,7 +15,8 @@ class Limits(NamedTuple):
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
     request_memory: int = 160 * 1024 * 1024  # that the process of one longer request may have beside its body and answer
     request_cpu: float = 2  # seconds of CPU for one longer request; the API server gives up after 10 s
-    conversion_cpu: float = 4  # seconds more for each MiB of a conversion, 30 at most; the worst objects need 2 to 4, ordinary ones 0.1
+    conversion_cpu_seconds_per_mib: float = 4  # more; the worst objects need 2 to 4, ordinary ones 0.1
+    max_conversion_cpu_seconds: float = 30  # with these, for a whole conversion
     pace: int = 64 * 1024  # bytes a second that a client must send or take when others wait for room
     slow_seconds: float = 5  # in which it may show its pace
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one
@@ -41,7 +42,7 @@ SIDE: Final = Limits(
 )
 
 
-LIGHT: Final = 4 * 1024  # bytes of a body that is answered in the loop whatever it holds, unpacked sixteenfold if it holds that
+MAX_LIGHT_BODY_BYTES: Final = 4 * 1024  # answered in the loop whatever it holds, unpacked sixteenfold if it holds that
 MAX_LOOP_COST_BYTES: Final = 72 * 1024  # of a longer one with what its values count: an ordinary one costs twice its length
 _KEPT_COST_FACTOR: Final = 3  # that a body counts whose annotations keep values of the other version: it is converted once for these, too
 _VALUE_BYTES: Final = 16  # that a value counts beside its own
@@ -54,7 +55,7 @@ def is_light(body: bytes, most: int) -> bool:
     Counting values is no work: 3 µs for 32 KiB.
     """
     size = len(body)
-    if size <= LIGHT or size > most:
+    if size <= MAX_LIGHT_BODY_BYTES or size > most:
         return size <= most
     values = body.count(b",") + body.count(b"{") + body.count(b"[")
     times = _KEPT_COST_FACTOR if b"-spec" in body or b"\\u00" in body else 1

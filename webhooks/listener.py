@@ -16,8 +16,8 @@ from .handshakes import TlsQueue
 from .limits import Bound, Limits
 
 _BACKLOG: Final = 4096  # as many as Linux allows by default; a connection beyond these is tried again by its client a second later
-_ACCEPTED_AT_ONCE: Final = 64  # in one turn of the loop: connections that wait too long are tried again after a second
-_PAUSE: Final = 0.5  # seconds, when the process has no file descriptors left
+_MAX_ACCEPTED: Final = 64  # in one turn of the loop: connections that wait too long are tried again after a second
+_PAUSE_SECONDS: Final = 0.5  # when the process has no file descriptors left
 STUCK_SECONDS: Final = 3.0  # without progress while clients wait
 
 
@@ -68,14 +68,14 @@ class Listener:
             self._loop.add_reader(self._sock, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(_ACCEPTED_AT_ONCE):
+        for _ in range(_MAX_ACCEPTED):
             try:
                 accepted, peer = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError:
                 self._loop.remove_reader(self._sock)
-                self._loop.call_later(_PAUSE, self._resume)
+                self._loop.call_later(_PAUSE_SECONDS, self._resume)
                 return
             self._waits_since = None
             client = client_address(peer)

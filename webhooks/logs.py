@@ -21,8 +21,8 @@ FLUSH_SECONDS: Final = 0.05
 FLUSH_BYTES: Final = 64 * 1024
 HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't read; later ones are dropped and counted
 CLOSE_SECONDS: Final = 1.0
-WORD_LENGTH: Final = 253  # characters of a name in a line: the longest that Kubernetes knows
-MESSAGE_LENGTH: Final = 2_000
+MAX_NAME_CHARACTERS: Final = 253  # the longest that Kubernetes knows
+MAX_MESSAGE_CHARACTERS: Final = 2_000
 _LOG: Final = logging.getLogger("webhooks.level")
 KEY: Final = "logging.level"
 
@@ -110,7 +110,7 @@ class Lines:
             self._lost += chunk.count(b"\n", start)
 
 
-def word(text: str, limit: int = WORD_LENGTH) -> str:
+def word(text: str, limit: int = MAX_NAME_CHARACTERS) -> str:
     """A client's text as lines hold it: at most `limit` characters, with escapes instead of those that do not print."""
     if len(text) <= limit and text.isprintable():
         return text
@@ -149,7 +149,7 @@ class JsonHandler(logging.Handler):
             "ts": stamp(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "msg": word(record.getMessage(), MESSAGE_LENGTH),
+            "msg": word(record.getMessage(), MAX_MESSAGE_CHARACTERS),
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = type(record.exc_info[1]).__name__

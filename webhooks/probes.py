@@ -29,11 +29,11 @@ _PLAIN_TYPE: Final = b"Content-Type: text/plain; charset=utf-8\r\n"
 _SCRAPE_SECONDS: Final = 1.0  # for which one rendering of the metrics counts
 _Answer: TypeAlias = tuple[int, "str | bytes", bytes]  # status, text or metrics, and header lines
 _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with TLS
-FRESH: Final = 60.0  # seconds for which a success holds: authorities expire, too
+SUCCESS_LIFETIME_SECONDS: Final = 60.0  # authorities expire, too
 ALLOW_SECONDS: Final = 60.0  # as long as the Go operator caches the user of a token
 DENY_SECONDS: Final = 30.0  # as long as it caches a denial
 STALE_ALLOW_SECONDS: Final = 900.0  # for which a positive review counts while the API server is unreachable
-KEPT: Final = 256  # answers; a client that tries many tokens costs no more memory
+MAX_CACHED_ANSWERS: Final = 256  # a client that tries many tokens costs no more memory
 
 
 class Refusal(NamedTuple):
@@ -84,7 +84,7 @@ class MetricsAccess:
     def _remember(self, digest: bytes, allowed: bool) -> None:
         self._known.pop(digest, None)
         self._known[digest] = (allowed, self._clock())
-        if len(self._known) > KEPT:
+        if len(self._known) > MAX_CACHED_ANSWERS:
             # a no goes first: many tries must not push out those who may
             victim = next((each for each, (yes, _) in self._known.items() if not yes), next(iter(self._known)))
             del self._known[victim]
@@ -243,7 +243,7 @@ class Handshake:
     def reasons(self, bundle: bytes) -> list[str]:
         """Why a client that trusts the bundle would not get through; empty when it does."""
         leaf, now = self._context.leaf, self._clock()
-        if self._good is not None and self._good[:2] == (leaf, bundle) and now - self._good[2] < FRESH:
+        if self._good is not None and self._good[:2] == (leaf, bundle) and now - self._good[2] < SUCCESS_LIFETIME_SECONDS:
             return []
         try:
             self._shake(bundle)

@@ -30,7 +30,7 @@ from .server import Webhooks, self_check
 
 SAME_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready
-AT_ONCE: Final = 130  # exit code after a second signal
+SECOND_SIGNAL_EXIT_CODE: Final = 130
 # Objects of a request are freed by reference counting; only connections make cycles, so the collector may run rarely.
 GC_THRESHOLD: Final = (50_000, 20, 50)
 
@@ -125,7 +125,7 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     )
     server = Webhooks(plan.settings, context, lines, executor, plan.limits)
     stop = asyncio.Event()
-    on_signals(stop.set, lambda: os._exit(AT_ONCE))
+    on_signals(stop.set, lambda: os._exit(SECOND_SIGNAL_EXIT_CODE))
     feed = _feed(plan, server, source)
     server_name = plan.secret_names.server_name if plan.secret_names is not None else ""
     state = State(server, feed, source, Handshake(context, server_name))

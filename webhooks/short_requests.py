@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 STEPS_SECONDS: Final = 0.0005  # of steps that make one piece of work
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
-_UNCOUNTED: Final = 0.001  # of work that may be of earlier turns: to be called in each costs more than a request's answer is written in
+# of work that may be of earlier turns: to be called in each costs more than a request's answer is written in
+_UNCOUNTED_SECONDS: Final = 0.001
 
 
 class ShortRequests:
@@ -65,7 +66,7 @@ class ShortRequests:
             seconds = self._clock() - began
             self._spent += seconds
             self._queue.charge(client, seconds)
-            if self._queue or self._spent > _UNCOUNTED:
+            if self._queue or self._spent > _UNCOUNTED_SECONDS:
                 self._call_next()
 
     def _call_next(self) -> None:

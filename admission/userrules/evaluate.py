@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -19,13 +20,14 @@ from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Cause, Finding
 from ...policies.review import Fields
 from ...policies.rule import Level
-from .policy import ACTIONS, AUDIT, DENY, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
+from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
 from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 
-LONGEST_MESSAGE: Final = 5 * 1024  # bytes of a computed message, as an API server takes
-_WHOLE: Final = 20_000_000  # of the cost of all expressions about one object
-_LEAST: Final = 1_000  # of the cost of one
+MAX_MESSAGE_BYTES: Final = 5 * 1024  # computed by an expression; as an API server takes
+_MAX_OBJECT_COST: Final = 20_000_000  # of all expressions about one object
+_MIN_EXPRESSION_COST: Final = 1_000
 _LACKING: Final = frozenset({"pods", "documents", "authorizer"})  # names that the server has no value for
+_USER, _GROUPS = re.compile(r"\buserInfo\b"), re.compile(r"\bgroups\b")
 _LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
 
 
@@ -48,6 +50,7 @@ class Said(NamedTuple):
     path: Path | None = None
     fact: str = ""
     is_error: bool = False  # whether an expression could not be evaluated
+    reason: str = INVALID  # of the Status that an API server answers to a refusal
 
 
 class Around(NamedTuple):
@@ -76,7 +79,7 @@ def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
 def share_budget(policies: Iterable[Policy]) -> int:
     """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
     asked = sum(len(one.bindings) * sum(1 for _ in _expressions(one)) for one in policies)
-    return max(_LEAST, min(DEFAULT, _WHOLE // max(1, asked)))
+    return max(_MIN_EXPRESSION_COST, min(DEFAULT, _MAX_OBJECT_COST // max(1, asked)))
 
 
 def known_facts(facts: Facts) -> dict[str, Any]:
@@ -112,7 +115,7 @@ class Write:
         self.of_version = cache(self._of_version)
 
     def named(self, field: str) -> str:
-        """The name or namespace of the object."""
+        """The name, the beginning of a generated name, or the namespace of the object."""
         value = self.metadata[0].get(field) if self.metadata else None
         return value if isinstance(value, str) else ""
 
@@ -184,12 +187,12 @@ class _Asking:
             raise UnknownError("the labels of the object's namespace are not known: add its Namespace to rules-from")
         if "authorizer" in policy.reads:
             raise UnknownError("it needs the cluster's permissions (authorizer)")
-        if self.write.user is None and "request" in policy.reads and any("userInfo" in one.text for one in _expressions(policy)):
-            raise UnknownError("it reads request.userInfo, and who writes is not known; --as names a user")
+        if not self.write.review and (unknown := _find_unknown(policy, self.write)):
+            raise UnknownError(unknown)
         if lacking := next((fact for fact in policy.facts if fact in self.around.lacking), ""):
             raise UnknownError(f"the fact {lacking} is not known", lacking)
         params = self._params()
-        self.budget = max(_LEAST, self.around.budget // len(params))
+        self.budget = max(_MIN_EXPRESSION_COST, self.around.budget // len(params))
         for param in params:
             yield from self._by(param)
 
@@ -198,7 +201,7 @@ class _Asking:
         problems, matches = [], True
         for _, condition in self.policy.conditions:
             try:
-                matches = matches and condition.program.evaluate(scope, self.budget) is not False
+                matches = matches and self._evaluate(condition, scope) is not False
             except EvaluationError as error:
                 problems.append(_failed(condition, error))
         if not matches:
@@ -210,10 +213,19 @@ class _Asking:
         for validation in self.policy.validations:
             yield from self._validated(validation, scope)
 
+    def _evaluate(self, expression: Expression, scope: Mapping[str, object]) -> object:
+        """The value. Raises: EvaluationError, UnknownError for an error that an API server would not meet."""
+        try:
+            return expression.program.evaluate(scope, self.budget)
+        except EvaluationError as error:
+            if not self.write.review and (missing := _find_missing(self.write, str(error))):
+                raise UnknownError(missing) from None
+            raise
+
     def _validated(self, validation: Validation, scope: Mapping[str, object]) -> Iterator[Said]:
         program = validation.expression.program
         try:
-            if program.evaluate(scope, self.budget) is True:
+            if self._evaluate(validation.expression, scope) is True:
                 return
         except EvaluationError as error:
             if self.policy.fails:
@@ -223,14 +235,14 @@ class _Asking:
         if path is None:
             _, read = program.evaluate_traced(scope, self.budget)
             path = read[1:] if read and read[0] in ("object", "oldObject") else None
-        yield from self._each(_message(validation, scope, self.budget), path)
+        yield from self._each(_message(validation, scope, self.budget), path, reason=validation.reason)
 
-    def _each(self, text: str, path: Path | None, *, is_error: bool = False) -> Iterator[Said]:
+    def _each(self, text: str, path: Path | None, *, is_error: bool = False, reason: str = INVALID) -> Iterator[Said]:
         """The finding by the gravest action of the binding; one that only audits notes it."""
         place = self._home(path) if path is not None else None
         level = next(_LEVELS[action] for action in ACTIONS if action in self.binding.actions)
         text = f"the cluster would only audit it: {text}" if level is Level.NOT_EVALUATED else text
-        yield Said(self.policy, self.binding.name, level, text, place, "", is_error)
+        yield Said(self.policy, self.binding.name, level, text, place, "", is_error, reason)
 
     def _home(self, path: Path) -> Path:
         """A path of the judged version in the author's."""
@@ -276,6 +288,26 @@ class _Asking:
         return found
 
 
+def _find_unknown(policy: Policy, write: Write) -> str:
+    """The part of a write that expressions read and no file holds, as a sentence; empty where there is none."""
+    texts = "\n".join(one.text for one in _expressions(policy))
+    if _USER.search(texts):
+        if write.user is None:
+            return "it reads request.userInfo, and who writes is not known; --as names a user"
+        if "groups" not in write.user and _GROUPS.search(texts):
+            return "it reads request.userInfo.groups, which are not known; --as-group names one"
+    return ""
+
+
+def _find_missing(write: Write, error: str) -> str:
+    """The part of a write that no file holds and whose lack makes the error, as a sentence; empty where there is none."""
+    if error == "no such key: namespace" and not write.named("namespace"):
+        return "it reads the namespace of the object, which names none; -n names one"
+    if error == "no such key: name" and not write.named("name") and write.named("generateName"):
+        return "it reads the name of the object, which the API server generates"
+    return ""
+
+
 def _expressions(policy: Policy) -> Iterator[Expression]:
     yield from (one for _, one in policy.conditions)
     yield from policy.variables.values()
@@ -298,7 +330,7 @@ def _message(validation: Validation, scope: Mapping[str, object], budget: int) -
         except EvaluationError:
             made = None
         text = made.strip() if isinstance(made, str) else ""
-        if len(text.encode()) > LONGEST_MESSAGE or "\n" in text:
+        if len(text.encode()) > MAX_MESSAGE_BYTES or "\n" in text:
             text = ""
     return text or validation.message.strip() or f"failed expression: {validation.expression.text.strip()}"
 

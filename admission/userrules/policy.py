@@ -156,6 +156,9 @@ class Expression(NamedTuple):
     text: str
 
 
+INVALID: Final = "Invalid"
+
+
 class Validation(NamedTuple):
     """One validation: it must be true, else its message is the finding's."""
 
@@ -163,6 +166,7 @@ class Validation(NamedTuple):
     message: str
     message_expression: Expression | None
     field_path: Path | None  # of a Check: the place of its findings; None where the expression decides
+    reason: str = INVALID  # of the Status that an API server answers
 
 
 class Binding(NamedTuple):

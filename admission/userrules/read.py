@@ -18,6 +18,7 @@ from .policy import (
     CHECK_VERSION,
     DENY,
     EVERYTHING,
+    INVALID,
     NO_WRITE,
     POLICY,
     POLICY_GROUP,
@@ -34,8 +35,8 @@ from .policy import (
     rule_of,
 )
 
-LONGEST: Final = 16_384  # characters of one expression
-MOST: Final = 500  # validations, conditions or variables of one policy
+MAX_EXPRESSION_CHARACTERS: Final = 16_384
+MAX_ENTRIES: Final = 500  # validations, conditions or variables of one policy
 _SPEC: Final = ("failurePolicy", "matchConditions", "matchConstraints", "paramKind", "validations", "variables", "auditAnnotations")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -47,7 +48,7 @@ _VARIABLE: Final = re.compile(r"\bvariables\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 _FACT: Final = re.compile(r"\bfacts\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
 _AUTHORIZER: Final = re.compile(r"\bauthorizer\s*\.")
 _STEP: Final = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\d+)\]|\[['\"]([^'\"\]]+)['\"]\]")
-_SHOWN = 80  # characters of a wrong value
+_MAX_VALUE_CHARACTERS = 80  # of a wrong value in a message
 
 
 class Reader:
@@ -108,7 +109,9 @@ class Reader:
         """The error for the value, which it shows."""
         if isinstance(self.data, (dict, list)):
             return PolicyError(self.path, f"{text}, got {article(self.data)}")
-        return PolicyError(self.path, f"{text}, got {shorten(json.dumps(self.data, ensure_ascii=False, default=str), _SHOWN)}")
+        return PolicyError(
+            self.path, f"{text}, got {shorten(json.dumps(self.data, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)}"
+        )
 
 
 def is_policy(data: Any) -> bool:
@@ -226,8 +229,8 @@ class _Expressions:
     def expression(self, reader: Reader) -> Expression:
         """One expression, which may read the variables above it."""
         text = reader.required()
-        if len(text) > LONGEST:
-            raise PolicyError(reader.path, f"must have at most {LONGEST} characters, got {len(text)}")
+        if len(text) > MAX_EXPRESSION_CHARACTERS:
+            raise PolicyError(reader.path, f"must have at most {MAX_EXPRESSION_CHARACTERS} characters, got {len(text)}")
         try:
             program = compile_text(text, self.names)
         except ParseError as error:
@@ -258,7 +261,7 @@ def _place(text: str, index: int) -> tuple[int, int]:
 def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
     known = ("expression", "message", "messageExpression", "reason")
     one.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
-    one.at("reason").choice(("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"), "Invalid")
+    reason = one.at("reason").choice(("Unauthorized", "Forbidden", INVALID, "RequestEntityTooLarge"), INVALID)
     message, path = one.at("message").text(), one.at("fieldPath")
     if "\n" in message.strip():
         raise PolicyError((*one.path, "message"), "must be one line")
@@ -268,6 +271,7 @@ def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
         message,
         reading.expression(computed) if computed.data not in (None, "") else None,
         tuple(_steps(path)) if path.data is not None else None,
+        reason,
     )
 
 
@@ -283,8 +287,8 @@ def _steps(reader: Reader) -> Iterator[str | int]:
 
 def _few(reader: Reader) -> list[Reader]:
     items = reader.items()
-    if len(items) > MOST:
-        raise PolicyError(reader.path, f"must have at most {MOST} entries, got {len(items)}")
+    if len(items) > MAX_ENTRIES:
+        raise PolicyError(reader.path, f"must have at most {MAX_ENTRIES} entries, got {len(items)}")
     return items
 
 

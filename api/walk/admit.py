@@ -20,14 +20,16 @@ class Shaped(NamedTuple):
     dropped: tuple[Path, ...]
 
 
-def shape(obj: dict[str, Any], kind: str, version: str, line: Line) -> Shaped:
+def shape(obj: dict[str, Any], kind: str, version: str, line: Line, *, nulls: bool = False) -> Shaped:
     """Makes of an object what a server with the definitions of a line holds when it has read it: defaulted, pruned, without nulls.
 
-    Changes the object.
+    Changes the object. With `nulls` these stay, as in the result of a server-side apply.
     """
     schema = load_schema(kind, version, line)
     defaulted = default(obj, schema)
-    return Shaped(defaulted, (), ()) if is_tidy(obj, schema) else Shaped(defaulted, prune(obj, schema), drop_nulls(obj, schema))
+    if is_tidy(obj, schema):
+        return Shaped(defaulted, (), ())
+    return Shaped(defaulted, prune(obj, schema), () if nulls else drop_nulls(obj, schema))
 
 
 def with_status_of(obj: dict[str, Any], old: dict[str, Any] | None, kind: str) -> None:

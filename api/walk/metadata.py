@@ -93,7 +93,7 @@ def _error(path: Path, want: str, value: Any) -> FieldError:
     return field_error(path, Reason.TYPE_INVALID, f"must be {want}, got {json_type(value)}")
 
 
-MOST_ANNOTATION_BYTES: Final = 256 * 1024
+MAX_ANNOTATION_BYTES: Final = 256 * 1024
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_PART: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -182,8 +182,8 @@ def annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
         if (wrong := qualified_name_error(key.lower())) is not None:
             yield field_error(path, Reason.INVALID, f"Invalid value: {wrong}")
     size = sum(len(text.encode(errors="replace")) for pair in annotations.items() for text in pair if isinstance(text, str))
-    if size > MOST_ANNOTATION_BYTES:
-        yield field_error(path, Reason.TOO_LONG, f"Too long: may not be more than {MOST_ANNOTATION_BYTES} bytes")
+    if size > MAX_ANNOTATION_BYTES:
+        yield field_error(path, Reason.TOO_LONG, f"Too long: may not be more than {MAX_ANNOTATION_BYTES} bytes")
 
 
 def _owner_errors(path: Path, owners: Any) -> Iterator[FieldError]:

@@ -166,7 +166,7 @@ def _ruled(check: Check, node: Node) -> Check:
 # After an error of one of these types the API server evaluates no CEL rule: the value may not be what the rule expects.
 BLOCKING: Final = frozenset({Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID})
 HINT: Final = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
-_MOST_REPLICAS: Final = 2**31 - 1
+_MAX_REPLICAS: Final = 2**31 - 1
 
 
 def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> list[FieldError]:
@@ -223,8 +223,8 @@ def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:
         wrong = "must be a whole number"
     elif replicas < 0:
         wrong = "should be a non-negative integer"
-    elif replicas > _MOST_REPLICAS:
-        wrong = f"should be less than or equal to {_MOST_REPLICAS}"
+    elif replicas > _MAX_REPLICAS:
+        wrong = f"should be less than or equal to {_MAX_REPLICAS}"
     else:
         return []
     return [FieldError(("spec", "replicas"), ".spec.replicas", Reason.INVALID, f"Invalid value: {wrong}")]

@@ -15,7 +15,7 @@ from .conversions import print_double
 from .times import print_duration, print_timestamp
 
 _CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.(\d{1,9}))?(.)|$)", re.DOTALL | re.ASCII)
-_MOST_DIGITS: Final = 1000
+_MAX_DIGITS: Final = 1000
 _ESCAPES: Final = {
     "\a": "\\a",
     "\b": "\\b",
@@ -59,8 +59,8 @@ def _format(frame: Frame, text: str, arguments: list[Any]) -> str:
         if used >= len(arguments):
             raise EvaluationError(f"index {used} out of range")
         precision = 6 if match[2] is None else int(match[2])
-        if precision > _MOST_DIGITS:
-            raise EvaluationError(f"could not parse formatting clause: precision must be at most {_MOST_DIGITS}")
+        if precision > _MAX_DIGITS:
+            raise EvaluationError(f"could not parse formatting clause: precision must be at most {_MAX_DIGITS}")
         try:
             frame.spend(1 + precision // 10)
             frame.spend_size(arguments[used])

@@ -16,7 +16,7 @@ _FORM: Final = re.compile(r"[+-]?\d*(?:\.\d*)?[eEinumkKMGTP]*[-+]?\d*", re.ASCII
 _WRONG_FORM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_LONGEST: Final = 400
+_MAX_QUANTITY_CHARACTERS: Final = 400
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,19 +29,19 @@ class Quantity:
 
 
 def _parse(text: str) -> Quantity | None:
-    match = _TEXT.fullmatch(text) if len(text) <= _LONGEST else None
+    match = _TEXT.fullmatch(text) if len(text) <= _MAX_QUANTITY_CHARACTERS else None
     if match is None or not (match[2] or match[3] is not None):
         return None
     sign, whole, fraction, binary, decimal, power = match.groups(default="")
     digits = int((whole + fraction) or "0")
     scale = (int(power) if power else _DECIMAL.get(decimal, 0)) - len(fraction) + 9
-    if scale > _LONGEST or (digits and scale < -2 * _LONGEST):
+    if scale > _MAX_QUANTITY_CHARACTERS or (digits and scale < -2 * _MAX_QUANTITY_CHARACTERS):
         nanos = _CAP if digits and scale > 0 else min(digits, 1)
     else:
         exact = digits << _BINARY.get(binary, 0)
         nanos = exact * 10**scale if scale >= 0 else -(-exact // 10**-scale)  # rounded away from zero
     factor = -1 if sign == "-" else 1
-    small = _small(whole.lstrip("0") or "0", fraction, _BINARY.get(binary, 0), scale - 9) if scale <= _LONGEST else None
+    small = _small(whole.lstrip("0") or "0", fraction, _BINARY.get(binary, 0), scale - 9) if scale <= _MAX_QUANTITY_CHARACTERS else None
     if small is None:
         return Quantity(factor * (min(nanos, _CAP) if binary else nanos))
     return Quantity(factor * nanos, (factor * small[0], small[1]))

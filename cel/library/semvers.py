@@ -13,7 +13,7 @@ _NUMBER: Final = r"(0|[1-9]\d{0,19})"
 _TEXT: Final = re.compile(
     rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?", re.ASCII
 )
-_LONGEST: Final = 1000
+_MAX_VERSION_CHARACTERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,7 +33,7 @@ SIZED.add(Semver)
 
 
 def _parse(text: str, normalise: bool) -> Semver | None:
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_VERSION_CHARACTERS:
         return None
     match = _TEXT.fullmatch(_normalised(text) if normalise else text)
     if match is None:

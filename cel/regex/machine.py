@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from .syntax import Chars, RegexError, Tree, parse
 
-LARGEST: Final = 5_000  # instructions of a machine
-_MOST_KNOWN: Final = 2_000  # remembered steps of a machine
-_MOST_KEPT: Final = 50_000  # states in them
+MAX_INSTRUCTIONS: Final = 5_000  # of a machine
+_MAX_CACHED_STEPS: Final = 2_000  # of a machine
+_MAX_CACHED_STATES: Final = 50_000  # in them
 _WORD: Final = Chars((("0", "9"), ("A", "Z"), ("_", "_"), ("a", "z")))
 
 States = tuple[int, ...]
@@ -33,7 +33,7 @@ class Regex:
     def __init__(self, text: str) -> None:
         self._code: list[tuple[str, Any, tuple[int, ...]]] = []
         tree = parse(text)
-        if _size(tree) >= LARGEST:
+        if _size(tree) >= MAX_INSTRUCTIONS:
             raise RegexError("expression too large")
         self._add(tree)
         self._code.append(("match", None, ()))
@@ -103,7 +103,7 @@ class Regex:
             key = (states, before if self._asserts else "", char)
             found = known.get(key)
             if found is None:
-                if len(known) >= _MOST_KNOWN or self._kept >= _MOST_KEPT:
+                if len(known) >= _MAX_CACHED_STEPS or self._kept >= _MAX_CACHED_STATES:
                     known.clear()
                     self._kept = 0
                 found = known[key] = self._step((*states, 0), before, char)
@@ -139,7 +139,7 @@ class Regex:
             elif kind == "chars":
                 read = reads.get((at, char))
                 if read is None:
-                    if len(reads) >= 10 * _MOST_KNOWN:
+                    if len(reads) >= 10 * _MAX_CACHED_STEPS:
                         reads.clear()
                     read = reads[at, char] = bool(char) and what.has(char)
                 if read:

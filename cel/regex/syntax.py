@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-DEEPEST: Final = 60
-MOST_TIMES: Final = 1000
+MAX_LEVELS: Final = 60
+MAX_REPETITIONS: Final = 1000
 
 # ranges, in their order
 _LETTERS: Final = (("A", "Z"), ("a", "z"))
@@ -118,7 +118,7 @@ class _Parser:
 
     def alternatives(self, flags: str) -> Tree:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_LEVELS:
             raise RegexError("expression nests too deeply")
         found: list[Tree] = []
         items: list[Tree] = []
@@ -193,10 +193,10 @@ class _Parser:
             if count > 1:
                 raise self._wrong("invalid nested repetition operator", start)
             least, most = times
-            if max(least, most or 0) > MOST_TIMES or (most is not None and least > most):
+            if max(least, most or 0) > MAX_REPETITIONS or (most is not None and least > most):
                 raise self._wrong("invalid repeat count", start)
             item = ("rep", item, least, most, self._skip("?") == ("U" in flags))
-            if _times_in(item) > MOST_TIMES:
+            if _times_in(item) > MAX_REPETITIONS:
                 raise self._wrong("invalid repeat count", start)
         return item
 

@@ -1,4 +1,4 @@
-"""The sub-commands: a module or a folder each, with HELP, configure(parser) and run(arguments), imported only when chosen."""
+"""The sub-commands: a module or a folder each, with HELP, Options and run(options), imported only when chosen."""
 
 from importlib import import_module
 from typing import Any

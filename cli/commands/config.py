@@ -1,8 +1,7 @@
 """The command `config`: the effective configuration, with where each value came from."""
 
-import argparse
 import os
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 
@@ -13,26 +12,27 @@ from ...api.paths import lookup
 from ..console import flags
 from ..console.escaping import encode_json
 from ..console.exits import OK
+from ..console.options import option
 from ..console.output import write_stderr, write_stdout
 from ..installation.configuration import Effective, Key, load_configuration
 
 HELP = "print the effective configuration and the source of each value"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration, YAML or JSON; default: only defaults and environment")
-    flags.lenient(parser)
-    parser.add_argument("-o", "--output", choices=("text", "yaml", "json"), default="text", help="format (default %(default)s)")
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    config: Annotated[str | None, option("OperatorConfiguration, YAML or JSON; default: only defaults and environment", "FILE")] = None
+    lenient_config: flags.LenientConfig = False
+    output: Annotated[str, flags.output("text", "yaml", "json")] = "text"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints what processes started with the same file and environment would use. Raises: UsageError for what would stop them."""
-    found = load_configuration(arguments.config, os.environ, lenient=arguments.lenient_config)
+    found = load_configuration(options.config, os.environ, lenient=options.lenient_config)
     for line in found.unknown:
         write_stderr(f"warning: {line}")
-    written = {"text": _text, "yaml": _yaml, "json": _json}[arguments.output]
+    written = {"text": _text, "yaml": _yaml, "json": _json}[options.output]
     write_stdout(written(found))
     return OK
 

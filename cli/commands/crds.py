@@ -1,10 +1,9 @@
 """The command `crds`: the CustomResourceDefinitions, to be applied as they are printed, compared with those of a cluster."""
 
-import argparse
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from ...api.crd import CONVERT, NAMESPACE, SERVICE, by_service, by_url, manifest
@@ -16,7 +15,8 @@ from ...kube.protocol import Cluster, Node
 from ...kube.resources import CRDS
 from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
-from ..console.flags import parse_kind
+from ..console.kind_names import parse_kind
+from ..console.options import option, several, switch
 from ..console.output import write_stderr, write_stdout
 from ..console.program import installed_version
 from ..files.read import load_text
@@ -25,58 +25,60 @@ from ..rewrite.emit import emit_json, emit_yaml
 from ..yaml.errors import InputError
 
 HELP = "print the CustomResourceDefinitions"
-_LISTED: Final = 20  # of what a definition would take away
+_MAX_LISTED_FIELDS: Final = 20  # that a definition would take away
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.add_argument("--kind", action="append", default=[], help="only this kind (name, plural or short name); repeatable")
-    parser.add_argument(
-        "-o", "--output", choices=("yaml", "json"), default="yaml", help="format (default yaml); several in JSON are one List"
-    )
-    parser.add_argument("--namespace", metavar="NS", help="namespace of the conversion Service (default dynamo-system)")
-    parser.add_argument("--service", metavar="NAME", help="name of the conversion Service (default dynamo-webhooks)")
-    parser.add_argument("--url", help="conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")
-    parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates for the caBundle of conversion")
-    flags.line(parser, f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
-    text = "print nothing, with exit code 1, if fields would be lost; keep the definitions' url unless flags name another server"
-    parser.add_argument("--cluster", action="store_true", help=text)
-    flags.kubeconfig(parser)
-    parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    kind: Annotated[tuple[str, ...], several("only this kind (name, plural or short name); repeatable")] = ()
+    output: Annotated[str, flags.output("yaml", "json", text="format (default yaml); several in JSON are one List")] = "yaml"
+    namespace: Annotated[str | None, option("namespace of the conversion Service (default dynamo-system)", "NS")] = None
+    service: Annotated[str | None, option("name of the conversion Service (default dynamo-webhooks)", "NAME")] = None
+    url: Annotated[str | None, option("conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")] = None
+    ca_bundle: Annotated[str | None, option("PEM certificates for the caBundle of conversion", "FILE")] = None
+    line: Annotated[
+        Line | None, flags.release(f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
+    ] = None
+    cluster: Annotated[
+        bool, switch("print nothing, with exit code 1, if fields would be lost; keep the definitions' url unless flags name another server")
+    ] = False
+    kubeconfig: flags.Kubeconfig = ""
+    context: flags.ClusterContext = ""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints the definitions in the order of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6. Raises: UsageError."""
-    named = set(map(parse_kind, arguments.kind))
+    named = set(map(parse_kind, options.kind))
     kinds = [kind.name for kind in KINDS if not named or kind.name in named]  # in the same order however they are given
-    flags.need_cluster(arguments, "compare with a cluster's definitions")
+    aim = "compare with a cluster's definitions"
+    flags.need_cluster(aim, cluster=options.cluster, kubeconfig=options.kubeconfig, context=options.context)
     try:
-        bundle = _bundle(arguments.ca_bundle) if arguments.ca_bundle else b""
+        bundle = _bundle(options.ca_bundle) if options.ca_bundle else b""
     except InputError as error:
         write_stderr(f"dynamo-webhooks crds: --ca-bundle {error}")
         return UNREADABLE
-    conversion = _conversion(arguments, bundle)
-    if arguments.cluster:
+    conversion = _conversion(options, bundle)
+    if options.cluster:
         import asyncio
 
         try:
-            live = asyncio.run(_live(arguments))
+            live = asyncio.run(_live(options))
         except ApiError as error:
             write_stderr(f"the cluster can't be asked: {error.message}")
             return UNREACHABLE
-        moved = any(value is not None for value in (arguments.url, arguments.service, arguments.namespace))
-        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), arguments.line, named=moved)
+        moved = any(value is not None for value in (options.url, options.service, options.namespace))
+        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), options.line, named=moved)
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
-        write_stderr(_told_line(arguments.line, of_definition(live.get(BY_ALIAS["DGD"].name))))
+        write_stderr(_told_line(options.line, of_definition(live.get(BY_ALIAS["DGD"].name))))
     else:
-        crds = definitions(kinds, conversion, arguments.line or NEWEST)
+        crds = definitions(kinds, conversion, options.line or NEWEST)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
-    if gone := [kind for kind in kinds if arguments.kind and kind not in made]:
+    if gone := [kind for kind in kinds if options.kind and kind not in made]:
         raise UsageError(f"--kind {gone[0]}: this operator release has no such kind; nothing deletes a definition in the cluster")
-    if arguments.output == "json":
+    if options.output == "json":
         write_stdout(emit_json(crds[0] if len(crds) == 1 else {"apiVersion": "v1", "kind": "List", "items": crds}))
     else:
         write_stdout("---\n".join(emit_yaml(crd) for crd in crds))
@@ -89,13 +91,13 @@ def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line)
     return [manifest(kind, conversion, generator, line) for kind in kinds if BY_NAME[kind].is_of(line)]
 
 
-def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
-    if arguments.url is None:
-        return by_service(arguments.namespace or NAMESPACE, arguments.service or SERVICE, bundle)
-    for flag, value in (("--namespace", arguments.namespace), ("--service", arguments.service)):
+def _conversion(options: Options, bundle: bytes) -> Mapping[str, Any]:
+    if options.url is None:
+        return by_service(options.namespace or NAMESPACE, options.service or SERVICE, bundle)
+    for flag, value in (("--namespace", options.namespace), ("--service", options.service)):
         if value is not None:
             raise UsageError(f"--url names a server outside the cluster, {flag} one inside: use one of them")
-    return by_url(_url(arguments.url), bundle)
+    return by_url(_url(options.url), bundle)
 
 
 def _url(text: str) -> str:
@@ -137,8 +139,8 @@ def _told_line(named: Line | None, known: Line | None) -> str:
     return f"definitions of operator {line}{found}" + ("" if line is NEWEST else f"; operator.version must be {line}.0, or a patch of it")
 
 
-async def _live(arguments: argparse.Namespace) -> dict[str, Node | None]:
-    async with connect_cluster("dynamo-webhooks-crds", arguments.kubeconfig, arguments.context) as cluster:
+async def _live(options: Options) -> dict[str, Node | None]:
+    async with connect_cluster("dynamo-webhooks-crds", options.kubeconfig, options.context) as cluster:
         return await live_definitions(cluster)
 
 
@@ -152,8 +154,8 @@ def against(
     for crd in crds:
         name = crd["metadata"]["name"]
         if lost := find_lost_fields(live.get(crd["spec"]["names"]["kind"]), crd):
-            more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
-            told.append(f"{name}: the cluster's definition has {', '.join(lost[:_LISTED])}{more}")
+            more = f" and {len(lost) - _MAX_LISTED_FIELDS} more" if len(lost) > _MAX_LISTED_FIELDS else ""
+            told.append(f"{name}: the cluster's definition has {', '.join(lost[:_MAX_LISTED_FIELDS])}{more}")
     if not told:
         return [_beside(live.get(crd["spec"]["names"]["kind"]), crd, named=named) for crd in crds], []
     way = (

@@ -1,13 +1,13 @@
 """The command `facts`: reads the facts of a cluster into a facts file to commit."""
 
-import argparse
 import asyncio
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from ...kube.errors import ApiError
 from ...policies.facts import Facts
 from ..console import flags
 from ..console.exits import OK, UNREACHABLE, UsageError
+from ..console.options import option, switch
 from ..console.output import write_stderr, write_stdout
 from ..facts.gather import MANAGER, Gathered, gather_facts
 from ..files.write import replace_file
@@ -67,37 +67,36 @@ def _account(principal: Any) -> tuple[str, str]:
 HELP: Final = "collect facts about a cluster in a file to commit"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    add = parser.add_argument
-    add("--cluster", action="store_true", help="read the cluster, without changing it")
-    add("--namespace", "-n", metavar="NS", default="", help="namespace of the operator, if several are installed")
-    flags.kubeconfig(parser)
-    add("--context", metavar="NAME", default="", help="context of the kubeconfig")
-    add("--redact", action="store_true", help="replace names of namespaces and accounts with numbers")
-    add("-o", "--output", metavar="FILE", help="file to write instead of stdout")
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    cluster: Annotated[bool, switch("read the cluster, without changing it")] = False
+    namespace: Annotated[str, option("namespace of the operator, if several are installed", "--namespace", "-n", "NS")] = ""
+    kubeconfig: flags.Kubeconfig = ""
+    context: flags.Context = ""
+    redact: Annotated[bool, switch("replace names of namespaces and accounts with numbers")] = False
+    output: Annotated[str | None, option("file to write instead of stdout", "-o", "FILE")] = None
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints or writes the file; 6 when the cluster can't be reached. Raises: UsageError."""
-    if not args.cluster:
+    if not options.cluster:
         raise UsageError("--cluster must be given: facts are read from a cluster, that of the current context unless flags name another")
     try:
-        found = asyncio.run(_gathered(args))
+        found = asyncio.run(_gathered(options))
     except ApiError as error:
         write_stderr(f"the cluster can't be asked: {error.message}")
         return UNREACHABLE
-    found = redact(found) if args.redact else found
-    if args.output is None:
+    found = redact(found) if options.redact else found
+    if options.output is None:
         write_stdout(format_facts(found))
     else:
-        replace_file(args.output, format_facts(found))
+        replace_file(options.output, format_facts(found))
     for name, reason in found.reasons.items():
         write_stderr(f"{name} is not known: {reason}")
     return OK
 
 
-async def _gathered(args: argparse.Namespace) -> Gathered:
-    async with connect_cluster(MANAGER, args.kubeconfig, args.context) as cluster:
-        return await gather_facts(cluster, args.namespace)
+async def _gathered(options: Options) -> Gathered:
+    async with connect_cluster(MANAGER, options.kubeconfig, options.context) as cluster:
+        return await gather_facts(cluster, options.namespace)

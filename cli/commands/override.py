@@ -1,15 +1,16 @@
 """The command `override`: a profiler's graph with what a request's `overrides.dgd` says."""
 
-import argparse
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from ...admission.pipeline import Settings
 from ...conversion.lens.protocol import Fields
 from ...reconciler.request.graph_override import GRAPH, OverrideError, override_graph, override_of
 from ..console import flags
 from ..console.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError
+from ..console.flags import FactFlags
+from ..console.options import argument, switch
 from ..console.output import write_document, write_stderr, write_stdout
-from ..facts.load import read_fact_flags
+from ..facts.load import read_facts
 from ..files.read import load_text
 from ..objects.forms import list_refusals
 from ..objects.manifest import find_manifests
@@ -23,18 +24,16 @@ _REQUEST: Final = "DynamoGraphDeploymentRequest"
 HELP = "merge a partial graph into a graph, as overrides.dgd of a deployment request does"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.add_argument(
-        "blueprint", metavar="BLUEPRINT", help="file with one graph, or - for standard input; other documents stay as they are"
-    )
-    parser.add_argument(
-        "patch", metavar="PATCH", help="file with a partial graph, or with the request whose overrides.dgd is one; or - for standard input"
-    )
-    parser.add_argument("-o", "--output", choices=("yaml", "json", "diff"), default="yaml", help="format (default %(default)s)")
-    flags.facts(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="don't report parts of the patch without effect")
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    blueprint: Annotated[str, argument("file with one graph, or - for standard input; other documents stay as they are", "BLUEPRINT")]
+    patch: Annotated[
+        str, argument("file with a partial graph, or with the request whose overrides.dgd is one; or - for standard input", "PATCH")
+    ]
+    output: Annotated[str, flags.output("yaml", "json", "diff")] = "yaml"
+    facts: FactFlags = FactFlags()
+    quiet: Annotated[bool, switch("don't report parts of the patch without effect", "-q")] = False
 
 
 class _NothingError(Exception):
@@ -49,16 +48,16 @@ class _Blueprint(NamedTuple):
     piece: int
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints the merged graph; 0, 1 when it can't be merged or would be refused, 3, 4.
 
     Raises: UsageError for wrong flags or facts, and for files with several graphs.
     """
-    if arguments.blueprint == arguments.patch == "-":
+    if options.blueprint == options.patch == "-":
         raise UsageError("only one of BLUEPRINT and PATCH can be standard input")
-    settings, name = Settings(read_fact_flags(arguments)), arguments.blueprint
+    settings, name = Settings(read_facts(options.facts)), options.blueprint
     try:
-        blueprint, (patch, begin) = _load_blueprint(name), _load_patch(arguments.patch)
+        blueprint, (patch, begin) = _load_blueprint(name), _load_patch(options.patch)
     except (InputError, _NothingError) as error:
         write_stderr(str(error))
         return UNREADABLE if isinstance(error, InputError) else NOTHING_FOUND
@@ -71,13 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
     refusals = list(list_refusals(done.graph, str(done.graph["apiVersion"]).rpartition("/")[2], settings))
     for one in refusals:
         write_stderr(f"{name}: the merged graph would be refused: {one.text}{f' [{one.code}]' if one.code else ''}")
-    for warning in () if arguments.quiet else done.warnings:
+    for warning in () if options.quiet else done.warnings:
         write_stderr(f"{begin}{warning}")
-    if arguments.output == "json":
+    if options.output == "json":
         write_stdout(emit_json(done.graph))
     else:
         before = "".join(piece.text for piece in blueprint.pieces)
-        write_document(format_diff(name, before, text) if arguments.output == "diff" else text)
+        write_document(format_diff(name, before, text) if options.output == "diff" else text)
     return REFUSED if refusals else OK
 
 

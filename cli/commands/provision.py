@@ -1,68 +1,66 @@
 """`provision`: the certificate provisioner. Flags and configuration become an installation here; the work is the room `certs`'s."""
 
-from __future__ import annotations
-
-import argparse
 import asyncio
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
-from ..console import flags
+from ...api.operator.configuration import OperatorConfiguration
 from ..console.exits import OK, REFUSED, UNREACHABLE, UsageError
+from ..console.options import switch
 from ..console.output import write_stderr
 from ..daemon import listening
+from ..daemon.options import DaemonOptions
 
 if TYPE_CHECKING:
-    from ...api.operator.configuration import OperatorConfiguration
     from ...certs.installation import Installation
     from ..daemon.provisioner import Pace
 
 HELP: Final = "make and renew certificates, and write caBundles"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    listening.configure(parser)
-    parser.add_argument("--once", action="store_true", help="run once; exit code 1 if not everything is ready")
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    daemon: DaemonOptions = DaemonOptions("")
+    once: Annotated[bool, switch("run once; exit code 1 if not everything is ready")] = False
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Provisions until SIGTERM or SIGINT; with `--once` until there is nothing to do but to wait. Raises: UsageError."""
     listening.end_on_sigterm()
     from ...certs.installation import installation
     from ..daemon import provisioner
 
-    settings = settings_of(args)
+    settings = settings_of(options.daemon)
     about = installation(settings)
-    if args.once:
+    if options.once:
         from ...kube.errors import ApiError
 
         with listening.set_up_logging(settings):
             try:
-                reason = asyncio.run(provisioner.once(about, args.kubeconfig))
+                reason = asyncio.run(provisioner.once(about, options.daemon.kubeconfig))
             except ApiError as error:
                 write_stderr(error.message)
                 return UNREACHABLE
         write_stderr(f"not ready: {reason}" if reason else "ready")
         return REFUSED if reason else OK
-    return serve(args, settings, about)
+    return serve(options.daemon, settings, about)
 
 
-def serve(args: argparse.Namespace, settings: OperatorConfiguration, about: Installation, pace: Pace | None = None) -> int:
+def serve(options: DaemonOptions, settings: OperatorConfiguration, about: "Installation", pace: "Pace | None" = None) -> int:
     """Provision until stopped; tests use a quicker pace."""
     from ..daemon import provisioner
     from ..daemon.run import Side
 
-    side = Side(*listening.listeners(args, settings), settings.server.metrics.secure, (listening.reload_level(args),))
+    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure, (listening.reload_level(options),))
     with listening.set_up_logging(settings):
-        asyncio.run(provisioner.serve(about, args.kubeconfig, side, pace))
+        asyncio.run(provisioner.serve(about, options.kubeconfig, side, pace))
     return OK
 
 
-def settings_of(args: argparse.Namespace) -> OperatorConfiguration:
+def settings_of(options: DaemonOptions) -> OperatorConfiguration:
     """The settings in effect. Raises: UsageError when it isn't known where we are, or what the configuration says is wrong."""
-    settings = listening.load_settings(args.config, os.environ, lenient=args.lenient_config)
+    settings = listening.load_settings(options.config, os.environ, lenient=options.lenient_config)
     if not settings.operator.namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

@@ -1,33 +1,32 @@
 """`reconcile`: makes running workloads of graphs. Flags and configuration are read here; the work is the room `reconciler`'s."""
 
-import argparse
 import asyncio
 import os
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.lease import Timings
-from ..console import flags
 from ..console.exits import OK, UsageError
 from ..daemon import listening
+from ..daemon.options import DaemonOptions
 
 HELP: Final = "create and maintain the workloads of graphs"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    listening.configure(parser)
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    daemon: DaemonOptions = DaemonOptions("")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Reconciles until SIGTERM or SIGINT. Raises: UsageError for a configuration that can't be used."""
     listening.end_on_sigterm()
-    return serve(args)
+    return serve(options.daemon)
 
 
-def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
+def serve(options: DaemonOptions, lease: Timings | None = None) -> int:
     """Reconcile until stopped; tests use a shorter Lease."""
     from ...reconciler.common.resources import MANAGER
     from ...reconciler.reconciler import Reconciler
@@ -36,9 +35,9 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     from ..daemon.policies import policy_source, read_policies
     from ..daemon.run import Side, identity, run_daemon
 
-    settings = settings_of(args)
-    reloads = [listening.reload_level(args)]
-    side = Side(*listening.listeners(args, settings), settings.server.metrics.secure)
+    settings = settings_of(options)
+    reloads = [listening.reload_level(options)]
+    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
         make = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
         if folder := settings.serving.policies:
@@ -47,13 +46,13 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
             reloads.append(Reload(source, policies.take))
             make = partial(make, policies=lambda: policies.current.documents)
         side = side._replace(reloads=tuple(reloads))
-        asyncio.run(run_daemon("reconciler", MANAGER, args.kubeconfig, make, side))
+        asyncio.run(run_daemon("reconciler", MANAGER, options.kubeconfig, make, side))
     return OK
 
 
-def settings_of(args: argparse.Namespace) -> OperatorConfiguration:
+def settings_of(options: DaemonOptions) -> OperatorConfiguration:
     """The settings in effect. Raises: UsageError when it isn't known where the Lease is kept, or the configuration is wrong."""
-    settings = listening.load_settings(args.config, os.environ, lenient=args.lenient_config)
+    settings = listening.load_settings(options.config, os.environ, lenient=options.lenient_config)
     if settings.leader_election.lease and not settings.leader_namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

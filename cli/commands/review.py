@@ -1,7 +1,6 @@
 """The command `review`: an AdmissionReview or ConversionReview in, the server's own answer out, byte for byte."""
 
-import argparse
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 
@@ -12,41 +11,44 @@ from ...webhooks.routes import ALIASES, CONVERT, ROUTES, Route, route_path
 from ..console import flags
 from ..console.escaping import JSON, inert
 from ..console.exits import OK, REFUSED, UNREADABLE, UsageError
+from ..console.flags import FactFlags
 from ..console.nearest import did_you_mean
+from ..console.options import argument, option, switch
 from ..console.output import write_bytes, write_stderr
-from ..facts.load import read_fact_flags
+from ..facts.load import read_facts
 from ..files.read import load_bytes
 from ..yaml.errors import InputError
 
 HELP = "answer an AdmissionReview or ConversionReview from a file as the server does"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.add_argument("file", metavar="FILE", help="review as JSON, or - for standard input")
-    parser.add_argument("--path", help="path to post it to (default: that of request.kind)")
-    parser.add_argument("--mutate", action="store_true", help="use the mutating webhook instead of the validating one")
-    flags.verbose(parser)
-    flags.facts(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    review: Annotated[str, argument("review as JSON, or - for standard input", "FILE")]
+    path: Annotated[str | None, option("path to post it to (default: that of request.kind)")] = None
+    mutate: Annotated[bool, switch("use the mutating webhook instead of the validating one")] = False
+    verbose: flags.Verbose = False
+    facts: FactFlags = FactFlags()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints the response; 0 when it allows or converts, 1 when it refuses, 4 when no review could be answered."""
-    if arguments.path and arguments.mutate:
+    if options.path and options.mutate:
         raise UsageError("--mutate chooses the path that --path already names")
-    settings = Settings(read_fact_flags(arguments))
+    settings = Settings(read_facts(options.facts))
     write_stderr(f"as operator {settings.line} answers")
     try:
-        body = load_bytes(arguments.file)
+        body = load_bytes(options.review)
     except InputError as error:
         write_stderr(str(error))
         return UNREADABLE
     request = _request(body)
-    route = _route(arguments.path, request, mutate=arguments.mutate)
+    route = _route(options.path, request, mutate=options.mutate)
     answered = answer(route, body, settings)
     write_bytes(inert(answered.body.decode(), JSON).encode())
     if answered.status != 200:
-        write_stderr(f"{arguments.file}: the server would answer HTTP status {answered.status} without a review")
+        write_stderr(f"{options.review}: the server would answer HTTP status {answered.status} without a review")
         return UNREADABLE
     response = orjson.loads(answered.body)["response"]
     return OK if response.get("allowed") or response.get("result", {}).get("status") == "Success" else REFUSED

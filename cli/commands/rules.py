@@ -1,12 +1,11 @@
 """The command `rules`: the catalogue of rules and defaults as a table or as data."""
 
-import argparse
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 
 from ...api.kinds import BY_NAME
-from ...api.line import NEWEST
+from ...api.line import NEWEST, Line
 from ...api.wording import escape_unprintable
 from ...policies.catalogue import find_rule, list_all
 from ...policies.checks import CEL_RULE
@@ -14,52 +13,58 @@ from ...policies.rule import Rule
 from ..console import flags
 from ..console.escaping import encode_json
 from ..console.exits import OK, UsageError
-from ..console.flags import parse_kind
+from ..console.kind_names import parse_kind
+from ..console.options import argument, option
 from ..console.output import write_stderr, write_stdout
-from ..project.apply import RULES_FROM, apply_project
+from ..project.apply import RULES_FROM, apply_project, load_own_rules
+from ..project.options import OneCluster, ProjectOptions
 
 HELP = "list the rules and defaults"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.add_argument("names", nargs="*", metavar="RULE", help="with --export: only these rules (default: all that can be exported)")
-    parser.add_argument("--export", choices=("vap",), help="print rules as ValidatingAdmissionPolicies, for clusters without the webhook")
-    parser.add_argument("--kind", help="only rules that read this kind (name, plural or short name)")
-    flags.line(parser, "only rules that this operator release has (default: all)")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="format (default %(default)s)")
-    flags.project(parser, clusters=False)
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and options."""
+
+    names: Annotated[
+        tuple[str, ...], argument("with --export: only these rules (default: all that can be exported)", "RULE", nargs="*")
+    ] = ()
+    export: Annotated[
+        str | None, option("print rules as ValidatingAdmissionPolicies, for clusters without the webhook", choices=("vap",))
+    ] = None
+    kind: Annotated[str | None, option("only rules that read this kind (name, plural or short name)")] = None
+    line: Annotated[Line | None, flags.release("only rules that this operator release has (default: all)")] = None
+    output: Annotated[str, flags.output("text", "json")] = "text"
+    project: OneCluster = ProjectOptions()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints the catalogue, sorted by code."""
-    if arguments.export or arguments.names:
-        return _export(arguments)
-    apply_project(arguments, (RULES_FROM,), ())
-    kind = parse_kind(arguments.kind) if arguments.kind else None
-    rows = [_row(rule) for rule in list_all(arguments.line) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
-    if arguments.output == "json":
+    if options.export or options.names:
+        return _export(options)
+    load_own_rules(apply_project(options, (RULES_FROM,), ()).project)
+    kind = parse_kind(options.kind) if options.kind else None
+    rows = [_row(rule) for rule in list_all(options.line) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
+    if options.output == "json":
         write_stdout(encode_json(rows, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout(_columns([COLUMNS, *([_cell(key, row[key]) for key in COLUMNS] for row in rows)]))
     return OK
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def _export(options: Options) -> int:
     """Prints the rules of the definitions as policies. Raises: UsageError for a rule that no policy can say."""
     from ..rewrite.emit import emit_yaml
     from ..userrules.export import export_policies
 
-    if not arguments.export:
+    if not options.export:
         raise UsageError("names of rules are for --export; explain has a page for each")
-    for name in arguments.names:
+    for name in options.names:
         rule = find_rule(name)
         if rule is None:
             raise UsageError(f"{name}: there is no such rule")
         if rule is not CEL_RULE:
             raise UsageError(f"{name}: can't be exported: a policy could not say exactly the same; only {CEL_RULE.name} can be")
-    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(arguments.line or NEWEST)))
+    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(options.line or NEWEST)))
     write_stderr("left out: rules of definitions that compare with the old object, and the webhook's, which no policy can say exactly")
     return OK
 

@@ -1,18 +1,16 @@
 """`serve`: the webhook server. Flags become a plan here; serving is the business of the room `webhooks`."""
 
-import argparse
 import os
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from ...api.line import NEWEST
 from ...api.operator.configuration import OperatorConfiguration
-from ...api.operator.server import ONE_PROCESS
 from ...policies.facts import facts_from
-from ..console import flags
 from ..console.exits import BUG, OK, UsageError
 from ..console.output import write_stderr
 from ..daemon import listening
+from ..daemon.options import ServerOptions
 
 HELP: Final = "run the webhook server"
 # facts assumed with --self-signed, unless given: everything switched on, cluster-wide.
@@ -36,69 +34,50 @@ DEFAULT_FACTS: Final[dict[str, Any]] = {
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    add = parser.add_argument
-    flags.configuration(parser)
-    add("--listen", metavar="HOST:PORT", help="address of the webhooks, with TLS (default 0.0.0.0:9443)")
-    flags.side_listeners(parser)
-    add("--self-signed", action="store_true", help="make a certificate for this machine in --cert-dir if it has none")
-    add("--cert-dir", metavar="DIR", help="directory of tls.crt and tls.key, the only source; reloaded on changes")
-    add("--no-cluster", action="store_true", help="take facts only from files")
-    flags.kubeconfig(parser, absent=None)
-    add("--facts", metavar="FILE", help="facts that override configuration and cluster, YAML or JSON")
-    add("--operator-version", metavar="VERSION", help="operator version to write into new objects")
-    add("--dgdr-default-image", metavar="IMAGE", help="since 1.4: image of requests without one (default: from --operator-version)")
-    add("--workers", type=_removed, help=argparse.SUPPRESS)
-    add("--drain-lag", metavar="SECONDS", type=float, help="accept connections for so long after SIGTERM (default 0; with --config 15)")
-    flags.verbose(parser)
+Options = ServerOptions
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: ServerOptions) -> int:
     """Serves until SIGTERM or SIGINT; 0 after a graceful drain, 70 where no long request could be answered any more. Raises: UsageError."""
     listening.end_on_sigterm()
     from ...webhooks import process
     from ..daemon import server
 
-    settings = server.settings_for(args, os.environ)
-    listen = listening.address("--listen", args.listen, settings.server.webhook.host, settings.server.webhook.port)
-    beside = listening.listeners(args, settings)
-    told = _told(args, settings)
+    settings = server.settings_for(options, os.environ)
+    listen = listening.address("--listen", options.listen, settings.server.webhook.host, settings.server.webhook.port)
+    beside = listening.listeners(options, settings)
+    told = _told(options, settings)
     write_stderr(f"operator {facts_from(told).line}: its fields, rules and defaults apply")
-    directory, authority = _certificates(args, settings, listen.host)
+    directory, authority = _certificates(options, settings, listen.host)
     listen, sock = listening.bind_socket("--listen", listen)
     side = process.SideListeners(*beside, directory if settings.server.metrics.secure else None)
     write_stderr(f"ca {authority}" if authority else f"certificates {directory}")
-    plan = server.plan_for(args, settings, told, directory)
+    plan = server.plan_for(options, settings, told, directory)
     return OK if process.serve(plan, sock, side, lambda: write_stderr(f"ready https://{listen}")) else BUG
 
 
-def _removed(_value: str) -> NoReturn:
-    raise argparse.ArgumentTypeError(ONE_PROCESS)
-
-
-def _told(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str, Any]:
+def _told(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that files and flags give, which override the cluster's; reports facts that none gives."""
     from ..daemon import server
     from ..facts.load import consequences
 
-    watching = server.watches(args, os.environ)
-    if not args.no_cluster and not watching:
+    watching = server.watches(options, os.environ)
+    if not options.no_cluster and not watching:
         write_stderr("no cluster is known, and there is no --config: facts come from the file alone")
-    if args.facts is None and args.config is None and args.self_signed and not watching:
-        facts = DEFAULT_FACTS | server.read_stated_facts(args, settings)
+    if options.facts is None and options.config is None and options.self_signed and not watching:
+        facts = DEFAULT_FACTS | server.read_stated_facts(options, settings)
         write_stderr("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in facts.items()))
         return facts
-    told = server.read_stated_facts(args, settings)
+    told = server.read_stated_facts(options, settings)
     if not watching:
         for line in consequences(facts_from(told)):
             write_stderr(line)
     return told
 
 
-def _certificates(args: argparse.Namespace, settings: OperatorConfiguration, host: str) -> tuple[Path, Path | None]:
+def _certificates(options: ServerOptions, settings: OperatorConfiguration, host: str) -> tuple[Path, Path | None]:
     """The directory of the pair, and the authority to trust when the pair is our own."""
-    if not args.self_signed:
+    if not options.self_signed:
         if not settings.server.webhook.cert_dir:
             raise UsageError("--cert-dir: must name the directory of tls.crt and tls.key, or give --self-signed")
         return Path(settings.server.webhook.cert_dir), None
@@ -107,7 +86,7 @@ def _certificates(args: argparse.Namespace, settings: OperatorConfiguration, hos
     from ...certs.files import PairError, local_names, store_self_signed
 
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    directory = Path(args.cert_dir or Path(state, "dynamo-webhooks", "certs"))
+    directory = Path(options.cert_dir or Path(state, "dynamo-webhooks", "certs"))
     try:
         return directory, store_self_signed(directory, local_names(host), datetime.now(UTC))
     except PairError as error:

@@ -1,13 +1,12 @@
 """The command `version`: prints release, platform and kinds as JSON."""
 
-import argparse
 import platform
+from typing import NamedTuple
 
 import orjson
 
 from ...api.kinds import GROUP, KINDS
 from ...conversion import is_compiled
-from ..console import flags
 from ..console.exits import OK
 from ..console.output import write_stdout
 from ..console.program import installed_version
@@ -15,14 +14,12 @@ from ..console.program import installed_version
 HELP = "print versions as JSON"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares no flags of its own: the answer is always whole."""
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """No flags of its own: the answer is always whole."""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(_options: Options) -> int:
     """Prints one JSON document."""
-    del arguments
     known = {
         "version": installed_version(),
         "python": platform.python_version(),

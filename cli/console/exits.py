@@ -22,6 +22,13 @@ class UsageError(Exception):
     """A flag, an argument or a configuration file that can't be used; the text is one sentence that names it."""
 
 
+def refuse(*mistakes: tuple[object, str]) -> None:
+    """Raises: UsageError with the sentence of the first mistake that was made."""
+    for made, sentence in mistakes:
+        if made:
+            raise UsageError(sentence)
+
+
 def worst_code(codes: Iterable[int]) -> int:
     """The code that the process ends with when several things happened; 0 when nothing did."""
     happened = set(codes)

@@ -1,6 +1,5 @@
 """Parts that daemons share: settings, bound sockets for probes and metrics, and logs on stderr."""
 
-import argparse
 import contextlib
 import logging
 import os
@@ -14,10 +13,10 @@ from ...webhooks import child_process
 from ...webhooks.logs import set_level, take_level
 from ...webhooks.reload import Reload, Source, watch
 from ...webhooks.sockets import Address, AddressError, bind, parse
-from ..console import flags
 from ..console.exits import UsageError
 from ..console.output import write_stderr
 from ..installation.configuration import load_configuration
+from .options import DaemonOptions, ServerOptions
 
 
 def end_on_sigterm() -> None:
@@ -25,18 +24,11 @@ def end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, lambda number, _frame: os._exit(128 + number))
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags of the configuration, the cluster and the listeners."""
-    flags.configuration(parser, required=True)
-    flags.kubeconfig(parser)
-    flags.side_listeners(parser)
-
-
-def listeners(args: argparse.Namespace, settings: OperatorConfiguration) -> tuple[socket.socket, socket.socket]:
+def listeners(options: DaemonOptions | ServerOptions, settings: OperatorConfiguration) -> tuple[socket.socket, socket.socket]:
     """The bound sockets of probes and metrics, one where they share an address; says where they are. Raises: UsageError."""
     health, measured = settings.server.health_probe, settings.server.metrics
-    probes = address("--probe-listen", args.probe_listen, health.bind_address, health.port)
-    metrics = address("--metrics-listen", args.metrics_listen, measured.bind_address, measured.port)
+    probes = address("--probe-listen", options.probe_listen, health.bind_address, health.port)
+    metrics = address("--metrics-listen", options.metrics_listen, measured.bind_address, measured.port)
     shared = metrics == probes and metrics.port
     if shared and measured.secure:
         raise UsageError("server.metrics.secure: must be false when metrics and probes share an address: the kubelet asks without TLS")
@@ -70,15 +62,15 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
     return sock
 
 
-def level_source(args: argparse.Namespace) -> Source:
+def level_source(config: str, *, lenient: bool) -> Source:
     """Reads the log level from the configuration file while the process runs."""
-    words = ("config", "--config", args.config, "-o", "json", *(["--lenient-config"] if args.lenient_config else []))
-    return watch(args.config, child_process.command("dynamo_webhooks.cli.main", *words))
+    words = ("config", "--config", config, "-o", "json", *(["--lenient-config"] if lenient else []))
+    return watch(config, child_process.command("dynamo_webhooks.cli.main", *words))
 
 
-def reload_level(args: argparse.Namespace) -> Reload:
+def reload_level(options: DaemonOptions) -> Reload:
     """Sets the log level anew when the configuration file changes."""
-    return Reload(level_source(args), partial(take_level, taken=set_level))
+    return Reload(level_source(options.config, lenient=options.lenient_config), partial(take_level, taken=set_level))
 
 
 @contextlib.contextmanager

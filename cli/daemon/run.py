@@ -47,12 +47,12 @@ PROCESS_METRICS: Final = (
     Declared("process_open_fds", GAUGE, "Open file descriptors"),
     Declared("process_max_fds", GAUGE, "Maximum of open file descriptors"),
 )
-LIFE: Final = timedelta(days=365)  # of a pair
-RENEWED: Final = timedelta(days=240)  # after so long another pair is made
-AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
+PAIR_LIFETIME: Final = timedelta(days=365)
+PAIR_RENEWAL_AGE: Final = timedelta(days=240)
+CONNECT_PAUSE_SECONDS: Final = 10.0  # before the address of the API server is looked for again
 _GC: Final = (50_000, 20, 50)  # usual thresholds walk through all that is cached again and again
 LISTING: Final = 60.0  # seconds in which all is listed, mostly
-_LOOK: Final = 0.5  # seconds between two looks whether it is
+_POLL_SECONDS: Final = 0.5
 
 
 def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
@@ -73,9 +73,9 @@ class OwnPair:
     def offer(self) -> Offer:
         """The pair to serve now."""
         now = self._clock()
-        if self._made is None or not timedelta() <= now - self._made[0] < RENEWED:
-            authority = make_authority(now, life=LIFE)
-            leaf = issue_leaf(authority, self._names, now, life=LIFE)
+        if self._made is None or not timedelta() <= now - self._made[0] < PAIR_RENEWAL_AGE:
+            authority = make_authority(now, life=PAIR_LIFETIME)
+            leaf = issue_leaf(authority, self._names, now, life=PAIR_LIFETIME)
             self._made = now, Offer(leaf.certificate, leaf.key, authority.certificate, source="own")
         return self._made[1]
 
@@ -194,8 +194,8 @@ async def _uncollected(state: State) -> None:
     """
     gc.disable()
     try:
-        for _ in range(int(LISTING / _LOOK)):
-            await asyncio.sleep(_LOOK)
+        for _ in range(int(LISTING / _POLL_SECONDS)):
+            await asyncio.sleep(_POLL_SECONDS)
             if state.part is not None and not await state.part.reasons():
                 return
     finally:
@@ -228,7 +228,7 @@ async def _connected(component: str, kubeconfig: str, state: State) -> Client:
             if str(error) != state.reason:
                 write_stderr(f"no API server yet: {error}")
             state.reason = str(error)
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(CONNECT_PAUSE_SECONDS)
 
 
 def identity() -> str:

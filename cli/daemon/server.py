@@ -1,6 +1,5 @@
 """Reads the settings, stated facts and plan of `serve` from its flags, the environment and a configuration file."""
 
-import argparse
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -26,9 +25,10 @@ from ...webhooks.sockets import ANY
 from ..console.exits import UsageError
 from ..facts.load import load_values
 from .listening import level_source, load_settings
+from .options import ServerOptions
 from .policies import policy_source, read_policies
 
-MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
+MAX_DRAIN_LAG_SECONDS: Final = 300.0  # of serving.drainLag
 # without a configuration: one machine, no drain before the end, no facts of an operator
 UNCONFIGURED: Final = OperatorConfiguration(
     server=Server(
@@ -41,51 +41,52 @@ UNCONFIGURED: Final = OperatorConfiguration(
 )
 
 
-def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> OperatorConfiguration:
+def settings_for(options: ServerOptions, environment: Mapping[str, str]) -> OperatorConfiguration:
     """The settings in effect; flags win. Raises: UsageError that names a flag, or all that is wrong with the file and the environment."""
-    if args.drain_lag is not None and not 0 <= args.drain_lag <= MOST_LAG:
-        raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {args.drain_lag:g}")
-    if args.operator_version is not None and not is_semver(args.operator_version):
-        raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
+    if options.drain_lag is not None and not 0 <= options.drain_lag <= MAX_DRAIN_LAG_SECONDS:
+        raise UsageError(f"--drain-lag: must be from 0 to {MAX_DRAIN_LAG_SECONDS:g} seconds, got {options.drain_lag:g}")
+    if options.operator_version is not None and not is_semver(options.operator_version):
+        raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{options.operator_version}"')
     found = UNCONFIGURED
-    if args.config is not None:
-        found = load_settings(args.config, environment, lenient=args.lenient_config)
+    if options.config is not None:
+        found = load_settings(options.config, environment, lenient=options.lenient_config)
     serving, webhook = found.serving, found.server.webhook
-    lag = serving.drain_lag if args.drain_lag is None else args.drain_lag
+    lag = serving.drain_lag if options.drain_lag is None else options.drain_lag
     serving = replace(serving, drain_lag=lag, memory=serving.memory or container_limit())
-    if args.cert_dir is not None:
-        webhook = replace(webhook, cert_dir=args.cert_dir)
-    version = found.operator.version if args.operator_version is None else args.operator_version
+    if options.cert_dir is not None:
+        webhook = replace(webhook, cert_dir=options.cert_dir)
+    version = found.operator.version if options.operator_version is None else options.operator_version
     own, server = replace(found.operator, version=version), replace(found.server, webhook=webhook)
     return replace(found, serving=serving, operator=own, server=server)
 
 
-def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
+def watches(options: ServerOptions, environment: Mapping[str, str]) -> bool:
     """Whether a cluster is to be watched: one is wanted by a configuration, or there plainly is one."""
-    wanted = args.config is not None or args.kubeconfig is not None
-    return not args.no_cluster and (wanted or any(environment.get(name) for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG")))
+    wanted = options.config is not None or options.kubeconfig is not None
+    return not options.no_cluster and (wanted or any(environment.get(name) for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG")))
 
 
-def read_stated_facts(args: argparse.Namespace, settings: OperatorConfiguration) -> dict[str, Any]:
+def read_stated_facts(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that the facts file states, before those of the configuration; without a configuration nothing more is guessed."""
     stated: dict[str, Any] = {}
-    if args.config is not None:
+    if options.config is not None:
         from ...webhooks.cluster.observed_facts import read_configured_facts
 
         stated = read_configured_facts(settings)
-    elif args.operator_version is not None:
-        stated = {"operatorVersion": args.operator_version}
-    if args.dgdr_default_image is not None:
-        stated["dgdrDefaultImage"] = args.dgdr_default_image
-    return stated | (load_values(args.facts) if args.facts is not None else {})
+    elif options.operator_version is not None:
+        stated = {"operatorVersion": options.operator_version}
+    if options.dgdr_default_image is not None:
+        stated["dgdrDefaultImage"] = options.dgdr_default_image
+    return stated | (load_values(options.facts) if options.facts is not None else {})
 
 
-def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
+def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
     """The plan of the serving process, and of the one that watches the cluster for it."""
     serving, bounds = settings.serving, settings.serving.limits
     limits = Limits(
         body=bounds.admission_body,
         conversion_seconds=bounds.conversion_timeout,
+        max_conversion_cpu_seconds=bounds.conversion_timeout,
         request_cpu=bounds.request_cpu,
         connections=bounds.connections,
         client_connections=max(1, bounds.connections // 2),
@@ -93,21 +94,21 @@ def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: 
     )
     limits = divide_memory(limits, serving.memory or 0, bounds.conversion_body or 0)
     orders = None
-    if watches(args, os.environ):
+    if watches(options, os.environ):
         orders = {
             "scope": asdict(settings.namespace.claims),
             "logs": asdict(settings.logging),
             "told": stated,
-            "kubeconfig": args.kubeconfig or "",
+            "kubeconfig": options.kubeconfig or "",
             "context": "",
         }
-    names = secret_names(args, settings) if orders is not None else None
+    names = secret_names(options, settings) if orders is not None else None
     checkpoints = settings_from(settings).checkpoints
     pods = NewPods(restore=partial(restore_pod, asked=checkpoints))
     source = policy_source(serving.policies) if serving.policies else None
     policies = read_policies(serving.policies)
     judge = Settings(facts_from(stated), pods, policies.documents, serving.site)
-    level = level_source(args) if args.config is not None else None
+    level = level_source(options.config, lenient=options.lenient_config) if options.config is not None else None
     webhook = settings.server.webhook
     callers = (Path(webhook.client_ca), webhook.client_names) if webhook.client_ca else None
     return Plan(
@@ -125,9 +126,9 @@ def plan_for(args: argparse.Namespace, settings: OperatorConfiguration, stated: 
     )
 
 
-def secret_names(args: argparse.Namespace, settings: OperatorConfiguration) -> SecretNames | None:
+def secret_names(options: ServerOptions, settings: OperatorConfiguration) -> SecretNames | None:
     """Names of the Secrets with certificates; None where a flag names a directory, whose pair is then served."""
-    named = args.cert_dir is not None or args.self_signed
+    named = options.cert_dir is not None or options.self_signed
     webhook, namespace = settings.server.webhook, settings.operator.namespace
     if named or not (webhook.secret_name and namespace):
         return None

@@ -1,20 +1,21 @@
 """Facts for offline commands: a facts file, single facts from flags, both through the checks that the server uses."""
 
-import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from ...api.line import Line
 from ...policies.facts import UNKNOWN, Facts, FactsError, facts_from
 from ..console.exits import UsageError
+from ..console.flags import FactFlags
 from ..console.nearest import did_you_mean
 from ..files.read import load_text
 from ..yaml.load import InputError, load_documents
 from ..yaml.scalars import parse_plain_scalar
 
 
-def read_fact_flags(arguments: argparse.Namespace) -> Facts:
+def read_facts(flags: FactFlags) -> Facts:
     """The facts of `--facts`, `--set-fact` and `--line`. Raises: UsageError."""
-    return facts_of_line(load_facts(arguments.facts, arguments.set_fact), arguments.line)
+    return facts_of_line(load_facts(flags.file, flags.set_fact), flags.line)
 
 
 def facts_of_line(facts: Facts, line: Line | None) -> Facts:
@@ -22,7 +23,7 @@ def facts_of_line(facts: Facts, line: Line | None) -> Facts:
     return facts if line is None else facts._replace(operatorLine=line)
 
 
-def load_facts(file: str | None, settings: list[str], called: str = "--facts") -> Facts:
+def load_facts(file: str | None, settings: Sequence[str], called: str = "--facts") -> Facts:
     """Reads the facts file, if any, and lays single facts over it. Raises: UsageError that names the file, or the flag, and the key."""
     values = load_values(file, called) if file is not None else {}
     for setting in settings:

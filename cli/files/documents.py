@@ -42,11 +42,16 @@ def _read(source: Source) -> Iterator[Document | InputError]:
     """The documents of a text; what can't be read of a template is one error, however many there are."""
     told = asked = False
     template: re.Match[str] | None = None
+    ours = GROUP in source.text
+    if ours and source.text.startswith("%"):
+        yield InputError("must not begin with a directive: kubectl can't read the file", source.name, 1, 1)
     for one in read_text(source):
         if isinstance(one, InputError) and not asked:  # once, because a file may hold thousands of broken documents
             template, asked = re.search(_TEMPLATE, source.text), True
         if not isinstance(one, InputError):
-            yield one
+            lost = ours and one.data is not None and not isinstance(one.data, dict)
+            at = one.position(())
+            yield InputError("must be an object: kubectl can't read the file", source.name, at.line, at.column) if lost else one
         elif template is None:
             one.text = one.text if source.fill is None else source.fill.masked(one.text, source.text)
             yield one

@@ -22,8 +22,8 @@ from ..yaml.load import Document, InputError, Source, read_text
 from .find import CHART
 from .read import LIMIT, decode, load_text
 
-LONGEST: Final = 500  # characters of what the program says
-_PATIENCE: Final = 120  # seconds, to read and write local files
+MAX_OUTPUT_CHARACTERS: Final = 500  # of the program
+_PROGRAM_TIMEOUT_SECONDS: Final = 120  # to read and write local files
 # git may use no protocol, and HTTP goes to a proxy that is not there
 _OFFLINE: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
@@ -90,7 +90,7 @@ def _bounded(process: subprocess.Popen[bytes], patience: float, most: int) -> tu
 def render(words: Sequence[str], name: str) -> Source | InputError:
     """Run a command without a shell, and return its output under a name, or the reason why there is none."""
     try:
-        done = run(words, _PATIENCE, environment={**os.environ, **_OFFLINE}, most=LIMIT)
+        done = run(words, _PROGRAM_TIMEOUT_SECONDS, environment={**os.environ, **_OFFLINE}, most=LIMIT)
         if done.returncode:
             return InputError(f"can't be rendered: {_said(done.stderr)}", name)
         return Source(name, decode(done.stdout, name))
@@ -101,20 +101,20 @@ def render(words: Sequence[str], name: str) -> Source | InputError:
     except OSError as error:
         return InputError(f"{words[0]} can't be run: {error.strerror}", name)
     except subprocess.TimeoutExpired:
-        return InputError(f"{words[0]} did not finish within {_PATIENCE} seconds", name)
+        return InputError(f"{words[0]} did not finish within {_PROGRAM_TIMEOUT_SECONDS} seconds", name)
 
 
 def _said(stderr: bytes) -> str:
     """The complaint: the last line that the program wrote; those before may be warnings."""
     said = stderr.decode("utf-8", "replace")
     if block := re.search(r" err=<\n(.*)\n >\s*\Z", said, re.DOTALL):  # kubectl writes several lines so
-        return shorten(" ".join(block[1].split()), LONGEST)
+        return shorten(" ".join(block[1].split()), MAX_OUTPUT_CHARACTERS)
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     if not lines:
         return "no reason given"
     logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log
     text = re.sub(r"\\(.)", r"\1", logged[1]) if logged else re.sub("^error: ", "", lines[-1], flags=re.IGNORECASE)
-    return shorten(text, LONGEST)
+    return shorten(text, MAX_OUTPUT_CHARACTERS)
 
 
 def chart_command(folder: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def _refuse_fetched(document: Document, field: Path, value: str) -> None:
     file = document.source.name
     if _is_address(value) and ("://" in value or not os.path.isfile(_beside(file, value))):
         line, column, _ = document.value_position(field)
-        got = shorten(_without_password(value), LONGEST)
+        got = shorten(_without_password(value), MAX_OUTPUT_CHARACTERS)
         text = f"{format_path(field)} must be a local file or folder, got {got}; nothing is fetched, so"
         raise InputError(f"{text} keep a copy beside it, or render it yourself and check the output", file, line, column)
 

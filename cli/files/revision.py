@@ -18,7 +18,7 @@ from .find import is_excluded, is_text
 from .programs import run
 from .read import LIMIT, STDIN, decode, folders_above
 
-_PATIENCE: Final = 120  # seconds for one call, which reads local files
+_CALL_TIMEOUT_SECONDS: Final = 120  # which reads local files
 # a hook of git passes on where its own repository is, and we may be asked about another
 _OWN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 _QUIETLY: Final = {
@@ -33,7 +33,7 @@ _QUIETLY: Final = {
 _INERT: Final = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 FLAG: Final = "--against"
 _REGULAR: Final = frozenset({b"100644", b"100755", b"100664"})  # links and submodules hold no text of their own
-_AT_ONCE: Final = 64 * 2**20  # bytes that git is asked for in one call
+_MAX_CALL_BYTES: Final = 64 * 2**20  # that git is asked for in one call
 
 
 def root_of(path: str) -> str | None:
@@ -84,11 +84,11 @@ def _run(root: str, flag: str, *words: str, given: bytes = b"") -> subprocess.Co
     environment = {key: value for key, value in os.environ.items() if key not in _OWN} | _QUIETLY
     try:
         # no word begins with a hyphen that we didn't write
-        return run(["git", *_INERT, "-C", root, *words], _PATIENCE, given=given, environment=environment)
+        return run(["git", *_INERT, "-C", root, *words], _CALL_TIMEOUT_SECONDS, given=given, environment=environment)
     except (FileNotFoundError, PermissionError):
         raise UsageError(f"{flag} needs git, which can't be found") from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{flag}: git did not answer within {_PATIENCE} seconds") from None
+        raise UsageError(f"{flag}: git did not answer within {_CALL_TIMEOUT_SECONDS} seconds") from None
 
 
 class _Blob(NamedTuple):
@@ -225,7 +225,7 @@ def _groups(blobs: Iterable[_Blob]) -> Iterator[list[_Blob]]:
     group: list[_Blob] = []
     size = 0
     for blob in blobs:
-        if group and size + blob.size > _AT_ONCE:
+        if group and size + blob.size > _MAX_CALL_BYTES:
             yield group
             group, size = [], 0
         group.append(blob)

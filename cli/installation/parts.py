@@ -45,7 +45,7 @@ APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 RELEASE: Final = "meta.helm.sh/release-name"
 RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 COMPONENT: Final = "app.kubernetes.io/component"
-_AT_ONCE: Final = 8  # requests to the API server at a time
+_MAX_CONCURRENT_REQUESTS: Final = 8
 _USUAL: Final = ("dynamo-system", "dynamo-restricted", "webhook-server-cert")  # names in the overlays, which an installation may change
 _RECONCILING: Final = frozenset({"reconciler", "planner", "epp"})  # components that nothing but a reconciler needs
 _SCHEDULING: Final = ("imagePullSecrets", "nodeSelector", "tolerations", "priorityClassName")
@@ -153,7 +153,7 @@ def _shipped(about: Installation) -> dict[Key, Node]:
 
 async def _read(cluster: Cluster, keys: Iterable[Key], unseen: dict[str, str]) -> dict[Key, Node | None]:
     """The objects as they are; what may not be read is left out."""
-    free = asyncio.Semaphore(_AT_ONCE)
+    free = asyncio.Semaphore(_MAX_CONCURRENT_REQUESTS)
 
     async def get(key: Key) -> tuple[Key, Node | None] | None:
         kind, namespace, name = key

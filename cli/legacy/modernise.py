@@ -17,8 +17,8 @@ MAPPED: Final = "mapped"
 NO_EQUIVALENT: Final = "no equivalent"
 DECIDE: Final = "you must decide"
 _OUTCOMES: Final = (MAPPED, NO_EQUIVALENT, DECIDE)
-_NAMED: Final = 3  # fields that one sentence names before it counts the others
-_LONGEST: Final = 300  # characters of a path: map keys come from authors
+_MAX_NAMED_FIELDS: Final = 3  # in one sentence, before it counts the others
+_MAX_PATH_CHARACTERS: Final = 300  # map keys come from authors
 _MAIN: Final = ("extraPodSpec", "mainContainer")
 _IMAGE: Final = "names a build of the old operator: build and push the image, and set extraPodSpec.mainContainer.image of each component"
 _BUILT: Final = (
@@ -78,13 +78,13 @@ class Modernised(NamedTuple):
         becomes = f"{self.object['kind']} of v1alpha1" if self.object else "no object: images are built outside the cluster"
         lines = [f"{f'{self.kind} {self.name}'.rstrip()} (a kind of the first releases) becomes {becomes}"]
         for (outcome, text), fields in groups.items():
-            more = f" and {len(fields) - _NAMED} more" if len(fields) > _NAMED else ""
-            lines.append(f"  {outcome}: {', '.join(fields[:_NAMED])}{more}: {text}")
+            more = f" and {len(fields) - _MAX_NAMED_FIELDS} more" if len(fields) > _MAX_NAMED_FIELDS else ""
+            lines.append(f"  {outcome}: {', '.join(fields[:_MAX_NAMED_FIELDS])}{more}: {text}")
         return lines
 
 
 def _shown(path: Path) -> str:
-    return shorten(format_path(path), _LONGEST)
+    return shorten(format_path(path), _MAX_PATH_CHARACTERS)
 
 
 def modernise(data: dict[str, Any], others: Iterable[object] = ()) -> Modernised:

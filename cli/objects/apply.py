@@ -29,18 +29,25 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
     """
     version = str(file.get("apiVersion"))
     asked = {**file, "status": stored.get("status")}
+    if asked["status"] is None:
+        del asked["status"]
     if isinstance(metadata := file.get("metadata"), dict):  # of an exported file: what only a server writes is not applied
         asked["metadata"] = {name: value for name, value in metadata.items() if name not in _SERVERS}
-    last, (appliers, others) = _last(held), _managers(held)
-    if appliers and (last is None or _KUBECTL in {one.get("manager") for one in appliers}):
+    if is_server_side(held):
+        appliers, others = _managers(held)
         node = whole_schema(kind, version.partition("/")[2])
-        merged = _merged(stored, asked, _At(_owned(appliers, version), _owned(others, version), node))
-    else:
-        metadata = asked.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("annotations") is None:  # kubectl sends some, even if the file has none
-            asked["metadata"] = {**metadata, "annotations": {}}
-        merged = _patched(stored, asked, last or {}, 0)
-    return {name: value for name, value in merged.items() if value is not None}
+        merged: Fields = _merged(stored, asked, _At(_owned(appliers, version), _owned(others, version), node))
+        return merged
+    metadata = asked.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("annotations") is None:  # kubectl sends some, even if the file has none
+        asked["metadata"] = {**metadata, "annotations": {}}
+    return _patched(stored, asked, _last(held) or {}, 0)
+
+
+def is_server_side(held: Fields) -> bool:
+    """Whether an object is under server-side apply, so that the next one is that, too."""
+    appliers, _ = _managers(held)
+    return bool(appliers) and (_last(held) is None or _KUBECTL in {one.get("manager") for one in appliers})
 
 
 def _last(held: Fields) -> Fields | None:
@@ -127,12 +134,15 @@ def _merged(stored: Any, file: Any, at: _At) -> Any:
         out = {}
         for name, old in stored.items():
             below = at.below(name)
-            value = _merged(old, file[name], below) if name in file else _left(old, below)
-            if value is not None:
+            if name in file:
+                out[name] = _merged(old, file[name], below)  # a null, too, which an API server refuses
+            elif (value := _left(old, below)) is not None:
                 out[name] = value
         return out | {name: value for name, value in file.items() if name not in stored}
     olds, news = keyed_items(stored, at.node), keyed_items(file, at.node)
     if olds is None or news is None:
+        return file
+    if len(news) < len(file):  # an API server refuses a list with two items of one key
         return file
     made = [_merged(olds[key], new, at.below(0, key)) if key in olds else new for key, new in news.items()]
     kept = (_left(old, at.below(0, key)) for key, old in olds.items() if key not in news)

@@ -17,12 +17,12 @@ from ..facts.gather import gather_facts
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
 from ..yaml.load import InputError, Source, read_text
-from .apply import simulate_apply
+from .apply import is_server_side, simulate_apply
 from .manifest import Identity, Manifest, find_manifests
 from .stored import Previous, store_as
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
-PATIENCE: Final = 120  # seconds for everything that is asked; a hundred thousand objects take half of it
+SNAPSHOT_TIMEOUT_SECONDS: Final = 120  # a hundred thousand objects take half of it
 
 
 class Sight(NamedTuple):
@@ -54,10 +54,10 @@ def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
         async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
             usual = namespace or context_namespace(kubeconfig, context)
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS):
                     return (await see(cluster, namespace))._replace(namespace=usual)
             except TimeoutError:
-                return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
+                return Sight([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
 
     return asyncio.run(look())
 
@@ -134,7 +134,7 @@ class Live:
         stored = store_as(_found(item), new.version, line)
         if isinstance(stored, InputError):
             return Previous(None, str(stored))
-        return Previous(stored, applied=simulate_apply(new.data, stored, item, kind))
+        return Previous(stored, applied=simulate_apply(new.data, stored, item, kind), server_side=is_server_side(item))
 
     def stored(self, identity: Identity) -> Manifest | None:
         """The object as the cluster gave it; None where there is none."""

@@ -23,7 +23,7 @@ from ...policies.rule import Level
 from ..legacy.recognise import recognise
 from .manifest import Manifest, explain_unknown_kind
 
-LONGEST = 2_000  # characters of one message
+MAX_MESSAGE_CHARACTERS = 2_000
 
 
 class FormError(Exception):
@@ -31,7 +31,7 @@ class FormError(Exception):
 
     def __init__(self, reason: str, path: Path = (), errors: tuple[FieldError, ...] = ()) -> None:
         """`errors` are all values of a wrong type, where these are the reason."""
-        super().__init__(shorten(f"{format_path(path)}: {reason}" if path else reason, LONGEST))
+        super().__init__(shorten(f"{format_path(path)}: {reason}" if path else reason, MAX_MESSAGE_CHARACTERS))
         self.reason, self.path, self.errors = reason, path, errors
 
 

@@ -1,8 +1,7 @@
-"""Finds Dynamo objects in documents: ignores other kinds, unfolds lists, reports misspelt kinds; and matches what two sides hold."""
+"""Finds Dynamo objects in documents: ignores other kinds, unfolds lists, reports misspelt kinds."""
 
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP
 from ...api.wording import shorten
@@ -13,7 +12,6 @@ Fields = dict[str, Any]
 
 NO_KIND: Final = "(no kind)"  # shown for an object with a Dynamo version and no kind
 NO_VERSION: Final = "(no version)"  # shown for an object with a Dynamo kind and no version
-T = TypeVar("T")
 
 
 class Identity(NamedTuple):
@@ -123,25 +121,3 @@ def explain_unknown_kind(found: Manifest) -> str:
     if kind == NO_KIND:
         return f"must be given: a kind of {GROUP}, such as DynamoGraphDeployment"
     return f'must be a kind of {GROUP}, got "{kind[:80]}"{did_you_mean(kind, BY_NAME)}'
-
-
-class Placed(NamedTuple, Generic[T]):
-    """A value with its file, and what identifies it there: kind, namespace and name may occur in several files, as in overlays."""
-
-    file: str
-    key: Hashable
-    value: T
-
-
-def pair_up(old: Iterable[Placed[T]], new: Iterable[Placed[T]]) -> list[tuple[Placed[T] | None, Placed[T] | None]]:
-    """Both sides of each value: of the same key and file, else of the same key, in order; those of `new`, then what of `old` is left."""
-    left, news = dict(enumerate(old)), list(new)
-    partners: list[Placed[T] | None] = [None] * len(news)
-    for same in (lambda one: (one.key, one.file), lambda one: one.key):
-        waiting: dict[Hashable, deque[int]] = {}
-        for number, one in left.items():
-            waiting.setdefault(same(one), deque()).append(number)
-        for index, one in enumerate(news):
-            if partners[index] is None and (queue := waiting.get(same(one))):
-                partners[index] = left.pop(queue.popleft())
-    return [*zip(partners, news, strict=True), *((one, None) for one in left.values())]

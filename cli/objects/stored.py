@@ -20,6 +20,7 @@ class Previous(NamedTuple):
     why: str = ""  # why no update could be judged, where there may have been an object
     moved: Fields | None = None  # the object as it was written, where that was in another version
     applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
+    server_side: bool = False  # by the server
 
 
 class StoredObjects(Protocol):

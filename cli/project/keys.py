@@ -1,13 +1,8 @@
-"""What a project file may say: one table, from which its schema is made and by which it is judged; and the reports that it may name."""
+"""What a project file may say: one table, from which its schema is made and by which it is judged."""
 
-# ruff: noqa: PTH123 - pathlib takes longer to import than a small file takes to check
-
-import argparse
-import re
 from typing import Final, NamedTuple
 
 from ...api.line import Line
-from ..console.exits import UsageError
 from ..validation.levels import ERROR, WARNING
 
 OFF: Final = "off"
@@ -26,31 +21,6 @@ CLUSTERS: Final = "clusters"
 OVERRIDES: Final = "overrides"
 OUTPUTS: Final = "outputs"
 URL: Final = "URL"
-# formats of reports, with the suffixes of their files
-SUFFIXES: Final = {
-    "text": (".txt", ".log"),
-    "json": (".json",),
-    "jsonl": (".jsonl", ".ndjson"),
-    "sarif": (".sarif", ".json"),
-    "github": (".txt", ".log"),
-    "junit": (".xml",),
-    "gitlab": (".json",),
-    "markdown": (".md",),
-    "html": (".html",),
-}
-FORMATS: Final = tuple(SUFFIXES)
-_PLACE: Final = rb"[^\n]+:\d+(?::\d+ (?:\x1b\[[\d;]*m)?(?:error|warning|fault)\b| (?:create|update|delete) )"
-_BEGINNINGS: Final = {  # of earlier reports of each format
-    "text": rb"(?:%b|not evaluated:\n|an API server would answer:\n)" % _PLACE,
-    "json": rb'\{\n  "format": \d+,\n  "findings": \[',
-    "jsonl": rb'\{"type":"(?:finding|notEvaluated|unreadable|suppressed|answer|unreachable|passedOver|summary)",',
-    "sarif": rb'\{"\$schema":"[^"]+","version":"[\d.]+","runs":\[\{"tool":\{"driver":\{"name":"dynamo-webhooks",',
-    "github": rb"::(?:error|warning|notice) [^\n]*title=",
-    "junit": rb'<\?xml [^\n]+\n<testsuites name="dynamo-webhooks check" ',
-    "gitlab": rb'\[(?:\]\s*\Z|\{"check_name":"[\w-]+","description":")',
-    "markdown": rb"## dynamo-webhooks check\n",
-    "html": rb"<!doctype html>\n<html[^\0]+<title>dynamo-webhooks check</title>",
-}
 
 
 class Setting(NamedTuple):
@@ -84,32 +54,3 @@ CLUSTER_KEYS: Final = {
 }
 OVERRIDE_KEYS: Final = {"paths": "Files and folders; * and ? match a part of a name.", "rules": "Severity of single rules there."}
 BY_NAME: Final = {key.name: key for key in KEYS}
-
-
-class ReportRequest(NamedTuple):
-    """One report that was asked for; no file means stdout."""
-
-    form: str
-    file: str = ""
-
-
-def spare(arguments: argparse.Namespace, asked: list[ReportRequest]) -> None:
-    """Raises: UsageError where a report that the project file asks for would take the place of anything but an earlier report."""
-    if "outputs" not in arguments.laid:
-        return
-    for one in asked:
-        if one.file and not _is_earlier(one):
-            text = f"must be a new file or an earlier report, and {one.file} is another file; remove it, or name a new file"
-            raise UsageError(f"{arguments.project.origins['outputs']}: outputs.{one.form}: {text}")
-
-
-def _is_earlier(one: ReportRequest) -> bool:
-    """Whether a file holds an earlier report of the format, or nothing."""
-    try:
-        with open(one.file, "rb") as file:
-            beginning = file.read(4_096)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return not beginning or re.match(_BEGINNINGS[one.form], beginning) is not None

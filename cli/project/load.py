@@ -1,11 +1,10 @@
-"""Reads and judges a project file, and the one that it extends, and fills in a command's flags, which win key by key.
+"""Reads and judges a project file, and the one that it extends.
 
 A repository may be a stranger's: every path must lie in it, and nothing is run.
 """
 
 # ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH116, PTH117, PTH118, PTH120 - pathlib takes longer to import than a small file takes to check
 
-import argparse
 import json
 import os
 import re
@@ -23,13 +22,14 @@ from ..files.read import STDIN, folders_above, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
 from .discover import NAME, Match, PatternError, Place, expand_pattern
-from .keys import ReportRequest
+from .options import ProjectOptions
+from .reports import SUFFIXES, ReportRequest
 
 _Several = TypeVar("_Several", dict[str, Any], list[Any])
 _WILD: Final = frozenset("*?[")
 _LABEL: Final = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-MOST: Final = 200  # clusters, overrides, and their paths: each path may list many folders, and each file is looked up in all
-_SHOWN: Final = 80  # characters of a wrong value
+MAX_ENTRIES: Final = 200  # clusters, overrides, and their paths: each path may list many folders, and each file is looked up in all
+_MAX_VALUE_CHARACTERS: Final = 80  # of a wrong value in a message
 
 
 class Severity(NamedTuple):
@@ -85,7 +85,7 @@ class Judge:
             self._wrong(path, f"must not be given in a file that another one extends, here {extending}")
         match keys.BY_NAME[name].shape:
             case keys.PATHS:
-                return [self._input((name, index), one) for index, one in enumerate(self._texts(path, data))]
+                return tuple(self._input((name, index), one) for index, one in enumerate(self._texts(path, data)))
             case keys.INSIDE:
                 return [self._inside((name, index), one) for index, one in enumerate(self._texts(path, data))]
             case keys.GLOBS:
@@ -103,7 +103,7 @@ class Judge:
             case keys.OVERRIDES:
                 return [self._override((name, index), fields) for index, fields in enumerate(self._few(path, self._list(path, data)))]
             case _:
-                return {form: self._output((name, form), form, one) for form, one in self._mapping(path, data).items()}
+                return _requests({form: self._output((name, form), form, one) for form, one in self._mapping(path, data).items()})
 
     def _line(self, path: Path, data: Any) -> Line:
         return Line(self._choice(path, str(data) if isinstance(data, float) else data, keys.LINES))
@@ -135,8 +135,8 @@ class Judge:
     def _patterns(self, path: Path, data: Any) -> tuple[Match, ...]:
         found: list[Match] = []
         self.patterns += len(texts := self._texts(path, data))
-        if self.patterns > MOST:
-            self._wrong(path, f"clusters and overrides must have at most {MOST} paths in all")
+        if self.patterns > MAX_ENTRIES:
+            self._wrong(path, f"clusters and overrides must have at most {MAX_ENTRIES} paths in all")
         for index, text in enumerate(texts):
             at = (*path, index)
             try:
@@ -146,8 +146,8 @@ class Judge:
         return tuple(found)
 
     def _few(self, path: Path, data: _Several) -> _Several:
-        if len(data) > MOST:
-            self._wrong(path, f"must have at most {MOST} entries, got {len(data)}")
+        if len(data) > MAX_ENTRIES:
+            self._wrong(path, f"must have at most {MAX_ENTRIES} entries, got {len(data)}")
         return data
 
     def _rules(self, path: Path, data: Any) -> dict[str, Severity]:
@@ -199,14 +199,14 @@ class Judge:
         return Severity(level, self._text((*path, "reason"), fields["reason"]), self._origin(path))
 
     def _output(self, path: Path, form: str, data: Any) -> str:
-        self._known(path, form, keys.SUFFIXES, "format")
+        self._known(path, form, SUFFIXES, "format")
         if data == "-":
             return "-"
         shown = self._path(path, data)
         if not is_within(os.path.realpath(shown), self.place.folder):
             self._wrong(path, f"must be a file in the folder of this file or below, got {quote(data)}")
-        if not shown.lower().endswith(keys.SUFFIXES[form]):
-            self._wrong(path, f"must end in {' or '.join(keys.SUFFIXES[form])}, got {quote(data)}")
+        if not shown.lower().endswith(SUFFIXES[form]):
+            self._wrong(path, f"must end in {' or '.join(SUFFIXES[form])}, got {quote(data)}")
         return shown
 
     def _texts(self, path: Path, data: Any) -> list[str]:
@@ -251,13 +251,10 @@ class Judge:
 
 def quote(data: Any) -> str:
     """A value as messages show it."""
-    return shorten(json.dumps(data, ensure_ascii=False), _SHOWN)
+    return shorten(json.dumps(data, ensure_ascii=False), _MAX_VALUE_CHARACTERS)
 
 
-_LONGEST: Final = 2**20  # bytes of a project file
-_ATTRIBUTES: Final = {"outputs": "output"}  # of a command's arguments, where they are not called as the key
-_STRUCTURED: Final = ("exclude", "clusters", "rules", "overrides")
-_INPUTS: Final = ("paths", "files_from", "kustomize", "helm", "cluster")  # any of them says what to read
+_MAX_FILE_BYTES: Final = 2**20
 
 
 class Project(NamedTuple):
@@ -278,8 +275,8 @@ def _look(real: str, file: str) -> None:
         return
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"{file}: must be a file, is a {'folder' if stat.S_ISDIR(status.st_mode) else 'pipe or device'}")
-    if status.st_size > _LONGEST:
-        raise UsageError(f"{file}: must be at most {_LONGEST // 2**20} MiB long, got {status.st_size // 2**20} MiB")
+    if status.st_size > _MAX_FILE_BYTES:
+        raise UsageError(f"{file}: must be at most {_MAX_FILE_BYTES // 2**20} MiB long, got {status.st_size // 2**20} MiB")
 
 
 def load(place: Place) -> Project:
@@ -353,96 +350,22 @@ def _document(file: str) -> Document | None:
     return documents[0]
 
 
-def fill_flags(arguments: argparse.Namespace, place: Place, names: Sequence[str]) -> None:
-    """Reads the file, and fills in those of the keys that no flag says. Raises: UsageError."""
-    project = load(place)
-    laid = [name for name in names if name in project.values and not _given(arguments, name)]
-    for name in laid:
-        if name not in _STRUCTURED:  # what they mean is relative to the file, or more than a flag can say
-            value = project.values[name]
-            setattr(arguments, _ATTRIBUTES.get(name, name), _requests(value) if name == "outputs" else value)
-    arguments.project, arguments.laid = project, frozenset(laid)
-
-
-def filter_files(arguments: argparse.Namespace, files: Sequence[str | InputError]) -> Iterator[str | InputError]:
-    """Those files that the project leaves in, or a person names, or whose folder; `--allow-empty` is for hooks, which name what changed."""
-    project: Project = arguments.project
-    patterns = project.values["exclude"] if "exclude" in arguments.laid else ()
+def filter_files(project: ProjectOptions, files: Sequence[str | InputError], named: Sequence[str]) -> Iterator[str | InputError]:
+    """Those files that the project leaves in, or that are `named`, or whose folder is."""
+    patterns, folder = project.value("exclude") or (), project.file.excluding if project.file is not None else ""
 
     def out(name: str) -> bool:
-        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), project.excluding), patterns)
+        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)
 
-    by_hand = [] if arguments.allow_empty or "paths" in arguments.laid else arguments.paths
-    folders = (f"{os.path.normpath(path)}/" for path in by_hand)
-    asked = tuple(folder for folder in folders if out(folder) or out(f"{folder}_"))  # or whatever is in it, as by `old/*`
+    folders = (f"{os.path.normpath(path)}/" for path in named)
+    asked = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
     for file in files:
         name = file.name if isinstance(file, InputError) else file
         if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
             yield file
 
 
-def format_effective_settings(arguments: argparse.Namespace) -> str:
-    """Format the settings in effect, a line a value, with their origin: the project file with its line, a flag, or the default."""
-    project: Project | None = arguments.project
-    rows = [("project file", project.files[0] if project is not None else "none", "")]
-    for key in keys.KEYS:
-        if key.name == "extends":
-            rows += [(key.name, file, project.origins[key.name]) for file in project.files[1:]] if project is not None else []
-            continue
-        origin = project.origins[key.name] if project is not None and key.name in arguments.laid else ""
-        rows += [(name, value, place or origin) for name, value, place in _rows(arguments, key.name, key.flag)]
-    widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
-    return "".join(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}".rstrip() + "\n" for name, value, origin in rows)
-
-
-def _rows(arguments: argparse.Namespace, name: str, flag: str) -> Iterator[tuple[str, str, str]]:
-    laid = arguments.project.values[name] if name in arguments.laid else None
-    match name:
-        case "rules":
-            for rule, one in (laid or {}).items():
-                yield f"rules.{rule}", one.level, f"{one.origin} ({one.reason})"
-            for word in ("select", "ignore"):
-                if getattr(arguments, word):
-                    yield word, ", ".join(getattr(arguments, word)), f"flag --{word}"
-        case "clusters":
-            yield from _cluster_rows(laid or {}, arguments.facts_of)
-        case "overrides":
-            yield from _override_rows(laid or ())
-        case "exclude" if laid is not None:
-            yield name, ", ".join(laid), ""
-        case "outputs":
-            for one in arguments.output or [ReportRequest("text")]:
-                yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if arguments.output else "default"
-        case _:
-            value = getattr(arguments, name, None)
-            text = ", ".join(value) if isinstance(value, list) else value
-            yield name, text or "-", "" if laid is not None else f"flag {flag}" if value else "default"
-
-
-def _cluster_rows(clusters: Mapping[str, Cluster], chosen: str | None) -> Iterator[tuple[str, str, str]]:
-    for name, cluster in clusters.items():
-        for match in cluster.paths:
-            yield match.key, show_path(match.path), match.origin
-        for word in ("facts", "line", "namespace"):
-            if value := getattr(cluster, word):
-                yield f"clusters.{name}.{word}", value, cluster.origin
-    if chosen is not None:
-        yield "clusters", chosen, "flag --facts-of"
-
-
-def _override_rows(overrides: Sequence[Override]) -> Iterator[tuple[str, str, str]]:
-    for number, override in enumerate(overrides):
-        where = ", ".join(show_path(match.path) for match in override.paths)
-        for rule, one in override.rules.items():
-            yield f"overrides[{number}].{rule}", one.level, f"{one.origin} ({one.reason}) in {where}"
-
-
-def _given(arguments: argparse.Namespace, name: str) -> bool:
-    names = _INPUTS if name == "paths" else (_ATTRIBUTES.get(name, name),)
-    return any(getattr(arguments, one, None) for one in names)
-
-
-def _requests(outputs: Mapping[str, str]) -> list[ReportRequest]:
+def _requests(outputs: Mapping[str, str]) -> tuple[ReportRequest, ...]:
     """Reports to files are beside the text that is printed, unless one of them is printed itself."""
-    asked = [ReportRequest(form, "" if file == STDIN else file) for form, file in outputs.items()]
-    return asked if any(not one.file for one in asked) else [ReportRequest("text"), *asked]
+    asked = tuple(ReportRequest(form, "" if file == STDIN else file) for form, file in outputs.items())
+    return asked if any(not one.file for one in asked) else (ReportRequest("text"), *asked)

@@ -212,14 +212,14 @@ class Regions:
         return index >= 0 and entry.start < self._ends[index] and entry.node.end <= self._ends[index]
 
 
-_MOST: Final = 100_000  # pairs that are compared; in longer lists items stay where they are
+_MAX_PAIRS: Final = 100_000  # that are compared; in longer lists items stay where they are
 
 
 def partners(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | None]) -> list[int | None]:
     """For each new item the index of the old one that it was, None where it was none; `guesses` says where places alone point to."""
     if len(new) == len(old) and all(guess is not None and _is_like(item, old[guess]) for item, guess in zip(new, guesses, strict=True)):
         return list(guesses)
-    if len(new) * len(old) > _MOST:
+    if len(new) * len(old) > _MAX_PAIRS:
         return [guess if guess is not None and guess < len(old) else None for guess in guesses]
     found: list[int | None] = [None] * len(new)
     taken: set[int] = set()

@@ -12,8 +12,8 @@ from ..yaml.scalars import ScalarError, parse_plain_scalar
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
 _UNFOLDED: Final = 2**31  # columns: lines stay as long as their texts
-_REMEMBERED: Final = 200  # characters of a text that is written once and remembered
-_LONGEST_KEY: Final = 120  # beyond it, and for empty ones, PyYAML writes the key on a line of its own, behind a question mark
+_MAX_CACHED_CHARACTERS: Final = 200  # of a text
+_MAX_KEY_CHARACTERS: Final = 120  # beyond it, and for empty ones, PyYAML writes the key on a line of its own, behind a question mark
 # what YAML refuses in a text, or takes for the end of a line
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+%@=-]*(?::[A-Za-z0-9_./+%@=-]+)*")
@@ -65,7 +65,7 @@ def _entry(value: Any, head: str, indent: str, lines: list[str]) -> None:
     if isinstance(value, (dict, list)):
         lines.append(f"{head} {{}}" if isinstance(value, dict) else f"{head} []")
         return
-    short = value is None or isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) < _REMEMBERED)
+    short = value is None or isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) < _MAX_CACHED_CHARACTERS)
     first, *rest = (_scalar if short else _scalar.__wrapped__)(type(value).__name__, value)
     lines.append(f"{head} {first}")
     lines.extend(f"{indent}{line}" if line else "" for line in rest)
@@ -82,7 +82,7 @@ def _scalar(_: str, value: Any) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _key(key: Any) -> str:
-    if not isinstance(key, str) or not key or len(key) > _LONGEST_KEY or "\n" in key or "\n" in (text := key_text(key)):
+    if not isinstance(key, str) or not key or len(key) > _MAX_KEY_CHARACTERS or "\n" in key or "\n" in (text := key_text(key)):
         raise _UnusualError
     return text
 
@@ -95,7 +95,7 @@ def key_text(key: str) -> str:
     """A key of a block, without the colon."""
     if _WORD.fullmatch(key) and not _means_else(key):
         return key
-    if not key or len(key) > _LONGEST_KEY or "\n" in key:
+    if not key or len(key) > _MAX_KEY_CHARACTERS or "\n" in key:
         return emit_double_quoted(key)
     return _dumped({key: 0}).rpartition(": 0\n")[0]
 

@@ -28,8 +28,8 @@ from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
 
-LONGEST: Final = 2**20  # bytes of one file
-MOST: Final = 200  # files, and policies
+MAX_FILE_BYTES: Final = 2**20
+MAX_POLICIES: Final = 200  # and files
 CASES: Final = (".cases.yaml", ".cases.yml")  # what `policy test` reads
 Pods: TypeAlias = Callable[["Fields", Facts, "list[Fields]"], "list[Fields]"]  # of an object beside others; raises UnknownError
 
@@ -81,9 +81,9 @@ def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[
         if isinstance(policy, str) and policy not in policies:
             wrong = PolicyError(("spec", "policyName"), f"must be the name of a policy in rules-from, got {policy}")
             problems.append(_placed(wrong, document))
-    if len(policies) > MOST:
-        problems.append(UsageError(f"rules-from must hold at most {MOST} policies, got {len(policies)}"))
-    used = dict(islice(policies.items(), MOST))
+    if len(policies) > MAX_POLICIES:
+        problems.append(UsageError(f"rules-from must hold at most {MAX_POLICIES} policies, got {len(policies)}"))
+    used = dict(islice(policies.items(), MAX_POLICIES))
     documents = (*(one.data for one in used.values()), *(one.data for one in bound), *objects)
     read: list[Policy] = []
     for document in used.values():
@@ -96,17 +96,17 @@ def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[
 
 def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:
     files = [one for one in find_files(paths) if isinstance(one, InputError) or not one.endswith(CASES)]
-    if len(files) > MOST:
-        problems.append(UsageError(f"rules-from must hold at most {MOST} files, got {len(files)}"))
-    for file in files[:MOST]:
+    if len(files) > MAX_POLICIES:
+        problems.append(UsageError(f"rules-from must hold at most {MAX_POLICIES} files, got {len(files)}"))
+    for file in files[:MAX_POLICIES]:
         if isinstance(file, InputError):
             problems.append(UsageError(f"rules-from: {file}"))
             continue
         if not is_within(os.path.realpath(file), folder):
             problems.append(UsageError(f"{file}: must lie in the folder of the project file, and is a link out of it"))
             continue
-        if os.path.isfile(file) and (size := os.path.getsize(file)) > LONGEST:
-            problems.append(UsageError(f"{file}: must be at most {LONGEST // 2**20} MiB long, got {size} bytes"))
+        if os.path.isfile(file) and (size := os.path.getsize(file)) > MAX_FILE_BYTES:
+            problems.append(UsageError(f"{file}: must be at most {MAX_FILE_BYTES // 2**20} MiB long, got {size} bytes"))
             continue
         try:
             source = Source(file, load_text(file))

@@ -17,7 +17,7 @@ from .fields import field_of, first_line
 from .fixes import Edit, fix_of
 from .levels import ERROR, POLICIES
 
-LONGEST: Final = 2_000  # characters of one path or message: both may quote long names
+MAX_TEXT_CHARACTERS: Final = 2_000  # of a path or message: both may quote long names
 _SCHEMA: Final = (SCHEMA_RULE.name, CEL_RULE.name)
 _TWINS: Final = {"component names must be unique": "service-name-collision"}  # a rule of the schema for a list -> ours for an item
 _NAME: Final = ".name"  # a rule that reads names as keys of a map speaks of the whole item
@@ -113,7 +113,7 @@ class Findings:
         """Adds a finding; `fix` replaces the rule's. `of` is the field to name if it is not `at`, `by` the id of a broken CEL rule."""
         document = self.found.document
         position = document.position(at) if rule in (UNKNOWN_FIELD, OTHER_VERSION) else document.value_position(at)
-        field, text = (shorten(words, LONGEST) for words in (format_path(of or at), text))
+        field, text = (shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(of or at), text))
         made = report_own(rule, level, stage, document.source, position, self.found.identity, field, text)
         if rule in (SCHEMA_RULE, CEL_RULE):  # the field's own page has more than theirs
             made = made._replace(field=field_of(self.write.schema, at))

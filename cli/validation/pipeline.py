@@ -54,6 +54,8 @@ class Settings(NamedTuple):
     phases: Mapping[str, str] | None = None  # of the namespaces of the cluster that is asked; None: not known
     cluster: str = ""  # of the project file, empty without one
     asked: Asked | None = None  # users' own rules, and what they read; None without any
+    groups: tuple[str, ...] = ()  # of the user; none where they are not known
+    server_side: bool = False  # whether the object is the result of a server-side apply
     before: Line | None = None  # the line that an upgrade begins with; None without one
 
     @property
@@ -141,7 +143,7 @@ class _Run:
 
     def find_dropped(self) -> None:
         """Report fields that the server drops. All of the status is dropped without a report, since only the subresource writes it."""
-        schema, done = self.write.schema, self.write.shape()
+        schema, done = self.write.schema, self.write.shape(nulls=self.settings.server_side)
         level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
         for path in () if self.settings.validate == IGNORE else _asked(done.pruned, self.kind):
             if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
@@ -265,7 +267,7 @@ class _Run:
         if self.settings.asked is not None and not wrong:
             from .user_rules import ask_user_rules
 
-            ask_user_rules(self.settings.asked, self.write, self.findings, self.settings.facts)
+            ask_user_rules(self.settings.asked, self.write, self.findings, self.settings.facts, self.settings.groups)
 
     def _conversion(self) -> None:
         """Report values that do not round-trip through the other version; the policies have reported objects that can't be converted."""

@@ -13,7 +13,7 @@ from ..console.nearest import SURE, nearest
 from .fixes import convert_scalar_type
 
 _SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1.2 has none
-_SHOWN: Final = 80  # characters of a value
+_MAX_VALUE_CHARACTERS: Final = 80
 
 
 class Told(NamedTuple):
@@ -97,9 +97,9 @@ def suggest_quotes(wanted: str, value: Any) -> str:
 
 def _near(pattern: str, value: str) -> str | None:
     """A value like this one that the pattern allows: other characters than those of names made hyphens, or all in lower case."""
-    word = re.sub(r"[^A-Za-z0-9.-]+", "-", value[:_SHOWN]).strip("-.")
+    word = re.sub(r"[^A-Za-z0-9.-]+", "-", value[:_MAX_VALUE_CHARACTERS]).strip("-.")
     for near in (value.strip(), word, value.lower(), word.lower(), re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")):
-        if near and len(value) <= _SHOWN and next(text_errors(near, {"pattern": pattern}), None) is None:
+        if near and len(value) <= _MAX_VALUE_CHARACTERS and next(text_errors(near, {"pattern": pattern}), None) is None:
             return near
     return None
 
@@ -107,7 +107,7 @@ def _near(pattern: str, value: str) -> str | None:
 def _got(value: Any) -> str:
     if value is MISSING or isinstance(value, (dict, list)):
         return ""
-    return f", got {shorten(json.dumps(value, ensure_ascii=False), _SHOWN)}"
+    return f", got {shorten(json.dumps(value, ensure_ascii=False), _MAX_VALUE_CHARACTERS)}"
 
 
 def _count(value: Any) -> str:

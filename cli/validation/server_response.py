@@ -21,6 +21,7 @@ from ...api.walk.errors import NOWHERE, FieldError, Reason, format_dotted_path
 from ...api.walk.validate import HINT
 from ...api.wording import shorten
 from ...policies.review import CREATE, DELETE, Fields
+from ...policies.rule import Level
 from ...webhooks import convert
 from ...webhooks.admission import answer as admission_answer
 from ...webhooks.routes import ROUTES, route_path
@@ -31,11 +32,12 @@ from .pipeline import Settings
 
 Causes: TypeAlias = tuple[tuple[str, str], ...]  # (field, message), as in `details.causes`
 
-LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
+MAX_MESSAGE_CHARACTERS: Final = 20_000  # a server's own has no limit
 BAD_REQUEST: Final = "BadRequest"
 INVALID: Final = "Invalid"
-QUOTED: Final = 200  # characters of a value; those that facets look at are names, modes and sizes
+MAX_VALUE_CHARACTERS: Final = 200  # those that facets look at are names, modes and sizes
 _LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too many)(: )?")
+_CODES: Final = {"Unauthorized": 401, "Forbidden": 403, INVALID: 422, "RequestEntityTooLarge": 413}
 _NAMES: Final = ("metadata.name", "metadata.generateName")
 _SUBDOMAIN: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an "
@@ -74,7 +76,7 @@ def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
         value = {name: value[name] for name in names if name in value}
     elif isinstance(value, (dict, list)):
         return None
-    return shorten(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), QUOTED)
+    return shorten(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), MAX_VALUE_CHARACTERS)
 
 
 def _once_each(causes: Causes) -> list[str]:
@@ -95,6 +97,7 @@ class Answer(NamedTuple):
     stage: str
     warnings: tuple[str, ...] = ()
     causes: Causes = ()
+    what: str = ""  # the kind in the details of the Status, where it is not the object's
 
     @property
     def accepted(self) -> bool:
@@ -108,7 +111,7 @@ class Answer(NamedTuple):
             return ""
         if self.reason != INVALID or not self.causes:
             return f"Error from server{f' ({self.reason})' if self.reason else ''}: {self.message}"
-        head = f'The {self.identity.kind} "{self.identity.name}" is invalid: '
+        head = f'The {self.what or self.identity.kind} "{self.identity.name}" is invalid: '
         lines = _once_each(self.causes)
         return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
 
@@ -121,6 +124,7 @@ class _Refusal(NamedTuple):
     reason: str
     message: str
     causes: Causes = ()
+    what: str = ""  # the kind in the details of the Status, where it is not the object's
 
 
 def simulate_server(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
@@ -130,8 +134,8 @@ def simulate_server(found: Manifest, operation: str, old: Fields | None, setting
     where = (found.document.source, found.document.position(()).line, found.identity, operation)
     if refusal is None:
         return Answer(*where, 201 if operation == CREATE else 200, "", "", "", tuple(server.warnings))
-    message = shorten(refusal.message, LONGEST)
-    return Answer(*where, refusal.status, refusal.reason, message, refusal.stage, tuple(server.warnings), refusal.causes)
+    message = shorten(refusal.message, MAX_MESSAGE_CHARACTERS)
+    return Answer(*where, refusal.status, refusal.reason, message, refusal.stage, tuple(server.warnings), refusal.causes, refusal.what)
 
 
 class _Server:
@@ -160,7 +164,7 @@ class _Server:
             self.warnings.append(f"{api_version(self.version)} {self.kind} is deprecated; use {api_version(BETA)} {self.kind}")
         if self.write.operation == DELETE:
             return None
-        return self._read() or self._mutated() or self._invalid() or self._denied() or self._unstored()
+        return self._read() or self._mutated() or self._invalid() or self._forbidden() or self._denied() or self._unstored()
 
     def _read(self) -> _Refusal | None:
         """Decoding: metadata of a wrong type ends it; what the schema doesn't know is refused, or dropped, as `validate` says."""
@@ -169,7 +173,7 @@ class _Server:
         lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
         if wrong := self.write.decode_metadata():
             return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
-        unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape().pruned)
+        unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape(nulls=self.settings.server_side).pruned)
         if unknown and self.settings.validate == STRICT:
             return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
         self.warnings += () if self.settings.validate == IGNORE else unknown
@@ -197,6 +201,26 @@ class _Server:
         whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         stage = SCHEMA if any(not error.rule for error in errors) else CEL
         return _Refusal(stage, 422, INVALID, f'{self.kind}.{GROUP} "{self._name()}" is invalid: {whole}', causes)
+
+    def _forbidden(self) -> _Refusal | None:
+        """The first refusal by policies of users, which come before the webhook; those without a Binding do nothing."""
+        if self.settings.asked is None:
+            return None
+        from ...admission.userrules.policy import POLICY
+        from .user_rules import ask_all
+
+        denied = None
+        for said in ask_all(self.settings.asked, self.write, self.settings.facts, self.settings.groups):
+            by = f"ValidatingAdmissionPolicy '{said.policy.name}' with binding '{said.binding}'"
+            if said.policy.kind != POLICY or not said.binding:
+                continue
+            if said.level is Level.WARNING:
+                self.warnings.append(f"Validation failed for {by}: {said.text}")
+            elif said.level is Level.ERROR and denied is None:
+                text, what = f"{by} denied request: {said.text}", BY_NAME[self.kind].plural
+                whole = f'{what}.{GROUP} "{self._name()}" is forbidden: {text}'
+                denied = _Refusal(POLICIES, _CODES[said.reason], said.reason, whole, (("", text),), what)
+        return denied
 
     def _denied(self) -> _Refusal | None:
         if not read_as(self.kind, Purpose.VALIDATE):

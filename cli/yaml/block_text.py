@@ -17,9 +17,9 @@ _PLAIN: Final = rf"(?:[A-Za-z0-9_./+~$(]|-(?=[^ \n])){_WORD}*+(?: ++{_WORD}++)*+
 _SCALAR: Final = rf"({_PLAIN}|'[^'\n]*'|\"[^\"\\\n]*\"|\{{\}}|\[\])"
 _LINE: Final = re.compile(rf"( *+)((?:- ++)*+)(?:({_KEY}):(?: +{_SCALAR})?|{_SCALAR})? *(?: #.*)?| *+#.*+")
 _DASH: Final = re.compile("- +")
-_LONGEST: Final = 1_000  # characters of a line; a key must end within so many
-_DEEPEST: Final = 60  # levels
-_MOST: Final = 4_096  # lines that are remembered: of the longest about 5 MB
+_MAX_LINE_CHARACTERS: Final = 1_000  # a key must end within so many
+_MAX_LEVELS: Final = 60
+_MAX_CACHED_LINES: Final = 4_096  # of the longest about 5 MB
 _ABSENT: Final = object()  # of a key alone on its line
 
 
@@ -91,7 +91,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                         holder[key] = top
                     stack.append(top)
                     indents.append(column)
-                    if len(stack) > _DEEPEST:
+                    if len(stack) > _MAX_LEVELS:
                         return None
                 elif indent != column or type(top) is not list:
                     while indent > column:
@@ -113,7 +113,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                 stack.append(top)
                 indents.append(column)
                 holder = None
-                if len(stack) > _DEEPEST:
+                if len(stack) > _MAX_LEVELS:
                     return None
             elif indent != column or type(top) is list:
                 while indent > column or (indent == column and type(top) is list):
@@ -144,7 +144,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
 
 def _parsed(row: str) -> _Line | tuple[()] | None:
     """Parse a line; None where it is not of this style. Raises: ScalarError for a number that no object can hold."""
-    if len(row) > _LONGEST or not row.isascii() or not row.isprintable():
+    if len(row) > _MAX_LINE_CHARACTERS or not row.isascii() or not row.isprintable():
         return None
     found = _LINE.fullmatch(row)
     if found is None:
@@ -158,7 +158,7 @@ def _parsed(row: str) -> _Line | tuple[()] | None:
         parsed = _Line(len(indent), _widths(dashes), None, *_scalar(item), 0, 0)
     elif word is not None or item is not None or dashes:
         return None
-    if len(_known) >= _MOST:
+    if len(_known) >= _MAX_CACHED_LINES:
         _known.clear()
     _known[row] = parsed
     return parsed

@@ -22,8 +22,8 @@ _NUMERIC: Final = frozenset("+-.0123456789")
 _DECIMAL: Final = re.compile(r"[-+]?[1-9][0-9]*|[-+]?0")
 _BASED: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+))")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LARGEST: Final = {"": 2**64 - 1, "+": 2**63 - 1, "-": 2**63}  # by sign
-_LONGEST_NUMBER: Final = 4_000  # int() of much longer digits is refused by Python, and no field holds such a number
+_MAX_INTEGER: Final = {"": 2**64 - 1, "+": 2**63 - 1, "-": 2**63}  # by sign
+_MAX_NUMBER_CHARACTERS: Final = 4_000  # int() of much longer digits is refused by Python, and no field holds such a number
 
 
 class ScalarError(ValueError):
@@ -43,7 +43,7 @@ def parse_plain_scalar(text: str) -> Scalar:
 
 def _number(text: str) -> Scalar:
     digits = text.replace("_", "") if "_" in text else text
-    if len(digits) > _LONGEST_NUMBER:
+    if len(digits) > _MAX_NUMBER_CHARACTERS:
         return text
     if _DECIMAL.fullmatch(digits):
         try:
@@ -53,7 +53,7 @@ def _number(text: str) -> Scalar:
     if based := _BASED.fullmatch(digits):
         sign, hexadecimal, binary, octal = based.groups()
         number = int(hexadecimal, 16) if hexadecimal else int(binary, 2) if binary else int(octal, 8)
-        if number <= _LARGEST[sign]:
+        if number <= _MAX_INTEGER[sign]:
             return _fitting(-number if sign == "-" else number)
         # beyond 64 bits only what reads as a decimal, too, is a number
     if _FLOAT.fullmatch(digits):

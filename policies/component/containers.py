@@ -41,12 +41,14 @@ def frontend_sidecar_unknown(at: At) -> Hits:
     if templates and name:
         return
     if not any(container and container.get("name") == name for container in containers) or not name:
-        known = ", ".join(f'"{quote_once(container["name"])}"' for container in containers[:_SHOWN] if container and container.get("name"))
+        known = ", ".join(
+            f'"{quote_once(container["name"])}"' for container in containers[:_MAX_NAMES] if container and container.get("name")
+        )
         text = f'must name a container of podTemplate.spec.containers ({known or "there is none"}), got "{quote_once(name)}"'
         yield at.invalid("frontendSidecar", name, text)
 
 
-_SHOWN = 10  # names in the sentence
+_MAX_NAMES = 10  # in the sentence
 _IMAGE = "must name the image of the main container, got nothing"
 
 

@@ -76,7 +76,7 @@ def _fnv1a(data: bytes) -> int:
     return value
 
 
-_SHOWN: Final = 253  # characters of a graph's name in each message: no valid one has more
+_MAX_NAME_CHARACTERS: Final = 253  # no valid name of a graph has more
 
 
 @rule("DYN107", where=GRAPH, when="components", stage=Stage.NAMES, needs=("grove",))
@@ -111,7 +111,9 @@ def grove_name_length(at: At) -> Hits:
         return
     size = byte_length(graph)
     # Q-50: only a shortened name is reported as such
-    shown = f'graph "{graph[:_SHOWN]}" ({size} bytes' + (f', shortened to "{set_name(graph, widest)}")' if prefix < size else ")")
+    shown = f'graph "{graph[:_MAX_NAME_CHARACTERS]}" ({size} bytes' + (
+        f', shortened to "{set_name(graph, widest)}")' if prefix < size else ")"
+    )
     for index, name, wanted in too_long:
         length = prefix + wanted
         text = f"must fit Grove's {NAME_LIMIT} bytes together with the graph's name, needs {length}: {shown}"

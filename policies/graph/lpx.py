@@ -11,7 +11,7 @@ from ..rule import GRAPH, Stage, rule
 from ..words import format_words
 
 _WHEN = "components.*.type=lpx"
-_MOST = 8  # replicas of the draft of a pair
+_MAX_DRAFT_REPLICAS = 8  # of a pair
 # what LPX components, their roles, and graphs with them must not have
 _OF_COMPONENT = ("podTemplate", "topologyConstraint", "providerOverride")
 _OF_GRAPH: tuple[Path, ...] = (("topologyConstraint",), ("providerOverride",), ("experimental", "kvTransferPolicy"))
@@ -119,8 +119,10 @@ def lpx_pair_limit(at: At) -> Hits:
     if (pair := _pair(at.value)) is None:
         return
     (index, draft), (place, target) = pair
-    if (replicas := draft.get("replicas") or 0) > _MOST:
-        yield at.invalid(("components", index, "replicas"), replicas, f"must be at most {_MOST} without a conductor, got {replicas}")
+    if (replicas := draft.get("replicas") or 0) > _MAX_DRAFT_REPLICAS:
+        yield at.invalid(
+            ("components", index, "replicas"), replicas, f"must be at most {_MAX_DRAFT_REPLICAS} without a conductor, got {replicas}"
+        )
     if draft.get("modelRef") is not None:
         yield at.forbidden(("components", index, "modelRef"), "must be unset without a conductor: the other of the pair names the model")
     if (least := draft.get("minAvailable")) not in (None, 1):

@@ -63,7 +63,7 @@ def restart_locked_during_rollout(at: At) -> Hits:
         yield at.forbidden("spec.restart.id", text)
 
 
-_NAMED: Final = 10  # missing services that the message names
+_MAX_NAMED_SERVICES: Final = 10  # that are missing, in the message
 
 
 @rule("DYN134", where=RESTART, when="strategy", stage=Stage.RESTART)
@@ -93,7 +93,9 @@ def restart_order_count(at: At) -> Hits:
     named = {name or "" for name in order}
     if len(named) != len(names):
         missing = sorted(names - named)
-        left_out = quote_all(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
+        left_out = quote_all(missing[:_MAX_NAMED_SERVICES]) + (
+            f" and {len(missing) - _MAX_NAMED_SERVICES} more" if len(missing) > _MAX_NAMED_SERVICES else ""
+        )
         text = format_words("must name all {count} {services}, got {named} different names", count=len(names), named=len(named))
         yield at.invalid(
             "strategy.order", None, format_words("{text}; missing: {left_out}", text=text, left_out=left_out) if missing else text

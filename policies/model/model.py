@@ -135,7 +135,7 @@ def model_lora_uri_required(at: At) -> Hits:
 
 _SCHEMES = ("s3://", "hf://")
 _LOCAL = "file:///"  # since line 1.5
-_LONGEST = 32  # characters; longer text is no scheme
+_MAX_SCHEME_CHARACTERS = 32  # longer text is no scheme
 
 
 @differs(("G-21",), "1.2 accepts a bare scheme, whose model never loads")
@@ -180,7 +180,7 @@ def _known(at: At) -> tuple[str, ...]:
 def _other_scheme(at: At, uri: str) -> Finding:
     """Shows the scheme only: behind it people put user names and tokens."""
     scheme, colon, _ = uri.partition("://")
-    seen = f"{scheme}://" if colon and len(scheme) <= _LONGEST else ""
+    seen = f"{scheme}://" if colon and len(scheme) <= _MAX_SCHEME_CHARACTERS else ""
     *others, last = _known(at)
     text = f"must begin with {', '.join(others)} or {last} in lower case"
     return at.invalid("source.uri", seen or None, f'{text}, got "{seen}..."' if seen else f"{text}, got an address without a scheme")

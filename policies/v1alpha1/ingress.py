@@ -12,7 +12,7 @@ from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it
 _HOST: Final = re.compile(rf"(?:\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*)")
-_LONGEST: Final = 253  # characters of a DNS name
+_MAX_NAME_CHARACTERS: Final = 253  # of a DNS name
 
 
 @differs(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True)
@@ -54,13 +54,13 @@ def ingress_host_format(at: At) -> Hits:
         return
     host = (ingress.get("hostPrefix") or "") + ingress["host"]
     # Istio takes capital letters
-    if len(host) > _LONGEST or not _HOST.fullmatch(host if of_ingress else host.lower()):
+    if len(host) > _MAX_NAME_CHARACTERS or not _HOST.fullmatch(host if of_ingress else host.lower()):
         behind = " behind the hostPrefix" if ingress.get("hostPrefix") else ""
         case = " in lower case" if of_ingress else ""
-        text = f'must be a host name{case} of at most {_LONGEST} characters{behind}, got "{host}"'
+        text = f'must be a host name{case} of at most {_MAX_NAME_CHARACTERS} characters{behind}, got "{host}"'
         close = re.sub(r"^[A-Za-z]+://", "", ingress["host"]).partition("/")[0].partition(":")[0].strip().lower()
         whole = (ingress.get("hostPrefix") or "") + close
-        mend = Mend(close) if len(whole) <= _LONGEST and _HOST.fullmatch(whole) else None
+        mend = Mend(close) if len(whole) <= _MAX_NAME_CHARACTERS and _HOST.fullmatch(whole) else None
         yield at.invalid("ingress.host", ingress["host"], text, mend=mend)
 
 

@@ -17,14 +17,15 @@ from ..engine.controller import Controller
 from ..engine.watch import GATHER, LABELLED, Change, Need, Watch
 from ..render.checkpoint import storage
 from ..render.checkpoint.identity import job_name
-from ..render.checkpoint.job import KEPT_FOR, jobs
+from ..render.checkpoint.job import FINISHED_JOB_SECONDS, jobs
 from ..render.errors import RenderError
 from ..render.gms import refusal_of
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION
 from ..render.objects import reference
 from ..render.settings import Checkpoints
-from ..workload.pods import find_pull_failures, pods_of_job
+from ..workload.pod_states import find_pull_failures
+from ..workload.pods import pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import Plan, Seen, decide, refuse_writes
@@ -97,7 +98,7 @@ async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
     elif step.status["phase"] != (obj.get("status") or {}).get("phase"):
         return PassResult()  # the rate limit delayed the status
     if plan.expire is not None:
-        patch = {"metadata": {"uid": uid_of(plan.expire)}, "spec": {"ttlSecondsAfterFinished": KEPT_FOR}}
+        patch = {"metadata": {"uid": uid_of(plan.expire)}, "spec": {"ttlSecondsAfterFinished": FINISHED_JOB_SECONDS}}
         with suppress(ConflictError):  # another Job has the name now
             await context.writer.merge(obj, JOBS, key_of(plan.expire).name, patch)
     return PassResult(tuple(problems), after)

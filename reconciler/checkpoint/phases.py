@@ -14,7 +14,7 @@ from ..render.checkpoint.storage import Storage
 from ..render.gms import SWITCHED_OFF
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
-from ..workload.pods import PULL_FAILED, PULLED, report_pull_failures
+from ..workload.pod_states import PULL_FAILED, PULLED, report_pull_failures
 
 PENDING, CREATING, READY, FAILED = "Pending", "Creating", "Ready", "Failed"
 ENDED: Final = frozenset({READY, FAILED})

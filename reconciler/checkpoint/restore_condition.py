@@ -30,7 +30,7 @@ RESTORED: Final = "Restored"
 WAITING: Final = "RestoreAvailable"
 FAILED: Final = "RestoreFailed"
 MISSING: Final = "CheckpointMissing"
-ENOUGH: Final = 3  # pods that could not be restored show that it is the snapshot
+MIN_FAILED_PODS: Final = 3  # that could not be restored show that it is the snapshot
 MARK: Final = "webhooks.nvidia.com/restore-failed"  # annotation: the snapshot from which pods are not restored any more
 ANY_IMAGE: Final = "webhooks.nvidia.com/restore-any-image"
 COLD: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment: digest of the pods that it has without a snapshot
@@ -191,7 +191,11 @@ def describe_failures(standing: RestoreState | None, failed: list[Failure], *, f
     names = ", ".join(f"{one.pod} (container {one.container})" for one in failed[:3])
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
     begun = standing.message if standing is not None and standing.reason == RESTORED else "pods are restored"
-    end = f"with {ENOUGH} such pods, or as many as there are replicas, they start cold" if falls_back else "checkpoint.fallback is false"
+    end = (
+        f"with {MIN_FAILED_PODS} such pods, or as many as there are replicas, they start cold"
+        if falls_back
+        else "checkpoint.fallback is false"
+    )
     return f"{begun}, but the agent could not restore {names}{more}, which wait for ever; {end}"[:1000]
 
 

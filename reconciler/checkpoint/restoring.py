@@ -15,7 +15,7 @@ from ..common.keys import Key, controller_reference, key_of, uid_of
 from ..common.problems import RETRY_SLOW
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
 from ..engine.context import Context
-from ..engine.reads import EVERY
+from ..engine.reads import READ_SECONDS
 from ..engine.switch import Switch
 from ..render.checkpoint import storage
 from ..render.checkpoint.restore import Restore, format_offer, read_owner, targets_of
@@ -31,8 +31,8 @@ from .restore_condition import (
     ANY_IMAGE,
     CALM,
     COLD,
-    ENOUGH,
     FAILED,
+    MIN_FAILED_PODS,
     MISSING,
     RESTORE,
     RESTORED,
@@ -211,7 +211,7 @@ async def follow_failures(context: Context, obj: Node, choice: Choice, labels: s
     """
     if choice.tried is None or ready or not replicas:
         return choice
-    again, place = choice._replace(after=EVERY), f"{uid_of(obj)}/{mark_of(obj)}"
+    again, place = choice._replace(after=READ_SECONDS), f"{uid_of(obj)}/{mark_of(obj)}"
     if context.reads.may(place, key_of(obj).namespace):
         try:
             pods = await context.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
@@ -222,9 +222,9 @@ async def follow_failures(context: Context, obj: Node, choice: Choice, labels: s
         if choice.restore is None and not choice.offer:  # given up before
             return again._replace(broken=broken)
         # of pods that are added to cold ones, the first that fails shows it
-        if falls_back and len(failed) >= (min(ENOUGH, replicas) if choice.restore is not None else 1):
+        if falls_back and len(failed) >= (min(MIN_FAILED_PODS, replicas) if choice.restore is not None else 1):
             standing = describe_given_up(obj, choice.tried, choice.checkpoint)
-            return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=EVERY)
+            return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=READ_SECONDS)
         context.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
     text = context.reads.texts.get(place)
     return again._replace(standing=RestoreState(FAILED, text)) if text else again
@@ -301,7 +301,7 @@ def _explain_other(snapshot: Node, targets: list[str]) -> str:
     return f"{what}, the component restores {', '.join(targets)}; pods start cold"
 
 
-MOST: Final = 300  # offers of one checkpoint: half of what its annotations may hold
+MAX_OFFERS: Final = 300  # of one checkpoint: half of what its annotations may hold
 
 
 async def publish_offers(context: Context, namespace: str, offers: Mapping[str, tuple[str, str]]) -> None:
@@ -325,7 +325,7 @@ def decide_offers(checkpoint: Node, wanted: Mapping[str, str], exists: Callable[
     if not change:
         return {}
     change |= {name: None for name, text in now.items() if name not in wanted and not _is_owned(text, exists)}
-    room = MOST - len(now.keys() - change.keys()) - sum(name in now and text is not None for name, text in change.items())
+    room = MAX_OFFERS - len(now.keys() - change.keys()) - sum(name in now and text is not None for name, text in change.items())
     added = [name for name, text in change.items() if text is not None and name not in now]
     return {name: text for name, text in change.items() if name not in added[max(room, 0) :]}
 

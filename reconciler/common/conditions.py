@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..render.without_effect import Note
-from .problems import LONGEST
+from .problems import MAX_MESSAGE_CHARACTERS
 
 READY: Final = "Ready"
 IGNORED: Final = "FieldsIgnored"
@@ -76,7 +76,7 @@ def set_condition(status: Node, kind: str, told: Condition | None, moment: datet
 
 def note_ignored(status: Node, notes: Sequence[Note], generation: int | None, moment: datetime) -> Node:
     """A status with the condition about fields that nothing acts on, or without it where everything has an effect."""
-    text = "; ".join(map(str, notes))[:LONGEST]
+    text = "; ".join(map(str, notes))[:MAX_MESSAGE_CHARACTERS]
     told = Condition(IGNORED, "True", "NotActedOn", text, generation) if notes else None
     return set_condition(status, IGNORED, told, moment)
 

@@ -8,7 +8,7 @@ from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError
 from ...kube.protocol import Node
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets)\b")
-LONGEST: Final = 2000  # characters of a condition's message; Events have at most a thousand
+MAX_MESSAGE_CHARACTERS: Final = 2000  # of a condition; Events have at most a thousand
 LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
 _MARK: Final = "tooDeep"
 RETRY_UNLISTED: Final = 1.0  # seconds until the next pass while objects of a kind are being listed
@@ -69,7 +69,7 @@ def problem_of_error(error: ApiError, what: str) -> Problem:
 def join_messages(problems: list[Problem]) -> str:
     """All problems as one message."""
     text = "; ".join(dict.fromkeys(problem.text for problem in problems))
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= MAX_MESSAGE_CHARACTERS else f"{text[: MAX_MESSAGE_CHARACTERS - 3]}..."
 
 
 def cut_nested(obj: Node) -> None:

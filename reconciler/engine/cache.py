@@ -20,7 +20,7 @@ from ..common.problems import cut_nested
 from .sharing import Sharing
 from .watch import Change, Known, Need, Watch
 
-KEPT: Final = 60.0  # seconds for which an own write counts without having been reported
+OWN_WRITE_SECONDS: Final = 60.0  # for which an own write counts without having been reported
 _UNREADABLE: Final = (WatchState.FORBIDDEN, WatchState.ABSENT)
 
 
@@ -84,7 +84,7 @@ class Cache:
         known = self.reflectors.get(key.kind)
         heard = known.get(key.name, key.namespace) if known is not None else None
         mine = self._written.get(key)
-        if mine is not None and self._clock() - mine[0] > KEPT:
+        if mine is not None and self._clock() - mine[0] > OWN_WRITE_SECONDS:
             del self._written[key]
             mine = None
         if mine is None or (heard is not None and _version(heard) >= _version(mine[1])):
@@ -123,7 +123,7 @@ class Cache:
         """Take the response to a write, until the watch has reported it."""
         watch = self.watches.get(str(obj["kind"]))
         key, now = key_of(_lighten(watch, obj)), self._clock()
-        while self._written and now - next(iter(self._written.values()))[0] > KEPT:  # also of kinds that aren't watched
+        while self._written and now - next(iter(self._written.values()))[0] > OWN_WRITE_SECONDS:  # also of kinds that aren't watched
             del self._written[next(iter(self._written))]
         self._written.pop(key, None)
         self._written[key] = (now, obj)

@@ -14,8 +14,8 @@ from ...policies.rule import Level, Rule
 from ..common.applied_diff import fingerprint
 from ..common.keys import uid_of
 
-REMEMBERED: Final = 20_000  # objects, of some 300 bytes; judging one costs about a millisecond
-LISTED: Final = 5  # findings in the message
+MAX_CACHED_OBJECTS: Final = 20_000  # of some 300 bytes; judging one costs about a millisecond
+MAX_LISTED_FINDINGS: Final = 5  # in the message
 
 
 class Judge:
@@ -36,7 +36,7 @@ class Judge:
         verdict = self.ask(obj, facts)
         self._known[uid] = judged, verdict
         self._known.move_to_end(uid)
-        while len(self._known) > REMEMBERED:
+        while len(self._known) > MAX_CACHED_OBJECTS:
             self._known.popitem(last=False)
         return verdict
 
@@ -60,8 +60,8 @@ def check_admission(obj: Node, facts: Facts, policies: tuple[str, ...] = ()) -> 
         errors = [one for one in found if one.level is Level.ERROR]
     except ConversionError as error:
         return f"{format_path(error.path)}: {error.reason}"
-    texts = dict.fromkeys(f"{format_path(one.path)}: {one.text} [{_name(one.rule)}]" for one in errors[:LISTED])
-    return "; ".join(texts) + (f"; and {len(errors) - LISTED} more" if len(errors) > LISTED else "")
+    texts = dict.fromkeys(f"{format_path(one.path)}: {one.text} [{_name(one.rule)}]" for one in errors[:MAX_LISTED_FINDINGS])
+    return "; ".join(texts) + (f"; and {len(errors) - MAX_LISTED_FINDINGS} more" if len(errors) > MAX_LISTED_FINDINGS else "")
 
 
 def _name(rule: Rule) -> str:

@@ -9,8 +9,8 @@ from ...kube.protocol import Node
 from ..common.conditions import RECONCILING
 from ..common.keys import Key
 
-HELD: Final = 1.0  # maximum delay of progress in seconds
-_KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn
+MAX_STATUS_DELAY_SECONDS: Final = 1.0  # of mere progress
+_WRITE_MEMORY_SECONDS: Final = 60.0  # longer than a pass may wait for its turn
 _FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
 
 
@@ -29,9 +29,9 @@ class Pace:
         moment = self._clock()
         begins = not before and _is_beginning(now)
         last = self._last.get(key, moment if begins else -math.inf)
-        left = last + HELD - moment
+        left = last + MAX_STATUS_DELAY_SECONDS - moment
         if left <= 0 or not (begins or _told(before) == _told(now)):
-            while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
+            while self._last and moment - self._last[oldest := next(iter(self._last))] >= _WRITE_MEMORY_SECONDS:
                 del self._last[oldest]
             self._last.pop(key, None)
             self._last[key] = moment

@@ -13,7 +13,7 @@ from ..metrics.controller_runtime import QueueStatistics
 
 FAIR: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
 FIRST: Final = 0.5  # seconds before the first retry
-MOST: Final = 120.0  # maximum seconds between retries
+MAX_RETRY_SECONDS: Final = 120.0
 URGENT: Final = 3  # retries before new work; later ones come after it
 
 
@@ -152,7 +152,7 @@ class Queue:
 
     def failed(self, key: Key) -> float:
         """Finish a failed key; returns the seconds until its retry."""
-        failures = self._failures.setdefault(key, Backoff(FIRST, MOST, self._clocks.chance))
+        failures = self._failures.setdefault(key, Backoff(FIRST, MAX_RETRY_SECONDS, self._clocks.chance))
         pause = failures.next()
         self._end(key)
         self.turns.repeated[key.kind] += 1

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-PATIENCE: Final = 5.0  # seconds in which pods are placed and images found, mostly
-EVERY: Final = 60.0  # seconds between two reads for one object, once it has waited for so long; before, as long as it has waited
-AT_ONCE: Final = 20  # reads for all graphs within a tenth of that time
+SETTLE_SECONDS: Final = 5.0  # in which pods are placed and images found, mostly
+READ_SECONDS: Final = 60.0  # between two reads for one object, once it has waited for so long; before, as long as it has waited
+MAX_READS: Final = 20  # for all graphs within a tenth of that time
 
 
 class Reads:
@@ -20,15 +20,15 @@ class Reads:
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
     def is_early(self, uid: str, since: datetime) -> bool:
-        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in EVERY seconds.
+        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in `READ_SECONDS`.
 
         Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
         """
         now = self._clock()
-        self._since = {one: noted for one, noted in self._since.items() if now - noted[1] < EVERY}
-        return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < PATIENCE
+        self._since = {one: noted for one, noted in self._since.items() if now - noted[1] < READ_SECONDS}
+        return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < SETTLE_SECONDS
 
-    def may(self, uid: str, namespace: str, pause: float = EVERY) -> bool:
+    def may(self, uid: str, namespace: str, pause: float = READ_SECONDS) -> bool:
         """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""
         return not self.seconds_until(uid, namespace, pause)
 
@@ -36,22 +36,22 @@ class Reads:
         """Seconds until an object's pods may be read; 0.0 when they may now, and then are, and not again within `pause` seconds."""
         now = self._clock()
         for one in [*self._last]:
-            if now - self._last[one][0] < EVERY:
+            if now - self._last[one][0] < READ_SECONDS:
                 break
             del self._last[one]
             self.texts.pop(one, None)
         lately = here = 0
         for when, where, _ in reversed(self._last.values()):
-            if now - when >= EVERY / 10:
+            if now - when >= READ_SECONDS / 10:
                 break
             lately += 1
             here += where == namespace
-        read, _, earlier = self._last.get(uid, (now - EVERY, "", EVERY))
+        read, _, earlier = self._last.get(uid, (now - READ_SECONDS, "", READ_SECONDS))
         left = max(read + min(earlier, pause) - now, 0.0)
         if left:
             return left
-        if lately >= AT_ONCE or here >= AT_ONCE // 2:
-            return EVERY / 10
+        if lately >= MAX_READS or here >= MAX_READS // 2:
+            return READ_SECONDS / 10
         self._last.pop(uid, None)  # to be the last again
         self._last[uid] = now, namespace, pause
         return 0.0

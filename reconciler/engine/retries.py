@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 FIRST: Final = 10.0  # seconds before the second try; the first one is at once
-MOST: Final = 300.0  # maximum seconds between tries
+MAX_RETRY_SECONDS: Final = 300.0
 CALM: Final = 600.0  # seconds after which a try no longer counts
-REMEMBERED: Final = 5000  # what is forgotten earlier is tried at once
+MAX_CACHED_TRIES: Final = 5000  # those that are forgotten earlier are tried at once
 
 
 class Tries(NamedTuple):
@@ -21,7 +21,7 @@ class Tries(NamedTuple):
     @property
     def pause(self) -> float:
         """Seconds between the last try and the next."""
-        return min(MOST, FIRST * 2.0 ** (self.times - 1)) if self.times else 0.0
+        return min(MAX_RETRY_SECONDS, FIRST * 2.0 ** (self.times - 1)) if self.times else 0.0
 
 
 class Retries:
@@ -45,5 +45,5 @@ class Retries:
         """A try was made."""
         self._tries[name] = Tries(self.find(name).times + 1, self._clock(), why)
         self._tries.move_to_end(name)
-        if len(self._tries) > REMEMBERED:
+        if len(self._tries) > MAX_CACHED_TRIES:
             self._tries.popitem(last=False)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-MOST: Final = 8192  # parts in one generation of what is remembered
+MAX_GENERATION_PARTS: Final = 8192  # of the cache
 _PARTS: Final = frozenset({str, dict, list})
 
 
@@ -39,7 +39,7 @@ class Sharing:
     def _known(self, key: object, value: Any) -> Any:
         known = self._now.get(key)
         if known is None:
-            if len(self._now) >= MOST:
+            if len(self._now) >= MAX_GENERATION_PARTS:
                 self._before, self._now = self._now, {}
             known = self._now[key] = self._before.pop(key, value)
         return known

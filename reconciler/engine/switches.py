@@ -16,8 +16,8 @@ from .switch import Switch
 
 _TOLD: Final = "Reconciled"  # the condition
 FORBIDDEN: Final = "Forbidden"
-PATIENCE: Final = 60.0  # seconds within which another controller's status is expected
-REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
+OTHERS_TIMEOUT_SECONDS: Final = 60.0  # within which another controller's status is expected
+MAX_CACHED_OBJECTS: Final = 5000  # those that are forgotten wait anew
 
 
 class Waits:
@@ -31,7 +31,7 @@ class Waits:
         """For how long an object has been waiting."""
         moment = self._clock()
         since = self._since.setdefault(uid, moment)
-        if len(self._since) > REMEMBERED:
+        if len(self._since) > MAX_CACHED_OBJECTS:
             self._since.popitem(last=False)
         return moment - since
 
@@ -58,10 +58,8 @@ def _explain_inaction(context: Context, switch: Switch, kind: str) -> tuple[str,
     """The reason and the message for an object that no controller acts on."""
     what = f"no controller acts on objects of the kind {kind}"
     if switch.is_off(context.settings):
-        return (
-            "NoController",
-            f"{what}: controllers.{switch.name} is off in the configuration, and no other one has acted within {PATIENCE:.0f} s",
-        )
+        within = f"within {OTHERS_TIMEOUT_SECONDS:.0f} s"
+        return "NoController", f"{what}: controllers.{switch.name} is off in the configuration, and no other one has acted {within}"
     lacking = context.detector.denied.get(switch.name, "")
     named = f" ({lacking})" if lacking else ""
     return FORBIDDEN, f"{what}: the reconciler lacks a permission for it{named}; {switch.grant}"
@@ -76,8 +74,8 @@ async def _report_no_controller(context: Context, waits: Waits, obj: Node, reaso
     if others and (any(one.get("type") != _TOLD for one in status.get("conditions") or ()) or status.get("observedGeneration")):
         await _tell(context, obj)
         return PassResult()
-    if not condition_of(status, _TOLD) and (waited := waits.seconds(uid_of(obj))) < PATIENCE:
-        return PassResult((), PATIENCE - waited)
+    if not condition_of(status, _TOLD) and (waited := waits.seconds(uid_of(obj))) < OTHERS_TIMEOUT_SECONDS:
+        return PassResult((), OTHERS_TIMEOUT_SECONDS - waited)
     if await _tell(context, obj, reason, text):
         await context.say(obj, "Warning", reason, text)
     return PassResult()

@@ -23,7 +23,7 @@ from .pace import Pace
 
 REPAIRS: Final = 3  # limit of reverted changes to one child within the window
 WINDOW: Final = 600.0  # the window in seconds
-REMEMBERED: Final = 20_000  # children that a server writes differently; forgetting one costs a call without effect
+MAX_CACHED_CHILDREN: Final = 20_000  # that a server writes differently; forgetting one costs a call without effect
 _OTHERS: Final = re.compile(r'conflicts? with "([^"]+)"')
 
 
@@ -225,7 +225,7 @@ class Writer:
 
     def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
         """Count others' changes of a child, for the owner's status. Raises: ContestedError if there are too many."""
-        if len(self._repaired) > REMEMBERED:
+        if len(self._repaired) > MAX_CACHED_CHILDREN:
             self._repaired = {one: then for one, then in self._repaired.items() if self._clock() - then[-1] < WINDOW}
         times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
         if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
@@ -245,7 +245,7 @@ class Writer:
     def _remember(self, uid: str, what: tuple[str, str]) -> None:
         self._applied[uid] = what
         self._applied.move_to_end(uid)
-        while len(self._applied) > REMEMBERED:
+        while len(self._applied) > MAX_CACHED_CHILDREN:
             self._applied.popitem(last=False)
 
 

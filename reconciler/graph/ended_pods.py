@@ -12,19 +12,19 @@ from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, f
 from ..common.resources import CLIQUE
 from ..engine.context import Context
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
-from ..workload.pods import explain_end
+from ..workload.pod_states import explain_end
 
 GROUP: Final = "grove.io/podcliquescalinggroup"
 REPLICA: Final = "grove.io/podcliquescalinggroup-replica-index"
 INDEX: Final = "grove.io/podclique-pod-index"
 _GROUPED: Final = (GROUP, REPLICA, INDEX)
-_MOST_ENGINES: Final = 100  # of a clique, whose reasons are listed: a user who may scale it may write any number
+_MAX_ENGINES: Final = 100  # of a clique, whose reasons are listed: a user who may scale it may write any number
 # engines in any phase, since one that is gone counts too; of other pods those that failed: what ends well was meant to
 SELECTIONS: Final = ((f"{ENGINE_GROUP}=true", ""), (f"{GRAPH_NAME},{ENGINE_GROUP}!=true", "status.phase=Failed"))
 _METADATA: Final = ("name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences", "deletionTimestamp")
 _STATUS: Final = ("phase", "reason", "message", "initContainerStatuses", "containerStatuses")
 Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
-AT_ONCE: Final = 10  # groups that one pass replaces; the others follow in the next
+MAX_REPLACED_GROUPS: Final = 10  # of one pass; the others follow in the next
 
 
 class Ended(NamedTuple):
@@ -85,7 +85,7 @@ def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...
         runs = [one for one in pods if (one.get("status") or {}).get("phase") == "Running" and not one["metadata"].get("deletionTimestamp")]
         if len(runs) < wanted:
             there = {_place(one) for one in runs}
-            places = (_place(clique, str(index)) for index in range(min(wanted, _MOST_ENGINES)))
+            places = (_place(clique, str(index)) for index in range(min(wanted, _MAX_ENGINES)))
             why = [f"replaced since {said}" for place in places if place not in there and (said := replaced(place))]
             waits[f"podclique/{clique['metadata']['name']}"] = "; ".join([f"desired={wanted}, running={len(runs)}", *why])
     return waits
@@ -124,7 +124,7 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
         waits["/".join(("pod", *one.name[1:]))] = one.why + (again if allowed and one.pods else _remedy(one, graph))
         if not allowed or not one.pods:
             continue
-        if left or replaced == AT_ONCE:
+        if left or replaced == MAX_REPLACED_GROUPS:
             looks.append(left or RETRY_SOON)
             continue
         replaced += 1

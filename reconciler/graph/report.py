@@ -7,7 +7,7 @@ from typing import Any, Final
 from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored, set_condition
-from ..common.problems import LONGEST, Refusal, join_messages
+from ..common.problems import MAX_MESSAGE_CHARACTERS, Refusal, join_messages
 from ..render.generation import is_parallel, order
 from ..render.graph import Graph
 from ..render.merge import object_items
@@ -59,7 +59,7 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
 
 def make_refused_status(before: Node, generation: int | None, message: str, moment: datetime, reason: str = REFUSED) -> Node:
     """The status of an object that is left unchanged, with the figures of the pass before."""
-    ready = Condition(READY, "False", reason, message[:LONGEST], generation)
+    ready = Condition(READY, "False", reason, message[:MAX_MESSAGE_CHARACTERS], generation)
     return {**set_condition(before, READY, ready, moment), "state": "failed"}
 
 
@@ -98,13 +98,13 @@ def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
     failures = ((str(obj["metadata"]["name"]), _failure(obj)) for obj in result.components)
     stopped = [f"{name}: {why}" for name, why in sorted(failures) if why and name in plan.expected]
     if plan.roll.rolling:  # the older pods serve
-        return "pending", ROLLING, "; ".join(["Rolling update in progress", *stopped])[:LONGEST]
+        return "pending", ROLLING, "; ".join(["Rolling update in progress", *stopped])[:MAX_MESSAGE_CHARACTERS]
     if stopped:
-        return "failed", FAILED, "; ".join(stopped)[:LONGEST]
+        return "failed", FAILED, "; ".join(stopped)[:MAX_MESSAGE_CHARACTERS]
     reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(plan, result)
     if reasons:
         text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
-        return "pending", NOT_READY, f"Resources not ready: {text}"[:LONGEST]
+        return "pending", NOT_READY, f"Resources not ready: {text}"[:MAX_MESSAGE_CHARACTERS]
     return "successful", ALL_READY, "All resources are ready"
 
 

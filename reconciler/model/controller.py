@@ -25,8 +25,8 @@ from .lora import LOADED, Wish, adapter_of, encode_names, owner_of, read_names
 from .worker import Workers
 
 SWITCH: Final = Switch("models")
-PAUSE: Final = 2.0  # seconds between two writes of a status while loading
-REMEMBERED: Final = 10_000  # Services whose base model is known; they never change it
+STATUS_PAUSE_SECONDS: Final = 2.0  # between two writes while loading
+MAX_CACHED_SERVICES: Final = 10_000  # whose base model is known; they never change it
 
 
 def _index_model(model: Node) -> Iterator[Hashable]:
@@ -87,7 +87,7 @@ class ModelController(Controller):
 
         def called(key: Key) -> None:
             """Have the status written: at once after the last call, and now and then while more are under way."""
-            context.queue.add(key, PAUSE if loader.busy(key) else 0.0, Cause.BEGUN)
+            context.queue.add(key, STATUS_PAUSE_SECONDS if loader.busy(key) else 0.0, Cause.BEGUN)
 
         how = context.settings.models
         stray = None if how.any_slice else partial(_stray, context.cluster)
@@ -138,7 +138,7 @@ class ModelController(Controller):
             if found is None:
                 return ""
             known = str((found["metadata"].get("annotations") or {}).get(BASE_MODEL) or "")
-            if len(self._bases) >= REMEMBERED:
+            if len(self._bases) >= MAX_CACHED_SERVICES:
                 self._bases.clear()
             self._bases[namespace, service] = known
         return known

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ...kube.protocol import Node
 from ..common.applied_diff import digest
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
-from ..common.problems import LONGEST, RETRY_SLOW, Refusal
+from ..common.problems import MAX_MESSAGE_CHARACTERS, RETRY_SLOW, Refusal
 from ..common.resources import FINALIZER
 from .endpoints import Endpoint, Found
 from .lora import InvalidNameError, Lora, Standing, Wish, is_lora, lora_of, path_of, read_names
@@ -19,8 +19,8 @@ READY: Final = "Ready"
 NO_ENDPOINTS: Final = "NoEndpoints"
 NOT_READY: Final = "NotReady"
 LOADING: Final = "Loading"
-LISTED: Final = 1000  # endpoints in a status at most
-NAMED: Final = 3  # pods in a message at most
+MAX_ENDPOINTS: Final = 1000  # in a status
+MAX_NAMED_PODS: Final = 3  # in a message
 
 
 class Verdict(NamedTuple):
@@ -50,8 +50,8 @@ def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Seq
     if done == total and not failures:
         return Verdict(True, "AllEndpointsReady", f"All {total} endpoint(s) are ready")
     if failures:
-        named = [f"{pod}: {text}" for pod, text in failures[:NAMED]]
-        more = [f"and {len(failures) - NAMED} more"] if len(failures) > NAMED else []
+        named = [f"{pod}: {text}" for pod, text in failures[:MAX_NAMED_PODS]]
+        more = [f"and {len(failures) - MAX_NAMED_PODS} more"] if len(failures) > MAX_NAMED_PODS else []
         return _not_ready(total, done)._replace(detail=("LoadFailed", ", ".join([*named, *more])))
     if busy:
         return Verdict(False, LOADING, f"Loading the adapter on {total - done} of {total} endpoint(s)")
@@ -65,13 +65,13 @@ def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, m
     reason, message = verdict.detail or (verdict.reason, verdict.message)
     told = [
         _services(seen, base, generation),
-        Condition(ENDPOINTS, verdict.word, verdict.reason, verdict.message[:LONGEST], generation),
-        Condition(READY, verdict.word, reason, message[:LONGEST], generation),
+        Condition(ENDPOINTS, verdict.word, verdict.reason, verdict.message[:MAX_MESSAGE_CHARACTERS], generation),
+        Condition(READY, verdict.word, reason, message[:MAX_MESSAGE_CHARACTERS], generation),
     ]
     listed: list[Node] = [{"address": one.urls[0], "podName": one.pod, "ready": one.uid in ready} for one in seen.endpoints]
     status: dict[str, Any] = {**before, "conditions": merge_conditions(before.get("conditions") or (), told, moment)}
     status |= {"readyEndpoints": sum(one.uid in ready for one in seen.endpoints), "totalEndpoints": len(listed)}
-    listed = listed if len(listed) <= LISTED else sorted(listed, key=itemgetter("ready"))[:LISTED]
+    listed = listed if len(listed) <= MAX_ENDPOINTS else sorted(listed, key=itemgetter("ready"))[:MAX_ENDPOINTS]
     if not listed:
         status.pop("endpoints", None)
     elif status.get("endpoints") != digest(listed):
@@ -209,5 +209,5 @@ def report_unload(seen: Seen, state: Standing, left: float) -> Say | None:
     if left > 0:
         return None
     late = [pod.pod for pod in pods if pod.uid not in state.ready]
-    text = f"Failed to unload LoRA from some endpoints: {len(late)} task(s) failed: {', '.join(late[:NAMED])}"
+    text = f"Failed to unload LoRA from some endpoints: {len(late)} task(s) failed: {', '.join(late[:MAX_NAMED_PODS])}"
     return Say("Warning", "LoRAUnloadFailed", text)

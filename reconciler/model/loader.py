@@ -18,10 +18,10 @@ from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_a
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
-MOST: Final = 120.0  # between two attempts
+MAX_RETRY_SECONDS: Final = 120.0  # between two attempts
 REFUSED: Final = 600.0  # between two attempts where the worker says that it won't ever
 UNLOADING: Final = 4.0  # between two attempts to unload from a model that is being deleted, whose time is bounded
-SLOW: Final = 10.0  # seconds after which a call gives its turn to others, and goes on beside them
+SLOW_CALL_SECONDS: Final = 10.0  # after which a call gives its turn to others, and goes on beside them
 IN_NAMESPACE: Final = 128  # calls under way for the models of one namespace, slow ones included
 PORTION: Final = 4  # a changed source is loaded on one of so many pods at a time
 
@@ -194,7 +194,7 @@ class Loader:
                         share.release()
                         return
                     call.add_done_callback(lambda _: share.release())
-                    await asyncio.wait({call}, timeout=SLOW)
+                    await asyncio.wait({call}, timeout=SLOW_CALL_SECONDS)
         finally:
             loads.runners -= 1
             self._active -= not loads.runners
@@ -251,7 +251,7 @@ class Loader:
         return wrong
 
     def _later(self, key: Key, loads: _Loads, pod: Pod, *, refused: bool) -> None:
-        most = UNLOADING if loads.wish.unload else REFUSED if refused else MOST
+        most = UNLOADING if loads.wish.unload else REFUSED if refused else MAX_RETRY_SECONDS
         pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
         pod.wait = self._begin(self._again(key, loads, pod, pause))

@@ -16,7 +16,7 @@ from .endpoints import Endpoint
 from .lora import InvalidNameError, Wish, path_of
 
 READ: Final = 64 * 1024  # bytes of an answer at most
-SHOWN: Final = 200  # characters of an answer in a message
+MAX_ANSWER_CHARACTERS: Final = 200  # in a message
 _PATH: Final = "/v1/loras"
 _Answer = TypeVar("_Answer")
 
@@ -81,15 +81,15 @@ class Workers(PodClient):
         try:
             return await self.call(method, URL(url, encoded=True), seconds, self._settings.connect_timeout, READ, body)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise NoConnectionError(escape_unprintable(str(error) or type(error).__name__)[:SHOWN]) from None
+            raise NoConnectionError(escape_unprintable(str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]) from None
         except TimeoutError:
             raise UnreachableError(f"no answer within {seconds:g} s") from None
         except (*FAILURES, asyncio.LimitOverrunError) as error:
-            raise UnreachableError(escape_unprintable(str(error) or type(error).__name__)[:SHOWN]) from None
+            raise UnreachableError(escape_unprintable(str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]) from None
 
 
 def _shown(text: bytes) -> str:
-    return escape_unprintable(text[: SHOWN * 4].decode(errors="replace"))[:SHOWN]
+    return escape_unprintable(text[: MAX_ANSWER_CHARACTERS * 4].decode(errors="replace"))[:MAX_ANSWER_CHARACTERS]
 
 
 @dataclass(slots=True)

@@ -237,7 +237,7 @@ def _ordered(rendered: Rendered) -> Rendered:
     return Rendered(sorted(rendered.children, key=place), rendered.problems)
 
 
-_LONGEST: Final = 50  # of a set's name, with an index of one digit: 63, as of a label, less the index and the hash with their dashes
+_MAX_SET_NAME_CHARACTERS: Final = 50  # with an index of one digit: 63, as of a label, less the index and the hash with their dashes
 
 
 def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
@@ -330,9 +330,9 @@ def set_name(component: str) -> str:
     The Go operator makes sets of longer names, too; their workers are never made.
     """
     name = f"{component}-0"
-    if len(name) <= _LONGEST:
+    if len(name) <= _MAX_SET_NAME_CHARACTERS:
         return name
-    return f"{name[: _LONGEST - 9].rstrip('-')}-{names.digest(name)}"
+    return f"{name[: _MAX_SET_NAME_CHARACTERS - 9].rstrip('-')}-{names.digest(name)}"
 
 
 def _template(workload: Workload, role: Role, settings: Settings) -> Fields:

@@ -167,6 +167,11 @@ def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
     return marks
 
 
+def list_restarts(graph: Graph) -> list[str]:
+    """The components that a sequential restart concerns, in order; none without one."""
+    return order(graph) if (graph.spec.get("restart") or {}).get("id") and not is_parallel(graph) else []
+
+
 def order(graph: Graph) -> list[str]:
     """The components in the order of restart: as given, else by name."""
     known = [one.name for one in graph.members]

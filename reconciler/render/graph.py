@@ -27,7 +27,7 @@ OLD: Final[Target] = target(api_version("v1alpha1"), OLDEST)
 SHARED: Final = "dynamo"  # the Dynamo namespace of components that serve several graphs
 INTER_POD: Final = "InterPod"
 COPIED: Final = ("env", "labels", "annotations")  # fields of a graph that each component gets
-MOST_COPIED: Final = 8 * 1024 * 1024  # characters of them in all components; to render them takes two seconds
+MAX_COPIED_CHARACTERS: Final = 8 * 1024 * 1024  # of them in all components; to render them takes two seconds
 WAIT: Final = "WaitForCheckpoint"  # startupPolicy
 
 
@@ -129,8 +129,8 @@ def read_graph(obj: Fields, line: Line) -> Graph:
         member = Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace)
         (idle if member.type == LPX else members).append(member)
     copied = size_of([spec.get(one) for one in COPIED]) * len(members)
-    if copied > MOST_COPIED:
-        text = f"must be at most {MOST_COPIED} characters of JSON in all components together, got {copied}"
+    if copied > MAX_COPIED_CHARACTERS:
+        text = f"must be at most {MAX_COPIED_CHARACTERS} characters of JSON in all components together, got {copied}"
         raise RenderError(("spec",), f"{', '.join(COPIED)} {text}; set long ones in the components that need them")
     return Graph(new, name, namespace, string_map(metadata.get("annotations")), spec, object_items(alpha.get("pvcs")), members, idle, line)
 

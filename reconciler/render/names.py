@@ -81,7 +81,7 @@ SYSTEM_PORT: Final = 9090
 EPP_GRPC_PORT: Final = 9002
 FORWARD_PASS_PORT: Final = 20380
 
-LONGEST_LABEL: Final = 63
+MAX_LABEL_CHARACTERS: Final = 63
 _ON_GROVE: Final = {"grove": True, "component": False}
 
 
@@ -122,6 +122,6 @@ def digest(text: str, digits: int = 8) -> str:
 
 def as_label(value: str) -> str:
     """A label's value: one that is too long is cut, with a digest."""
-    if len(value) <= LONGEST_LABEL:
+    if len(value) <= MAX_LABEL_CHARACTERS:
         return value
-    return f"{value[: LONGEST_LABEL - 9]}-{digest(value)}"
+    return f"{value[: MAX_LABEL_CHARACTERS - 9]}-{digest(value)}"

@@ -19,11 +19,11 @@ from ...kube.resources import CONFIG_MAPS
 from .documents import UnreadableError, read_documents
 from .names import COPIER, PARETO, RESULT, STATUS
 
-EVERY: Final = 10.0  # seconds between two looks
-LARGEST: Final = 900 * 1024  # bytes of all that is written: a ConfigMap holds 1 MiB
+LOOK_SECONDS: Final = 10.0  # between two looks
+MAX_WRITTEN_BYTES: Final = 900 * 1024  # a ConfigMap holds 1 MiB
 SHORT: Final = 64 * 1024  # bytes of the status file
 TRIES: Final = 5  # of the last write
-PAUSE: Final = 1.0  # seconds between two of them
+WRITE_PAUSE_SECONDS: Final = 1.0
 
 
 def read(file: Path, most: int) -> str:
@@ -62,10 +62,10 @@ def gather_output(folder: Path) -> dict[str, str]:
 
 def _result(folder: Path, used: int) -> dict[str, str]:
     """The result, with the configurations to choose from if there is room for them. Raises: ValueError."""
-    result = read(folder / RESULT, LARGEST - used)
+    result = read(folder / RESULT, MAX_WRITTEN_BYTES - used)
     out = {RESULT: result} if result else {}
     try:
-        choices = read(folder / PARETO, LARGEST - used - len(result.encode()))
+        choices = read(folder / PARETO, MAX_WRITTEN_BYTES - used - len(result.encode()))
     except ValueError:
         choices = ""
     return {**out, **({PARETO: choices} if choices else {})}
@@ -76,7 +76,7 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
     before: dict[str, str] = {}
     while not ended.is_set():
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), EVERY)
+            await asyncio.wait_for(ended.wait(), LOOK_SECONDS)
             break
         now = gather_output(folder)
         try:
@@ -90,7 +90,7 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
         except ApiError:
             if not left:
                 raise
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(WRITE_PAUSE_SECONDS)
         else:
             return
 

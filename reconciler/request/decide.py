@@ -22,9 +22,9 @@ from .result import Result, bare, failure_of, is_there
 from .validation import explain_invalid, hindrance
 
 POLL: Final = 10.0  # seconds between two looks at the progress of a profiler
-PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't
+POD_START_SECONDS: Final = 60.0  # that a pod may take, and between two looks at one that doesn't start
 GPU_POLL: Final = 15.0  # seconds until the next look at GPUs that are being discovered
-LATE: Final = 60.0  # seconds after the end of a Job within which its result may still be written
+RESULT_TIMEOUT_SECONDS: Final = 60.0  # after the end of a Job, within which its result may still be written
 MAX_JOBS: Final = 2  # of one spec: one, and another if a user deletes it
 MAX_ANNOTATION: Final = 100 * 1024  # bytes of a graph that are also kept in an annotation
 Action = Literal["", "begin", "drop job", "make config maps", "drop config maps", "adopt graph", "make graph"]
@@ -133,7 +133,7 @@ def _profiling(seen: Seen) -> Plan:
         step = phases.follow(status, data or {}, seen.waits)
         return Plan(phases.add_pulls(step, status, seen.pulls), POLL)
     ended = parse_time(job.get("completionTime"))
-    if not is_there(data) and ended is not None and (seen.moment - ended).total_seconds() < LATE:
+    if not is_there(data) and ended is not None and (seen.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
         return Plan(phases.await_result(), RETRY_SOON)
     return _finish(seen)
 
@@ -180,7 +180,7 @@ def _deploying(seen: Seen) -> Plan:
         step = phases.report_graph(request, graph)
         action: Action = "" if progress.graph else "adopt graph"
         if step.phase != phases.DEPLOYED:
-            return Plan(phases.add_pulls(step, status, seen.pulls), PATIENCE, action=action)
+            return Plan(phases.add_pulls(step, status, seen.pulls), POD_START_SECONDS, action=action)
         return Plan(step, action=action)
     if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
         return Plan(phases.fail_deleted(name))

@@ -9,9 +9,9 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 from yaml.resolver import Resolver
 
-LARGEST: Final = 1024 * 1024  # characters of one text: a ConfigMap holds no more
-DEEPEST: Final = 100  # levels of maps and lists
-MOST: Final = 100_000  # values of one text, those of aliases counted where they stand
+MAX_TEXT_CHARACTERS: Final = 1024 * 1024  # a ConfigMap holds no more
+MAX_LEVELS: Final = 100  # of maps and lists
+MAX_VALUES: Final = 100_000  # of one text, those of aliases counted at each use
 _READ: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))
 _NUMBER: Final = 100  # characters of one
 _ABSENT: Final = object()
@@ -42,10 +42,10 @@ def read_documents(text: str) -> list[Any]:
     return read(text)[0]
 
 
-def read(text: str, most: int = MOST) -> tuple[list[Any], int]:
+def read(text: str, most: int = MAX_VALUES) -> tuple[list[Any], int]:
     """The same, and how many values they have, at most `most`. Costs about 15 microseconds a value. Raises: UnreadableError."""
-    if len(text) > LARGEST:
-        raise UnreadableError(f"must be at most {LARGEST} characters, got {len(text)}")
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise UnreadableError(f"must be at most {MAX_TEXT_CHARACTERS} characters, got {len(text)}")
     reader = _Reader(most)
     try:
         parser = (yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)(text)
@@ -89,8 +89,8 @@ class _Reader:
             self._anchors.clear()
 
     def _begin(self, value: Any, anchor: str | None) -> None:
-        if len(self._open) >= DEEPEST:
-            raise self.refused(f"must be nested at most {DEEPEST} levels deep")
+        if len(self._open) >= MAX_LEVELS:
+            raise self.refused(f"must be nested at most {MAX_LEVELS} levels deep")
         self._open.append(_Open(value, anchor, self.values))
         self.values += 1
 
@@ -98,8 +98,8 @@ class _Reader:
         self.values += 0 if counted else size
         if self.values > self._most:
             raise self.refused(f"must have at most {self._most} values")
-        if len(self._open) + depth > DEEPEST:
-            raise self.refused(f"must be nested at most {DEEPEST} levels deep")
+        if len(self._open) + depth > MAX_LEVELS:
+            raise self.refused(f"must be nested at most {MAX_LEVELS} levels deep")
         if anchor:
             self._anchors[anchor] = value, size, depth
         if not self._open:

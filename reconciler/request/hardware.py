@@ -12,7 +12,7 @@ MEMORY: Final = "nvidia.com/gpu.memory"
 RDMA: Final = ("nvidia.com/rdma.present", "feature.node.kubernetes.io/rdma.available", "feature.node.kubernetes.io/network-sriov.capable")
 NEEDED: Final = ("gpuSku", "vramMb", "numGpusPerNode")  # without which nothing can be profiled
 KINDS: Final = (*NEEDED, "totalGpus", "interconnect", "rdma")  # what is looked up
-MOST: Final = 32  # GPUs that a request gets when it doesn't say how many
+DEFAULT_GPUS: Final = 32  # that a request gets when it doesn't say how many
 # family -> (SKU on a board of its own, SKU in a slot); the same where only one form is made
 _FAMILIES: Final = {
     **{name: (f"{name.lower()}_sxm", f"{name.lower()}_pcie") for name in ("H100", "A100", "V100")},
@@ -127,7 +127,7 @@ def fill_hardware(asked: Fields, cluster: Cluster) -> Fields:
     found: Fields = {
         "gpuSku": best.sku,
         "vramMb": best.memory,
-        "totalGpus": min(sum(one.gpus for one in same), MOST),
+        "totalGpus": min(sum(one.gpus for one in same), DEFAULT_GPUS),
         "numGpusPerNode": best.gpus,
         "interconnect": best.interconnect,
         "rdma": any(one.rdma for one in same),

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.conditions import Condition, Say, condition_of, merge_conditions
-from ..common.problems import LONGEST
-from ..workload.pods import PULL_FAILED, PULLED, report_pull_failures
+from ..common.problems import MAX_MESSAGE_CHARACTERS
+from ..workload.pod_states import PULL_FAILED, PULLED, report_pull_failures
 from .annotations import digest
 
 PENDING: Final = "Pending"
@@ -58,7 +58,7 @@ def status_after(request: Node, step: Step, moment: datetime) -> Node:
     before, generation = request.get("status") or {}, request["metadata"].get("generation")
     gone = step.gone if step.phase in (PROFILING, DEPLOYING) else (*step.gone, PULLED)
     kept = [one for one in before.get("conditions") or () if one.get("type") not in gone]
-    told = [Condition(kind, word, reason, message[:LONGEST], generation) for kind, word, reason, message in step.told]
+    told = [Condition(kind, word, reason, message[:MAX_MESSAGE_CHARACTERS], generation) for kind, word, reason, message in step.told]
     status: dict[str, Any] = {**before, **step.fields, "phase": step.phase, "observedGeneration": generation}
     status["conditions"] = merge_conditions(kept, told, moment)
     summary = Condition(SUCCEEDED, *_summarize(step.phase, status), generation)
@@ -82,7 +82,7 @@ def _summarize(phase: str, status: Node) -> tuple[str, str, str]:
         message = str(one.get("message") or "")
         if one.get("status") == "False" and message:
             plain = message.lower().startswith(prefix.lower())
-            return "False", str(one.get("reason")), (message if plain else prefix + message)[:LONGEST]
+            return "False", str(one.get("reason")), (message if plain else prefix + message)[:MAX_MESSAGE_CHARACTERS]
     return "False", FAILED, "DGDR has failed"
 
 

@@ -12,7 +12,7 @@ from .graph_override import GRAPH, VERSIONS, OverrideError, override_graph, over
 from .names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
 
 CHOSEN: Final = 20_000  # values of all configurations to choose from together, those of unreadable ones counted
-SHOWN: Final = 200_000  # bytes of JSON of configurations to choose from in a status; the first ones count
+MAX_CHOICES_BYTES: Final = 200_000  # of JSON in a status; the first ones count
 EXTRAS: Final = 20  # ConfigMaps beside a graph
 _NAMED: Final = 5
 
@@ -113,7 +113,7 @@ def bare(graph: Fields) -> Fields:
 def summarise_result(result: Result, data: Fields) -> Fields:
     """What a status shows of a result: the graph unless it is too large, and configurations to choose from."""
     graph, choices = bare(result.graph), pareto_of(data)
-    small = len(json.dumps(graph)) <= SHOWN
+    small = len(json.dumps(graph)) <= MAX_CHOICES_BYTES
     return {**({"selectedConfig": graph} if small else {}), **({"pareto": choices} if choices else {})}
 
 
@@ -163,7 +163,7 @@ def _said(value: Any) -> dict[str, str]:
 def pareto_of(data: Fields) -> list[Fields]:
     """Configurations to choose from, as far as they can be read and fit into a status."""
     out: list[Fields] = []
-    left, values = SHOWN, CHOSEN
+    left, values = MAX_CHOICES_BYTES, CHOSEN
     for text in _rows(data.get(PARETO)):
         try:
             found, used = read("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")), values)

@@ -18,21 +18,22 @@ from ...kube.times import parse_time
 from ..common.keys import Key, uid_of
 from ..pod_client import FAILURES, PodClient, host_of
 from ..render.names import GRAPH_NAME
-from ..workload.pods import PAGE, explain_waiting_pods, find_pull_failures, pods_of_job
-from .decide import PATIENCE
+from ..workload.pod_states import explain_waiting_pods, find_pull_failures
+from ..workload.pods import MAX_PODS, pods_of_job
+from .decide import POD_START_SECONDS
 from .hardware import Cluster as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels
 from .job import with_copier
 
-KEPT: Final = 60.0  # seconds for which what was found counts
-AT_ONCE: Final = 16  # exporters asked at a time
-IN_ALL: Final = 10.0  # seconds for all exporters
-MOST: Final = 1000  # exporters asked at all
-READ: Final = 1024 * 1024  # bytes of an answer
+SCRAPE_LIFETIME_SECONDS: Final = 60.0
+MAX_CONCURRENT_SCRAPES: Final = 16
+SCRAPES_TIMEOUT_SECONDS: Final = 10.0  # for all exporters
+MAX_EXPORTERS: Final = 1000
+MAX_SCRAPE_BYTES: Final = 1024 * 1024
 EXPORTERS: Final = ("app in (nvidia-dcgm-exporter,dcgm-exporter)", "app.kubernetes.io/name=dcgm-exporter")
 TEMPLATE: Final = "http://{POD_IP}:9400/metrics"
 _NETWORK: Final = "nvidia-network-operator"
-REMEMBERED: Final = 1000  # Jobs and graphs whose pods wait
+MAX_CACHED_OBJECTS: Final = 1000  # Jobs and graphs whose pods wait
 
 
 class Scraper(PodClient):
@@ -41,7 +42,7 @@ class Scraper(PodClient):
     async def read(self, url: str) -> str:
         """The beginning of the text, or an empty one where nobody answers. Doesn't raise."""
         try:
-            status, text = await self.call("GET", URL(url), 5, 3, READ)
+            status, text = await self.call("GET", URL(url), 5, 3, MAX_SCRAPE_BYTES)
         except FAILURES:
             return ""
         return text.decode(errors="replace") if status == 200 else ""
@@ -67,7 +68,7 @@ class Gpus:
 
     def known(self, key: Key) -> Hardware | None:
         """What was found in the last minute; None while it is being looked for, and the request is told later."""
-        if self._found is not None and self._clock() - self._found[0] < KEPT:
+        if self._found is not None and self._clock() - self._found[0] < SCRAPE_LIFETIME_SECONDS:
             return self._found[1]
         self._asking.add(key)
         self._wanted.set()
@@ -88,7 +89,7 @@ class Gpus:
             await self._scraper.close()
 
     async def _look(self) -> Hardware:
-        """At most one list of nodes, three of pods, and `MOST` calls within `IN_ALL` seconds."""
+        """At most one list of nodes, three of pods, and `MAX_EXPORTERS` calls within `SCRAPES_TIMEOUT_SECONDS`."""
         why = ""
         labelled: tuple[Machine, ...] = ()
         try:
@@ -111,8 +112,8 @@ class Gpus:
             for pod in (await self._cluster.list(PODS, namespace, labels=labels)).items:
                 pods[str(pod["metadata"].get("uid"))] = pod
         template = self._settings.gpu.metrics_endpoint_template or TEMPLATE
-        urls = [template.replace("{POD_IP}", host) for pod in pods.values() if (host := _host(pod))][:MOST]
-        room = asyncio.Semaphore(AT_ONCE)
+        urls = [template.replace("{POD_IP}", host) for pod in pods.values() if (host := _host(pod))][:MAX_EXPORTERS]
+        room = asyncio.Semaphore(MAX_CONCURRENT_SCRAPES)
         texts: list[str] = []
 
         async def one(url: str) -> None:
@@ -120,7 +121,7 @@ class Gpus:
                 texts.append(await self._scraper.read(url))
 
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), IN_ALL)
+            await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), SCRAPES_TIMEOUT_SECONDS)
         return tuple(found for text in texts if (found := parse_exporter_metrics(text)) is not None)
 
 
@@ -178,15 +179,15 @@ class Requests:
 
     async def _read(self, obj: Node, labels: str, moment: float) -> tuple[str, list[str]]:
         began = parse_time(obj["metadata"].get("creationTimestamp"))
-        if began is None or moment - began.timestamp() < PATIENCE:
+        if began is None or moment - began.timestamp() < POD_START_SECONDS:
             return "", []
         uid = uid_of(obj)
-        when, text, failures = self._waits.get(uid, (-PATIENCE, "", []))
-        if moment - when >= PATIENCE:
-            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=PAGE)).items
+        when, text, failures = self._waits.get(uid, (-POD_START_SECONDS, "", []))
+        if moment - when >= POD_START_SECONDS:
+            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=MAX_PODS)).items
             text, failures = explain_waiting_pods(pods), find_pull_failures(pods)
             self._waits[uid] = (moment, text, failures)
-            while len(self._waits) > REMEMBERED:
+            while len(self._waits) > MAX_CACHED_OBJECTS:
                 self._waits.popitem(last=False)
         return text, failures
 

@@ -15,8 +15,8 @@ from .hardware import NEEDED, Cluster, fill_hardware, read_node_labels, unknown_
 from .job import config_text, render_job, render_output, render_rights
 from .names import job_of
 
-LONGEST_NAME: Final = 63  # of a Job: its controller writes the name into a label of its pods
-LARGEST: Final = 256 * 1024  # bytes of a spec for the profiler: it shares a ConfigMap with the result
+MAX_NAME_CHARACTERS: Final = 63  # of a Job: its controller writes the name into a label of its pods
+MAX_SPEC_BYTES: Final = 256 * 1024  # for the profiler: it shares a ConfigMap with the result
 _NOT_FOUND: Final = (
     "GPU hardware info required but auto-discovery failed. Verify DCGM exporter is reachable from the operator's namespace, "
     "or set spec.hardware.{gpuSku,vramMb,numGpusPerNode} explicitly."
@@ -37,7 +37,7 @@ def explain_invalid(request: Fields, gpus: Cluster, *, claim: bool) -> str:
             'spec.searchStrategy "thorough" is incompatible with spec.backend "auto": '
             "set spec.backend to a specific backend (sglang, trtllm, or vllm)"
         )
-    if (excess := len(job_of(request)) - LONGEST_NAME) > 0:
+    if (excess := len(job_of(request)) - MAX_NAME_CHARACTERS) > 0:
         longest = len(name) - excess
         return f"metadata.name: must have at most {longest} characters, got {len(name)}; create the request with a shorter name"
     elsewhere = legacy_of(request).namespace
@@ -50,7 +50,9 @@ def explain_invalid(request: Fields, gpus: Cluster, *, claim: bool) -> str:
     if wrong := _without_gpus(request, gpus):
         return wrong
     size = len(config_text(request, read_requested_hardware(request)).encode())
-    return f"spec: must be at most {LARGEST} bytes of JSON, got {size}; shorten overrides or features" if size > LARGEST else ""
+    return (
+        f"spec: must be at most {MAX_SPEC_BYTES} bytes of JSON, got {size}; shorten overrides or features" if size > MAX_SPEC_BYTES else ""
+    )
 
 
 def hindrance(request: Fields, hardware: Fields) -> str:

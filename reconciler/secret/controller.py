@@ -14,7 +14,7 @@ from ..engine.context import Context
 from ..engine.controller import Controller
 from ..engine.queue import Cause
 from ..engine.watch import Change, Watch
-from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST
+from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MAX_ADDRESSES
 from ..workload.pull_secrets import ADDRESSES, lighten
 
 UNREADABLE: Final = "PullSecretUnreadable"
@@ -49,8 +49,7 @@ class PullSecretController(Controller):
     async def reconcile(self, context: Context, obj: Node) -> PassResult:
         """Record an Event on a Secret that has no effect; others have theirs."""
         if obj.get(ADDRESSES) is None:
-            text = (
-                f"data: must hold at most {MOST} registries, as in a Secret of type {DOCKER_CONFIG}; only pods that name this Secret get it"
-            )
+            wanted = f"must hold at most {MAX_ADDRESSES} registries, as in a Secret of type {DOCKER_CONFIG}"
+            text = f"data: {wanted}; only pods that name this Secret get it"
             await context.say(obj, "Warning", UNREADABLE, text)
         return PassResult()

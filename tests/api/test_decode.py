@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.decode import MOST_ERRORS, compile_decoder, decoder
+from dynamo_webhooks.api.decode import MAX_ERRORS, compile_decoder, decoder
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.walk.errors import Reason
 
@@ -78,7 +78,7 @@ def test_all_wrong_places_are_named_up_to_a_limit_and_no_value_is_told() -> None
     errors = GRAPH(service(replicas="s3cret", envs=[{"name": ["s3cret"]}], sharedMemory={"size": "s3cret"}))
     assert len(errors) == 3
     assert all("s3cret" not in f"{error.message}{error.field}" for error in errors)
-    assert len(GRAPH(graph(services={f"w{index}": {"replicas": "x"} for index in range(10_000)}))) == MOST_ERRORS
+    assert len(GRAPH(graph(services={f"w{index}": {"replicas": "x"} for index in range(10_000)}))) == MAX_ERRORS
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])

@@ -8,7 +8,16 @@ import trustme
 
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificate
-from dynamo_webhooks.certs.delivery import GONE, PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
+from dynamo_webhooks.certs.delivery import (
+    DELETED_LIST_SECONDS,
+    TRUST_TIMEOUT_SECONDS,
+    UNLISTED_TIMEOUT_SECONDS,
+    Content,
+    Delivery,
+    Gate,
+    Source,
+    accept,
+)
 from dynamo_webhooks.certs.files import PairError
 from tests.rows import run_each
 
@@ -135,7 +144,7 @@ def test_a_new_issuer_waits_until_it_is_usable_however_long_that_takes() -> None
     server = Server(usable(OLD))
     assert server.api(old) is old
     assert server.api(new) is old
-    assert server.after(PATIENCE * 3) is old
+    assert server.after(TRUST_TIMEOUT_SECONDS * 3) is old
     assert "waiting, because its issuer is not among the usable ones" in server.trouble
     server.delivery.restrict(usable(OLD, NEW))
     assert server.serves() is new
@@ -149,19 +158,19 @@ def test_a_list_that_is_gone_for_a_moment_opens_nothing() -> None:
     assert server.api(old) is old
     assert server.api(new) is old
     server.delivery.restrict(OPEN)
-    assert server.after(GONE) is old
+    assert server.after(DELETED_LIST_SECONDS) is old
     server.delivery.restrict(usable(OLD))
-    assert server.after(GONE) is old
+    assert server.after(DELETED_LIST_SECONDS) is old
     server.delivery.restrict(OPEN)
-    assert server.after(GONE - 1) is old
-    assert server.after(GONE - 1) is old
+    assert server.after(DELETED_LIST_SECONDS - 1) is old
+    assert server.after(DELETED_LIST_SECONDS - 1) is old
     assert server.after(1) is new
 
 
 def test_another_leaf_of_the_same_issuer_waits_for_nobody() -> None:
     server = Server(usable())
     server.api(GOOD)
-    assert server.after(PATIENCE) is GOOD
+    assert server.after(TRUST_TIMEOUT_SECONDS) is GOOD
     renewed = content(at=NOW + timedelta(minutes=1))
     assert server.api(renewed) is renewed
 
@@ -170,7 +179,7 @@ def test_a_server_without_any_other_pair_waits_five_minutes_and_then_serves_with
     server = Server(usable(OLD))
     new = content(NEW)
     assert server.api(new) is None
-    assert server.after(PATIENCE - 1) is None
+    assert server.after(TRUST_TIMEOUT_SECONDS - 1) is None
     assert server.after(1) is new
     assert "although its issuer is not among the usable ones" in server.warning
     assert server.trouble == ""
@@ -197,11 +206,11 @@ def test_an_api_server_that_is_not_there_delays_files_for_seconds_only() -> None
     server = Server()
     assert server.file(GOOD) is None
     assert "the trust ConfigMap has not been read" in server.trouble
-    assert server.after(UNHEARD) is GOOD
+    assert server.after(UNLISTED_TIMEOUT_SECONDS) is GOOD
     assert "is not known to be usable" in server.warning
     replaced = content(NEW, at=NOW)
     assert server.file(replaced) is GOOD
-    assert server.after(PATIENCE) is replaced
+    assert server.after(TRUST_TIMEOUT_SECONDS) is replaced
 
 
 def test_a_foreign_chain_with_an_intermediate_is_accepted_by_its_root() -> None:

@@ -15,7 +15,7 @@ from dynamo_webhooks.certs.files import (
     AUTHORITY,
     CERTIFICATE,
     KEY,
-    LARGEST_FILE,
+    MAX_FILE_BYTES,
     PairError,
     judge,
     load_pair,
@@ -213,5 +213,5 @@ def test_what_another_file_holds_is_not_told(tmp_path: Path, pairs: tuple[KeyPai
 
 
 def test_the_largest_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / KEY).write_bytes(b"x" * LARGEST_FILE)
-    assert len(read_file(tmp_path / KEY)) == LARGEST_FILE
+    (tmp_path / KEY).write_bytes(b"x" * MAX_FILE_BYTES)
+    assert len(read_file(tmp_path / KEY)) == MAX_FILE_BYTES

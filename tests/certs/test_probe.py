@@ -138,7 +138,7 @@ async def test_slices_of_other_services_and_ports_are_not_asked(site: Site) -> N
 
 async def test_slices_of_silent_addresses_hold_no_look_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other users may write slices too; endpoints that answered before are probed first."""
-    monkeypatch.setattr(probe, "IN_ALL", 0.1)
+    monkeypatch.setattr(probe, "LOOK_TIMEOUT_SECONDS", 0.1)
     await site.look()
     site.pods.silent = {f"10.1.{number // 250}.{number % 250}" for number in range(1000)}
     await site.cluster.create(ENDPOINT_SLICES, piece(*sorted(site.pods.silent), port=9999))
@@ -147,7 +147,7 @@ async def test_slices_of_silent_addresses_hold_no_look_up(site: Site, monkeypatc
     assert found["10.0.0.1:9443"].rounds == found["10.0.0.2:9443"].rounds == 2
     assert len(found) == 1002
     assert {each.leaf for name, each in found.items() if name.startswith("10.1.")} == {None}
-    assert len(site.pods.asked) == 4 + probe.AT_ONCE
+    assert len(site.pods.asked) == 4 + probe.MAX_CONCURRENT_HANDSHAKES
 
 
 async def test_names_and_absent_conditions_are_understood(site: Site) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.certs.trust import LARGEST, choose_bundle, compose_bundle, is_trusted_everywhere, list_unsynced, survivors
+from dynamo_webhooks.certs.trust import MAX_AUTHORITIES, choose_bundle, compose_bundle, is_trusted_everywhere, list_unsynced, survivors
 from tests.certs.states import NOW, authority, bundle, leaf_pair, read, serving_of, state
 from tests.rows import run_each
 
@@ -114,9 +114,9 @@ def test_order_and_repetition(authorities: list[object]) -> None:
     """Keeps the caller's order, drops duplicates and all but four, and reads back as the same bytes."""
     chosen = [one for one in LIVE if one in authorities]
     bundle = compose_bundle(chosen * 2, (), NOW)
-    assert list(read_certificates(bundle)) == chosen[:LARGEST]
+    assert list(read_certificates(bundle)) == chosen[:MAX_AUTHORITIES]
     assert compose_bundle(read_certificates(bundle), (), NOW) == bundle
-    assert bundle == b"".join(one.pem for one in chosen[:LARGEST])
+    assert bundle == b"".join(one.pem for one in chosen[:MAX_AUTHORITIES])
     assert all(block.endswith(b"-----END CERTIFICATE-----\n") for block in [bundle] if block)
 
 

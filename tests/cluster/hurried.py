@@ -1,6 +1,5 @@
 """`dynamo-webhooks provision` with times that no configuration allows, so that a rotation takes seconds; nothing else is different."""
 
-import argparse
 import json
 import sys
 from dataclasses import replace
@@ -9,20 +8,19 @@ from datetime import timedelta
 from dynamo_webhooks.certs.installation import installation
 from dynamo_webhooks.certs.state import Timings
 from dynamo_webhooks.cli.commands import provision
+from dynamo_webhooks.cli.console.parser import Parser
 from dynamo_webhooks.cli.daemon.provisioner import Pace
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 
 
 def main() -> int:
     """As the command, with one flag more: timings as JSON, in seconds."""
-    parser = argparse.ArgumentParser()
-    provision.configure(parser)
-    parser.add_argument("--timings", type=json.loads, default={})
-    args = parser.parse_args()
-    settings = provision.settings_of(args)
-    timings = Timings(**{name: timedelta(seconds=seconds) for name, seconds in args.timings.items()})
+    _, times, *words = sys.argv[1:]  # begins with --timings
+    options = Parser("provision", provision).options(words).daemon
+    settings = provision.settings_of(options)
+    timings = Timings(**{name: timedelta(seconds=seconds) for name, seconds in json.loads(times).items()})
     pace = Pace(apart=1.0, lease=LeaseTimings(duration=5, deadline=4, retry=0.5))
-    return provision.serve(args, settings, replace(installation(settings), timings=timings), pace)
+    return provision.serve(options, settings, replace(installation(settings), timings=timings), pace)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
-from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, annotation_size, compress, decompress
+from dynamo_webhooks.conversion.bounds import MAX_ANNOTATION_BYTES, TOO_LONG, annotation_size, compress, decompress
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -34,12 +34,12 @@ def _graph(note: str, **metadata: object) -> Object:
 
 
 def test_a_long_remainder_is_packed_and_comes_home(subtests: pytest.Subtests) -> None:
-    rows: list[int] = [MOST - 2000, MOST - 100, MOST, 300_000, 1_300_000]
+    rows: list[int] = [MAX_ANNOTATION_BYTES - 2000, MAX_ANNOTATION_BYTES - 100, MAX_ANNOTATION_BYTES, 300_000, 1_300_000]
     for length in rows:
         with subtests.test(length=length):
             graph = _graph("x" * length)
             there = away(graph)
-            assert annotation_size(there["metadata"]["annotations"]) <= MOST
+            assert annotation_size(there["metadata"]["annotations"]) <= MAX_ANNOTATION_BYTES
             assert TOO_LONG not in there["metadata"].get("labels", {})
             assert away(there) == graph
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_packed_is_readable_and_is_never_written_back() -> None:
 def test_annotations_of_the_author_leave_no_room_for_a_mark() -> None:
     """Where nothing would be lost, nothing is said."""
     graph = made(GRAPH, LEFT, {"services": {"w": {"replicas": 1}}})
-    graph["metadata"]["annotations"] = {"n": "x" * (MOST - 1)}
+    graph["metadata"]["annotations"] = {"n": "x" * (MAX_ANNOTATION_BYTES - 1)}
     there = away(graph)
     assert there["metadata"] == graph["metadata"]
     assert away(there) == graph
@@ -70,13 +70,13 @@ def test_annotations_of_the_author_leave_no_room_for_a_mark() -> None:
 def test_a_text_that_is_set_aside_under_a_longer_name_may_not_fit() -> None:
     """Whoever writes it can't break a list by that."""
     graph = made(GRAPH, LEFT, {"services": {"w": {"replicas": 1}}})
-    graph["metadata"]["annotations"] = {SPEC: "x" * (MOST - len(SPEC))}
+    graph["metadata"]["annotations"] = {SPEC: "x" * (MAX_ANNOTATION_BYTES - len(SPEC))}
     there = away(graph)
     assert there["metadata"] == {"name": "x", "labels": {TOO_LONG: "too-long"}}
 
 
 def test_annotations_of_older_operators_may_not_fit() -> None:
-    there = away(made("DynamoGraphDeploymentRequest", RIGHT, {"model": "m"}, status={"profilingJobName": "x" * MOST}))
+    there = away(made("DynamoGraphDeploymentRequest", RIGHT, {"model": "m"}, status={"profilingJobName": "x" * MAX_ANNOTATION_BYTES}))
     assert there["metadata"].get("annotations", {}) == {}
     assert there["metadata"]["labels"] == {TOO_LONG: "too-long"}
 
@@ -85,15 +85,15 @@ def test_the_other_direction_is_bounded_too() -> None:
     component = {"name": "w", "podTemplate": {"metadata": {"generateName": "x" * 400_000}, "spec": {"containers": [{"name": "main"}]}}}
     graph = made(GRAPH, RIGHT, {"components": [component]})
     there = away(graph)
-    assert annotation_size(there["metadata"]["annotations"]) <= MOST
+    assert annotation_size(there["metadata"]["annotations"]) <= MAX_ANNOTATION_BYTES
     assert away(there) == graph
 
 
 def test_what_was_packed_by_others_is_read_with_care() -> None:
-    assert decompress(3, MOST) is None
-    assert decompress("no base64", MOST) is None
-    assert decompress(base64.b64encode(b"no zlib").decode(), MOST) is None
-    assert decompress(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MOST) is None
+    assert decompress(3, MAX_ANNOTATION_BYTES) is None
+    assert decompress("no base64", MAX_ANNOTATION_BYTES) is None
+    assert decompress(base64.b64encode(b"no zlib").decode(), MAX_ANNOTATION_BYTES) is None
+    assert decompress(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MAX_ANNOTATION_BYTES) is None
     assert '"packed"' in compress("{}")
     graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
     graph["metadata"]["annotations"] = {SPEC: '{"packed":"!","spec":{},"version":1}'}
@@ -154,7 +154,7 @@ def test_nothing_is_dropped_on_the_way_to_the_stored_version() -> None:
     component = {"name": "w", "podTemplate": {"metadata": {"generateName": noise(400_000)}, "spec": {"containers": [{"name": "main"}]}}}
     graph = made(GRAPH, RIGHT, {"components": [component]})
     there = away(graph)
-    assert annotation_size(there["metadata"]["annotations"]) > MOST
+    assert annotation_size(there["metadata"]["annotations"]) > MAX_ANNOTATION_BYTES
     assert TOO_LONG not in there["metadata"].get("labels", {})
     assert away(there) == graph
 
@@ -199,7 +199,7 @@ def test_text_that_packs_well_is_in_no_danger() -> None:
 
 
 def test_annotations_of_the_author_alone_are_as_long_there_as_here() -> None:
-    assert _weighed(_weighty({}, note=noise(MOST - 100)), LEFT) is None
+    assert _weighed(_weighty({}, note=noise(MAX_ANNOTATION_BYTES - 100)), LEFT) is None
 
 
 def test_what_comes_near_is_said_with_field_size_and_version() -> None:
@@ -212,19 +212,24 @@ def test_what_comes_near_is_said_with_field_size_and_version() -> None:
 def test_what_does_not_fit_is_shown_in_part_and_only_then() -> None:
     """The sentence, and what conversion does, change at the same length."""
     shown = 0
-    for length in range(MOST - 12_000, MOST + 4_000, 500):
+    for length in range(MAX_ANNOTATION_BYTES - 12_000, MAX_ANNOTATION_BYTES + 4_000, 500):
         graph = _weighty(_left(length))
         found, labels = _weighed(graph, LEFT), away(graph)["metadata"].get("labels", {})
         assert found is not None
-        assert found.text.startswith("must be smaller") is found.refused is (TOO_LONG in labels) is (found.bytes > MOST)
+        assert found.text.startswith("must be smaller") is found.refused is (TOO_LONG in labels) is (found.bytes > MAX_ANNOTATION_BYTES)
         shown += TOO_LONG not in labels
     assert 0 < shown < 32
 
 
 def test_an_update_of_what_is_too_long_already_is_forgiven() -> None:
     """But never in the version that isn't stored: such an object can't be, and the API server would refuse it."""
-    kind, long = KINDS[GRAPH], _weighty(_left(MOST))
-    for old, forgiven in ((_weighty(_left(MOST + 1)), True), (_weighty(_left(MOST - 12_000)), False), (_weighty({}), False), (None, False)):
+    kind, long = KINDS[GRAPH], _weighty(_left(MAX_ANNOTATION_BYTES))
+    for old, forgiven in (
+        (_weighty(_left(MAX_ANNOTATION_BYTES + 1)), True),
+        (_weighty(_left(MAX_ANNOTATION_BYTES - 12_000)), False),
+        (_weighty({}), False),
+        (None, False),
+    ):
         found = weigh(kind, long, LEFT, old)
         assert found is not None
         assert (found.forgiven, found.refused) == (forgiven, not forgiven)
@@ -245,7 +250,7 @@ def test_a_write_in_the_version_that_is_not_stored_is_refused_by_the_api_server(
     found = _weighed(graph, RIGHT)
     assert found is not None
     assert found.refused
-    assert annotation_size(away(graph)["metadata"]["annotations"]) == found.bytes > MOST
+    assert annotation_size(away(graph)["metadata"]["annotations"]) == found.bytes > MAX_ANNOTATION_BYTES
     assert format_path(found.path) == "spec.components[1].podTemplate.metadata.finalizers[0]"
     assert found.text == f"must be smaller: in v1alpha1 it needs {-(-found.bytes // 1024)} of 256 KiB of annotations"
 
@@ -276,6 +281,6 @@ def test_the_field_is_the_smallest_that_holds_half(subtests: pytest.Subtests) ->
 
 
 def test_an_annotation_of_the_author_may_weigh_most() -> None:
-    found = _weighed(_weighty({"services": {"w": {"labels": {"a": "b"}}}}, note=noise(MOST - 60)), LEFT)
+    found = _weighed(_weighty({"services": {"w": {"labels": {"a": "b"}}}}, note=noise(MAX_ANNOTATION_BYTES - 60)), LEFT)
     assert found is not None
-    assert (format_path(found.path), found.bytes > MOST) == ("metadata.annotations[note]", True)
+    assert (format_path(found.path), found.bytes > MAX_ANNOTATION_BYTES) == ("metadata.annotations[note]", True)

@@ -13,7 +13,7 @@ import yaml
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
-from dynamo_webhooks.conversion.bounds import MOST, annotation_size
+from dynamo_webhooks.conversion.bounds import MAX_ANNOTATION_BYTES, annotation_size
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.remainder import aside_key
@@ -170,7 +170,7 @@ def test_a_long_record_is_packed_and_comes_home() -> None:
     obj["metadata"]["annotations"] = {f"{PREFIX}output-pvc": '"' * 200_000}
     obj["metadata"]["annotations"][f"{PREFIX}spec"] = '{"spec":{"deploymentOverrides":{"name":"n"}},"version":1}'
     there = to(LEFT, obj)
-    assert annotation_size(there["metadata"]["annotations"]) < MOST
+    assert annotation_size(there["metadata"]["annotations"]) < MAX_ANNOTATION_BYTES
     assert there["metadata"]["annotations"][RECORD].startswith('{"packed":')
     assert to(RIGHT, there) == obj
 

@@ -17,7 +17,7 @@ from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
 from dynamo_webhooks.reconciler.engine.context import Context
 from dynamo_webhooks.reconciler.render.checkpoint import storage
-from dynamo_webhooks.reconciler.render.checkpoint.job import KEPT_FOR, jobs
+from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS, jobs
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.gms import refusal_of
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
@@ -67,7 +67,7 @@ def _differences(made: list[Node], expected: list[Node]) -> list[str]:
     want = copy.deepcopy(expected)
     for one in want:
         if one["kind"] == "Job":
-            assert one["spec"].pop("ttlSecondsAfterFinished") == KEPT_FOR  # set when the end has been noted
+            assert one["spec"].pop("ttlSecondsAfterFinished") == FINISHED_JOB_SECONDS  # set when the end has been noted
     theirs = compare_render()
     return [*compare().diff(theirs.tidy(copy.deepcopy(made), None), theirs.tidy(want, None))]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BETA, BY_NAME, GAMMA, GROUP
+from dynamo_webhooks.conversion.envelope import PARTS, REQUEST
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route
 from tests.golden.corpus import corpus_file
 from tests.laws.dice import Draw
@@ -67,9 +68,9 @@ def generated(draw: Draw) -> Asked:
     """A review around objects that fit their types, with odd values and damaged reserved annotations among them."""
     if draw(5) < 2:
         kind, version = _CONVERTED[draw(len(_CONVERTED))]
-        other = "v1beta1" if version == "v1alpha1" else "v1alpha1"
-        objects = [make_object(draw, kind, version, odd=True, hostile=True) for _ in range(1 + draw(3) * draw(2))]
-        return conversion(objects, f"{GROUP}/{other}")
+        others = [other for name, other in _CONVERTED if name == kind and other != version]
+        objects = [_made(draw, kind, version, hostile=True) for _ in range(1 + draw(3) * draw(2))]
+        return conversion(objects, f"{GROUP}/{others[draw(len(others))]}")
     route = _ADMITTED[draw(len(_ADMITTED))]
     operation = _OPERATIONS[draw(len(_OPERATIONS))]
     obj, old = (_object(draw, route) for _ in range(2))
@@ -78,4 +79,16 @@ def generated(draw: Draw) -> Asked:
 
 def _object(draw: Draw, route: Route) -> Any:
     converting = (route.kind, route.version) in _CONVERTED
-    return make_object(draw, route.kind, route.version, odd=True, hostile=converting and draw(3) == 0)
+    return _made(draw, route.kind, route.version, hostile=converting and draw(3) == 0)
+
+
+def _made(draw: Draw, kind: str, version: str, *, hostile: bool) -> Any:
+    """An object; a request now and then with what another version owns, in whole or in part."""
+    obj = make_object(draw, kind, BETA if version == GAMMA else version, odd=True, hostile=hostile)
+    if kind != REQUEST or (version != GAMMA and draw(4)):
+        return obj
+    owner = BETA if version == GAMMA else GAMMA
+    for name in PARTS:
+        if draw(2) and name in obj:
+            obj[name] = {owner: obj[name], **({"other": 1} if draw(4) == 0 else {})}
+    return {**obj, "apiVersion": f"{GROUP}/{version}"}

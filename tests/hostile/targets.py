@@ -21,7 +21,7 @@ import dynamo_webhooks.conversion.legacy
 import dynamo_webhooks.conversion.remainder
 import dynamo_webhooks.conversion.request_legacy
 import dynamo_webhooks.webhooks.envelope
-from dynamo_webhooks.api.decode import METADATA, MOST_ERRORS, Shape, decoder
+from dynamo_webhooks.api.decode import MAX_ERRORS, METADATA, Shape, decoder
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read_text
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.remainder import Remainder
@@ -64,7 +64,7 @@ def decode(body: bytes) -> None:
     except orjson.JSONDecodeError:
         return
     errors = decoder(kind, version)(value)
-    assert len(errors) <= MOST_ERRORS
+    assert len(errors) <= MAX_ERRORS
     assert all(error.message.startswith("must be ") for error in errors)
     assert (errors == ()) is _well_typed(kind, version, value), "the two readings of one shape differ"
 

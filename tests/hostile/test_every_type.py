@@ -15,11 +15,12 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BETA, BY_NAME, GAMMA, GROUP
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.envelope import REQUEST
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.policies.catalogue import list_rules
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
@@ -54,7 +55,15 @@ def _objects() -> dict[tuple[str, str], list[dict[str, Any]]]:
                     other = "v1alpha1" if version == "v1beta1" else "v1beta1"
                     there = convert(KINDS[name], obj, other, whole=True).object
                     found.setdefault((name, other), []).append(there)
+    requests = found[REQUEST, BETA]
+    found[REQUEST, GAMMA] = [{**one, "spec": {BETA: one.get("spec")}} for one in requests] + [*requests]
+    found[REQUEST, BETA] += [{**one, "spec": {GAMMA: one.get("spec")}} for one in requests]
     return found
+
+
+def _schema(kind: str, version: str) -> Node:
+    """The schema of a version, and of v1beta1 for that which has none here."""
+    return load_schema(kind, BETA if version == GAMMA else version, Line.V1_6)
 
 
 @cache
@@ -122,14 +131,14 @@ def _put(obj: Any, path: Path, value: Any) -> Any:
 def _damaged(chance: random.Random, kind: str, version: str) -> Any:
     obj: Any = chance.choice(_objects()[kind, version])
     for _ in range(chance.choice((1, 1, 2))):
-        obj = _put(obj, _place(chance, load_schema(kind, version, Line.V1_6), obj), chance.choice(VALUES))
+        obj = _put(obj, _place(chance, _schema(kind, version), obj), chance.choice(VALUES))
     return obj
 
 
 def _asked(chance: random.Random, route: Route) -> Asked:
     if route.purpose is Purpose.CONVERT:
         kind, version = chance.choice([each for each in _objects() if each[0] in KINDS])
-        wanted = chance.choice(("v1alpha1", "v1beta1"))
+        wanted = chance.choice(("v1alpha1", "v1beta1", "v1beta2"))
         return conversion([_damaged(chance, kind, version)], f"{GROUP}/{wanted}")
     if route.purpose is Purpose.RESTORE:
         kind, version = chance.choice(list(_objects()))
@@ -160,7 +169,7 @@ def test_every_type_at_every_place_is_answered_without_a_fault(caplog: pytest.Lo
 
 def _filled(obj: dict[str, Any], kind: str, version: str, value: Any) -> dict[str, Any]:
     """The object with a value in every field of its spec and of its components that only other kinds have there."""
-    spec = resolve(load_schema(kind, version, Line.V1_6)["properties"]["spec"])
+    spec = resolve(_schema(kind, version)["properties"]["spec"])
     filled = {**dict.fromkeys(set(_foreign(1)) - set(spec["properties"]), value), **(obj.get("spec") or {})}
     for name in ("services", "components"):
         if name in spec["properties"] and (within := filled.get(name)):

@@ -109,7 +109,7 @@ def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
         answers.event(b'{"type": "ADDED"}', "watch /x")
 
 
-@run_each("depth", [10, answers.DEEPEST - 3, answers.DEEPEST, 1023, 1024, 50_000])
+@run_each("depth", [10, answers.MAX_ANSWER_LEVELS - 3, answers.MAX_ANSWER_LEVELS, 1023, 1024, 50_000])
 def test_one_object_that_is_too_deep_keeps_no_other_from_being_read(depth: int) -> None:
     deep = b'{"x":' * depth + b'[{}, "}]"]' + b"}" * depth
     found = answers.decode_answer(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
-from dynamo_webhooks.kube.lease import BELIEVED, MOST_TRANSITIONS, Election, Timings
+from dynamo_webhooks.kube.lease import MAX_LEASE_FACTOR, MAX_TRANSITIONS, Election, Timings
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES, Resource
 from tests.kube.memory import MemoryCluster
@@ -196,7 +196,7 @@ def test_timings_by_which_two_could_lead_are_refused(numbers: tuple[float, float
 
 
 @run_each("lasting", [None, 1, 15, 2**31 - 1, -5])
-@run_each("transitions", [None, 0, MOST_TRANSITIONS])
+@run_each("transitions", [None, 0, MAX_TRANSITIONS])
 async def test_what_a_hostile_lease_claims_is_bounded(lasting: int | None, transitions: int | None) -> None:
     """At least our own duration, since its holder may lead so long; at most ten times as much; and the API's int32 never overflows."""
     cluster, timing = MemoryCluster(), Timing()
@@ -205,12 +205,12 @@ async def test_what_a_hostile_lease_claims_is_bounded(lasting: int | None, trans
     spec |= {key: it for key, it in given.items() if it is not None}
     await cluster.create(LEASES, {"metadata": {"name": "lock", "namespace": "n"}, "spec": spec})
     one = election(cluster, "one", timing)
-    believed = 15.0 * BELIEVED if lasting == 2**31 - 1 else 15.0
+    believed = 15.0 * MAX_LEASE_FACTOR if lasting == 2**31 - 1 else 15.0
     for timing.seconds in (0.0, believed):
         assert not await one.attempt()
     timing.seconds = believed + 0.1
     assert await one.attempt()
-    count, found = min((transitions or 0) + 1, MOST_TRANSITIONS), await stored(cluster)
+    count, found = min((transitions or 0) + 1, MAX_TRANSITIONS), await stored(cluster)
     moment = found["renewTime"]
     own = {"holderIdentity": "one", "leaseDurationSeconds": 15, "acquireTime": moment, "leaseTransitions": count}
     assert found == {**own, "renewTime": moment}

@@ -13,7 +13,7 @@ from dynamo_webhooks.api.operator.scope import Namespace, ScopeSettings
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES
-from dynamo_webhooks.kube.scope import BELIEVED, IDENTITY, LEASE_NAME, Claims, LeaseTakenError, NamespaceLease
+from dynamo_webhooks.kube.scope import IDENTITY, LEASE_NAME, MAX_LEASE_SECONDS, Claims, LeaseTakenError, NamespaceLease
 from dynamo_webhooks.kube.scope import LEASE_NAME as NAME
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
@@ -273,8 +273,8 @@ def test_a_restricted_operator_governs_its_namespace_whatever_leases_say() -> No
 
 def test_no_single_write_excludes_a_namespace_for_longer_than_an_hour() -> None:
     found = claims(lease(renewed=0, leaseDurationSeconds=2**31 - 1))
-    assert not found.governs("a", 100 + BELIEVED)
-    assert found.governs("a", 100 + BELIEVED + SCOPE.grace)
+    assert not found.governs("a", 100 + MAX_LEASE_SECONDS)
+    assert found.governs("a", 100 + MAX_LEASE_SECONDS + SCOPE.grace)
 
 
 @pytest.mark.parametrize(("claimable", "exempt"), [(None, {"a", "b"}), ((), set()), (("b", "c"), {"b"})])

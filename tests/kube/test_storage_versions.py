@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import (
-    TRIES,
+    MAX_TRIES,
     load_api_servers,
     load_definition,
     read_storage_hashes,
@@ -49,8 +49,8 @@ async def test_servers_tell_what_they_store() -> None:
     assert (first.hashes, first.wrong) == ({DGD.plural: "h", f"{DGD.plural}/status": ""}, "")
     assert (second.hashes, second.wrong) == ({}, "unreachable")
     asked.clear()
-    assert len(await read_storage_hashes(opener, [], "nvidia.com", "v1beta1")) == TRIES
-    assert asked == [""] * TRIES
+    assert len(await read_storage_hashes(opener, [], "nvidia.com", "v1beta1")) == MAX_TRIES
+    assert asked == [""] * MAX_TRIES
 
 
 def test_a_hash_is_that_of_group_version_and_kind() -> None:

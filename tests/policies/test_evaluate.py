@@ -208,7 +208,7 @@ def test_the_stored_object_is_looked_through_no_further_than_asked() -> None:
 
 
 def test_what_is_forgotten_counts_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ratchet, "REMEMBERED", 10)
+    monkeypatch.setattr(ratchet, "MAX_CACHED", 10)
     old = [_finding(index) for index in range(100)]
     assert list(new_ones(old, old, {}, {})) == []  # in one order nothing needs to be remembered
     assert list(new_ones([old[99], old[3], old[50]], old, {}, {})) == [old[50]]

@@ -16,7 +16,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, PODS, Resource
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, COMPONENTS, GRAPHS, MANAGER
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.pace import HELD
+from dynamo_webhooks.reconciler.engine.pace import MAX_STATUS_DELAY_SECONDS
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.memory import MemoryCluster
@@ -310,7 +310,7 @@ class Site:
             return False
         queue = self.reconciler.queue
         due = [later.due - queue._clock() for later in queue._later.values()]
-        return bool(self.reconciler.waiting) or min(due, default=HELD + 1) <= HELD
+        return bool(self.reconciler.waiting) or min(due, default=MAX_STATUS_DELAY_SECONDS + 1) <= MAX_STATUS_DELAY_SECONDS
 
     def _idle(self) -> bool:
         return self._reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)

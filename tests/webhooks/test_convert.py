@@ -127,7 +127,7 @@ def test_two_components_of_one_name_are_named_with_their_field() -> None:
 def test_all_failing_objects_are_named_up_to_a_bound() -> None:
     message = refusal([of_kind("DynamoNothing", name=f"n{index}") if index % 2 else graph() for index in range(100)])
     assert message.startswith("50 of 100 objects can't be converted")
-    assert all(f"llm/n{index}:" in message for index in range(1, 2 * convert.LISTED, 2))
+    assert all(f"llm/n{index}:" in message for index in range(1, 2 * convert.MAX_LISTED_OBJECTS, 2))
     assert message.endswith("; and 30 more")
 
 
@@ -182,7 +182,7 @@ def test_a_damaged_annotation_is_kept_aside_logged_and_counted(caplog: pytest.Lo
 def test_many_damaged_annotations_cost_few_lines(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         found, _ = ask(review([_damaged(f"g{index}") for index in range(200)]))
-    assert len(caplog.records) == convert.LISTED + 1
+    assert len(caplog.records) == convert.MAX_LISTED_OBJECTS + 1
     assert found.verdict.tally is not None
     assert found.verdict.tally.damaged == 200
 

@@ -32,7 +32,7 @@ from tests.webhooks.test_processes import state
 
 LONG: Final = QUICK.small_body + 1
 CHUNKED: Final = f"POST {GRAPHS} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-WITHIN: Final = QUICK._replace(request_cpu=0.3, conversion_cpu=0.0)
+WITHIN: Final = QUICK._replace(request_cpu=0.3, conversion_cpu_seconds_per_mib=0.0)
 
 
 def padded(body: bytes) -> bytes:
@@ -300,7 +300,7 @@ def test_a_spool_is_written_and_mapped_and_cleared() -> None:
 
 def test_an_order_fits_its_frame() -> None:
     longest = max(ROUTES, key=len)
-    assert len(orjson.dumps([*Order(longest, 2**40, 1e6 + 0.123456789, 2**40, 50)])) < forker.FRAME
+    assert len(orjson.dumps([*Order(longest, 2**40, 1e6 + 0.123456789, 2**40, 50)])) < forker.FRAME_BYTES
     assert time.process_time() < 2**40  # as many seconds as the frame has room for
 
 
@@ -312,5 +312,5 @@ async def test_log_lines_of_a_long_request_are_the_servers(tmp_path: Path) -> No
         client = await server.connect()
         assert (await client.post("/convert", padded(conversion([obj] * 200)))).status == 200
         warned = [line for line in server.log() if "could not be used" in line["msg"]]
-    assert 0 < len(warned) <= forker.MOST_LINES
+    assert 0 < len(warned) <= forker.MAX_LOG_LINES
     assert {line["logger"] for line in warned} == {"webhooks.convert"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
-from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, MAX_COST, FairQueue, client_address
+from dynamo_webhooks.webhooks.fair_queue import BYTES_PER_SECOND, MAX_COST, FairQueue, client_address
 from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
 from tests.rows import run_each
 
@@ -55,7 +55,7 @@ def test_of_one_client_the_smallest_goes_first_and_equal_ones_in_their_order() -
 def test_a_large_entry_is_not_passed_by_for_ever() -> None:
     clock = Clock()
     queue: FairQueue[str] = FairQueue(clock)
-    queue.put("a", 3 * BYTES_A_SECOND, "large")
+    queue.put("a", 3 * BYTES_PER_SECOND, "large")
     order = []
     for number in range(10):
         queue.put("a", 1, str(number))

@@ -9,7 +9,7 @@ import pytest
 from dynamo_webhooks.admission import losses
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
-from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, annotation_size
+from dynamo_webhooks.conversion.bounds import MAX_ANNOTATION_BYTES, TOO_LONG, annotation_size
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.policies.review import Review
@@ -119,10 +119,10 @@ def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.Mo
 
 def test_a_default_that_leaves_no_room_takes_nothing_away() -> None:
     """The API server refuses what the patch makes too long; it must not be made to fit without its author knowing."""
-    kept = orjson.dumps({"spec": {"services": {"w": {"annotations": {"a": noise(MOST - 100)}}}}, "version": 1}).decode()
+    kept = orjson.dumps({"spec": {"services": {"w": {"annotations": {"a": noise(MAX_ANNOTATION_BYTES - 100)}}}}, "version": 1}).decode()
     obj = beta_graph({**WORKER, "replicas": 1})
     obj["metadata"]["annotations"] = {"nvidia.com/dgd-spec": kept}
-    assert annotation_size(obj["metadata"]["annotations"]) < MOST
+    assert annotation_size(obj["metadata"]["annotations"]) < MAX_ANNOTATION_BYTES
     told = response(ask(review(obj), route_path(GRAPH, "v1beta1", Purpose.MUTATE)))
     operations = orjson.loads(base64.b64decode(told["patch"]))
     assert [operation["path"] for operation in operations] == ["/metadata/annotations/nvidia.com~1dynamo-operator-origin-version"]

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.deep import dump
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.convert import NotDivisibleError, apart
-from dynamo_webhooks.webhooks.envelope import DEEPEST
+from dynamo_webhooks.webhooks.envelope import MAX_LEVELS
 from tests.rows import run_each
 from tests.webhooks.requests import graph
 from tests.webhooks.test_convert import MIXED
@@ -22,7 +22,7 @@ LEAD: Final = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployme
 @pytest.fixture(autouse=True)
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small reviews are enough to see it."""
-    monkeypatch.setattr(convert, "LONG", 0)
+    monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", 0)
 
 
 def text(objects: list[Any], **more: Any) -> bytes:
@@ -79,7 +79,7 @@ def test_what_looks_odd_is_left_to_the_decoder(body: bytes) -> None:
 
 @pytest.mark.interpreted
 def test_no_depth_keeps_an_object_from_being_taken_apart() -> None:
-    for depth in (DEEPEST - 6, DEEPEST - 5, DEEPEST - 4, DEEPEST - 3, DEEPEST - 2, 10_000):
+    for depth in (MAX_LEVELS - 6, MAX_LEVELS - 5, MAX_LEVELS - 4, MAX_LEVELS - 3, MAX_LEVELS - 2, 10_000):
         listed = b'[{"apiVersion":"v","kind":"K","x":' + b"[" * depth + b"]" * depth + b"}]"
         assert dump(taken(b'{"request":{"objects":' + listed + b"}}")) == listed, depth
 
@@ -134,9 +134,9 @@ def test_answers_are_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = {**good[0], "metadata": {"name": "d", "annotations": {"nvidia.com/dgd-spec": "{"}}}
     reviews = [text(good), text([*good, {**LEAD, "spec": 1}]), text([good[0], damaged]), text(good)[:-1], text(MIXED)]
     for body in reviews:
-        monkeypatch.setattr(convert, "LONG", 0)
+        monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", 0)
         ours = convert.answer(body, line=Line.V1_2)
-        monkeypatch.setattr(convert, "LONG", len(body) + 1)
+        monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", len(body) + 1)
         whole = convert.answer(body, line=Line.V1_2)
         assert (ours.status, ours.body, ours.verdict.outcome, ours.verdict.code) == (
             whole.status,

@@ -12,7 +12,7 @@ from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.convert import NotDivisibleError
 from dynamo_webhooks.webhooks.executor.executor import Executor
-from dynamo_webhooks.webhooks.limits import LIGHT, Limits, is_light
+from dynamo_webhooks.webhooks.limits import MAX_LIGHT_BODY_BYTES, Limits, is_light
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES
 from tests.hostile.worst import ALPHA, BETA, Recipe, body, ordinary
@@ -26,13 +26,13 @@ DENSE: Final = Recipe("live", "empty maps", 2, 64)
 
 @pytest.mark.parametrize("recipe", [PACKED, PACKED._replace(trimmed=True), DENSE, Recipe("entries", "nulls", 3, 2)], ids=str)
 def test_costly_bodies_are_no_work_for_the_loop(recipe: Recipe) -> None:
-    for size in (3 * LIGHT, SMALL) if recipe.packed else (SMALL,):
+    for size in (3 * MAX_LIGHT_BODY_BYTES, SMALL) if recipe.packed else (SMALL,):
         assert not is_light(body(CONVERT, BETA, recipe, size), SMALL)
 
 
 def test_ordinary_bodies_are_work_for_the_loop() -> None:
     for version in (ALPHA, BETA):
-        for size in (LIGHT, SMALL // 2, SMALL - 3_000):
+        for size in (MAX_LIGHT_BODY_BYTES, SMALL // 2, SMALL - 3_000):
             made = ordinary(version, size)
             assert size / 2 < len(made) <= SMALL
             assert is_light(made, SMALL)
@@ -42,7 +42,7 @@ def test_ordinary_bodies_are_work_for_the_loop() -> None:
 
 @pytest.mark.parametrize("spelled", ["packed", "p\\u0061cked", "pack\\\\u0065d", "\\\\\\u00750070acked", "\\u005cu0070acked"])
 def test_however_a_packed_text_is_spelled_it_is_noticed(spelled: str) -> None:
-    filler = b"x" * LIGHT
+    filler = b"x" * MAX_LIGHT_BODY_BYTES
     assert not is_light(b'{"a":"{\\"%b\\":1}","b":"%b"}' % (spelled.encode(), filler), SMALL)
 
 

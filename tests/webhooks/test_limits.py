@@ -148,7 +148,9 @@ CASES: Final = {
     Bound.CONVERSION_SECONDS: Met(QUICK._replace(conversion_seconds=0.2, body_seconds=1.0), partial(too_slow, path="/convert")),
     Bound.LARGE_BODIES: Met(QUICK._replace(small_body=10, room=10), turns),
     Bound.PACE: Met(QUICK._replace(small_body=10, room=10, slow_seconds=0.05), pace),
-    Bound.REQUEST_CPU: Met(QUICK._replace(request_cpu=0.01, conversion_cpu=0.0), partial(answered, path="/convert", body=MANY, status=200)),
+    Bound.REQUEST_CPU: Met(
+        QUICK._replace(request_cpu=0.01, conversion_cpu_seconds_per_mib=0.0), partial(answered, path="/convert", body=MANY, status=200)
+    ),
     Bound.REQUEST_MEMORY: Met(QUICK._replace(request_memory=2**22), too_much_to_decode),
     Bound.HEAD_SECONDS: Met(QUICK._replace(head_seconds=3.0), silence),  # enough for a handshake, whatever else runs
     Bound.HEAD: Met(QUICK, strange, 3),

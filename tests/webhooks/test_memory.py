@@ -6,7 +6,16 @@ from pathlib import Path
 
 from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.memory import DEFAULT, FORKER, LEAST, MIB, WATCHER, container_limit, divide_memory, parts
+from dynamo_webhooks.webhooks.memory import (
+    DEFAULT_BYTES,
+    FORKER_BYTES,
+    MIB,
+    MIN_LONG_REQUEST_BYTES,
+    WATCHER_BYTES,
+    container_limit,
+    divide_memory,
+    parts,
+)
 from dynamo_webhooks.webhooks.process import GC_THRESHOLD, settle
 from tests.rows import run_each
 from tests.webhooks.processes import ROOT
@@ -36,31 +45,31 @@ def test_a_process_that_is_settled_collects_seldom() -> None:
 @run_each("file", ["base/server.yaml", "chart/values.yaml"])
 def test_the_manifests_give_what_is_divided_without_a_limit(file: str) -> None:
     limits = re.findall(r"limits:\s+\{?memory: (\d+)Gi", (ROOT / "manifests" / file).read_text())
-    assert int(limits[0]) * 1024 * MIB == DEFAULT
+    assert int(limits[0]) * 1024 * MIB == DEFAULT_BYTES
 
 
 def test_the_manifests_memory_takes_the_documented_list() -> None:
-    assert divide_memory(Limits(), DEFAULT).conversion_body // MIB == 66
+    assert divide_memory(Limits(), DEFAULT_BYTES).conversion_body // MIB == 66
 
 
 def test_a_wanted_bound_can_only_be_lower() -> None:
-    most = divide_memory(Limits(), DEFAULT).conversion_body
-    assert divide_memory(Limits(), DEFAULT, MIB).conversion_body == MIB
-    assert divide_memory(Limits(), DEFAULT, 10 * most).conversion_body == most
+    most = divide_memory(Limits(), DEFAULT_BYTES).conversion_body
+    assert divide_memory(Limits(), DEFAULT_BYTES, MIB).conversion_body == MIB
+    assert divide_memory(Limits(), DEFAULT_BYTES, 10 * most).conversion_body == most
 
 
 def test_too_little_memory_serves_with_the_least_share() -> None:
     found = parts(divide_memory(Limits(), 64 * MIB))
-    assert sum(found.values()) - found["server"] - found["connections"] <= LEAST + WATCHER + FORKER
+    assert sum(found.values()) - found["server"] - found["connections"] <= MIN_LONG_REQUEST_BYTES + WATCHER_BYTES + FORKER_BYTES
 
 
 @run_each(
     ("texts", "limit"),
     [
         (["536870912\n"], 512 * MIB),
-        (["max\n"], DEFAULT),
-        ([], DEFAULT),
-        (["9223372036854771712\n"], DEFAULT),
+        (["max\n"], DEFAULT_BYTES),
+        ([], DEFAULT_BYTES),
+        (["9223372036854771712\n"], DEFAULT_BYTES),
         (["max\n", "1073741824\n"], 1024 * MIB),
     ],
 )

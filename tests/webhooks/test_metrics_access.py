@@ -19,7 +19,7 @@ from dynamo_webhooks.webhooks.probes import (
     ALLOW_SECONDS,
     DENIED,
     DENY_SECONDS,
-    KEPT,
+    MAX_CACHED_ANSWERS,
     METRICS,
     STALE_ALLOW_SECONDS,
     UNDECIDED,
@@ -108,7 +108,7 @@ async def test_while_nobody_can_be_asked_the_last_yes_counts_for_a_quarter_of_an
 async def test_many_tokens_push_nobody_out() -> None:
     door = Door()
     assert await door.gate.refusal(BEARER) is None
-    for number in range(2 * KEPT):
+    for number in range(2 * MAX_CACHED_ANSWERS):
         assert await door.gate.refusal(f"Bearer try-{number}") == DENIED
     door.asked.clear()
     assert await door.gate.refusal(BEARER) is None

@@ -19,9 +19,11 @@ from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
 from dynamo_webhooks.certs import meters as provisioner
 from dynamo_webhooks.cli.commands import load
+from dynamo_webhooks.cli.commands.completion.candidates import describe
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
 from dynamo_webhooks.cli.commands.explain.message import tables
-from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, WIDTH
+from dynamo_webhooks.cli.console.parser import Parser
+from dynamo_webhooks.cli.console.program import COMMANDS, WIDTH
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
@@ -84,40 +86,32 @@ def _row(each: Declared) -> Iterator[str]:
     yield f"{each.text}; buckets {bounds}" if bounds else each.text
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that lists its flags."""
-
-    def groups(self) -> Iterator[tuple[str, list[argparse.Action]]]:
-        for group in self._action_groups:
-            shown = [action for action in group._group_actions if action.help != argparse.SUPPRESS]  # noqa: SLF001 - there is no other way
-            if shown:
-                yield str(group.title), shown
-
-    def format_usage(self) -> str:
-        """The line of usage, as wide on every machine."""
-        formatter = argparse.HelpFormatter(prog=self.prog, width=WIDTH)
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups, prefix="")
-        return formatter.format_help()
+def _sections(parser: Parser) -> Iterator[tuple[str, list[argparse.Action]]]:
+    """The flags of each section of a parser's help, after its title."""
+    for group in parser._action_groups:  # noqa: SLF001 - there is no other way
+        shown = [action for action in group._group_actions if action in parser.actions()]  # noqa: SLF001 - as above
+        if shown:
+            yield str(group.title), shown
 
 
 def usage(name: str) -> str:
-    """What a command is for, and how it is called."""
-    return f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.\n\n```\n{parser_of(name).format_usage().strip()}\n```"
+    """What a command is for, and how it is called, in a line as wide on every machine."""
+    parser = parser_of(name)
+    formatter = argparse.HelpFormatter(prog=parser.prog, width=WIDTH)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")  # noqa: SLF001 - as above
+    return f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.\n\n```\n{formatter.format_help().strip()}\n```"
 
 
 def flags(name: str) -> str:
     """The flags of a command, a table for each group, and what its help says behind them."""
     parser = parser_of(name)
-    tables = [_group(title, actions) for title, actions in parser.groups()]
+    tables = [_group(title, actions) for title, actions in _sections(parser)]
     return "\n\n".join([*filter(None, tables), *([f"```\n{parser.epilog.rstrip()}\n```"] if parser.epilog else [])])
 
 
-def parser_of(name: str) -> _Parser:
+def parser_of(name: str) -> Parser:
     """The parser of one command, with its own flags alone."""
-    module: Any = load(name)
-    parser = _Parser(prog=f"{PROGRAM} {name}", description=module.HELP, allow_abbrev=False)
-    module.configure(parser)
-    return parser
+    return Parser(name, load(name))
 
 
 def _group(title: str, actions: list[argparse.Action]) -> str:
@@ -135,8 +129,7 @@ def _spelled(action: argparse.Action) -> str:
 
 def _effect(action: argparse.Action) -> str:
     """A flag's help as a cell of a table."""
-    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+    return re.sub(r"\s+", " ", describe(action)).replace("|", "\\|")
 
 
 # an entry that only refers to a difference of the engine

@@ -12,8 +12,8 @@ from ...kube.protocol import Cluster
 from ...kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS, Resource
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
-PATIENCE: Final = 4.0  # seconds for both reviews; the caller gives up a second later
-AT_ONCE: Final = 4  # questions at one time; further ones wait
+REVIEWS_TIMEOUT_SECONDS: Final = 4.0  # the caller gives up a second later
+MAX_CONCURRENT_REVIEWS: Final = 4  # further ones wait
 PATH: Final = "/metrics"
 
 
@@ -46,7 +46,7 @@ class AccessReviewer:
         """No review is possible before `cluster` is set."""
         self.cluster: Cluster | None = None
         self._report = report
-        self._free = asyncio.Semaphore(AT_ONCE)
+        self._free = asyncio.Semaphore(MAX_CONCURRENT_REVIEWS)
         self._logged = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -63,7 +63,7 @@ class AccessReviewer:
     async def ask(self, token: str) -> bool | None:
         """Whether the bearer may read; None if unknown."""
         try:
-            async with asyncio.timeout(PATIENCE), self._free:
+            async with asyncio.timeout(REVIEWS_TIMEOUT_SECONDS), self._free:
                 return await may_read(self.cluster, token) if self.cluster is not None else None
         except ForbiddenError:
             if not self._logged:

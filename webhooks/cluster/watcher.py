@@ -17,14 +17,13 @@ from ...kube.scope import LEASE_NAME, Claims
 from .observed_facts import CAPABILITIES, Observed, facts_of, list_missing, read_topology_domains, topologies_of
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
-TICK_SECONDS: Final = (
-    0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke, a permission that is missing
-)
+# between two looks at what has changed without an event: a claim that ran out, a watch that broke, a permission that is missing
+TICK_SECONDS: Final = 0.5
 REPORT_SECONDS: Final = 10.0  # between two reports when nothing changes
 RELIST_SECONDS: Final = 300.0
 GROUPS_SECONDS: Final = 20.0  # between two questions for the served API groups, which cost an API server next to nothing
 Report: TypeAlias = "Callable[[dict[str, Any]], None]"
-_GATHER: Final = 0.05  # seconds for which changes are gathered
+_GATHER_SECONDS: Final = 0.05
 _METADATA: Final = ("name", "namespace", "resourceVersion", "deletionTimestamp")
 
 
@@ -179,7 +178,7 @@ class SnapshotWatch:
                     last = found
                     self._report({"offers": found})
                 await self._changed.wait()
-                await asyncio.sleep(_GATHER)
+                await asyncio.sleep(_GATHER_SECONDS)
 
 
 def _trim(checkpoint: Node) -> None:

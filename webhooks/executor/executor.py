@@ -19,8 +19,8 @@ from . import forker
 from .forker import JobResult, Order, decode_outcome
 
 _LOG: Final = logging.getLogger("webhooks.executor")
-_LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
-CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
+_MAX_RESULT_BYTES: Final = 64 * 1024  # its statistics have a row for each kind, version and outcome
+MAX_CONCURRENT_CONVERSIONS: Final = 2  # a list that takes long must not keep the lists of other clients waiting
 ENDED: Final = "the request exceeded the memory or CPU time of one request, and its process was ended; make it smaller"
 
 
@@ -39,7 +39,7 @@ class Executor:
         """Forks the process that forks; see forker.py for when that may be."""
         self._limits = limits
         self._pid, self._channel = forker.launch()
-        self._lanes = {False: _Lane(1), True: _Lane(CONVERSIONS)}
+        self._lanes = {False: _Lane(1), True: _Lane(MAX_CONCURRENT_CONVERSIONS)}
         self._settings: tuple[Settings, Spool] | None = None
         self._log: Callable[[bytes], None] = lambda _line: None
         self.lost = asyncio.Event()  # when the process that forks has ended: nothing long can be answered any more
@@ -65,7 +65,8 @@ class Executor:
             with Spool() as out:
                 limits, cpu = self._limits, self._limits.request_cpu
                 if converting:
-                    cpu = max(cpu, min(cpu + limits.conversion_cpu * body.size / 2**20, limits.conversion_seconds))
+                    wanted = cpu + limits.conversion_cpu_seconds_per_mib * body.size / 2**20
+                    cpu = max(cpu, min(wanted, limits.max_conversion_cpu_seconds))
                 order = Order(route.path, body.size, cpu, limits.request_memory, logging.getLogger().level)
                 outcome = await self._perform(order, body, out, settings)
                 if outcome is None:
@@ -157,7 +158,7 @@ async def _line(descriptor: int) -> bytes:
 
     def read() -> None:
         try:
-            part = os.read(descriptor, _LINE)
+            part = os.read(descriptor, _MAX_RESULT_BYTES)
         except BlockingIOError:
             return
         parts.append(part)

@@ -32,8 +32,8 @@ from ..logs import JsonHandler
 from ..routes import ROUTES
 from ..spool import Spool
 
-FRAME: Final = 512  # bytes of every order, filled up with spaces
-FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome
+FRAME_BYTES: Final = 512  # of every order, filled up with spaces
+FRAME_FILES: Final = 4  # body, answer, settings, and the end of a pipe for the outcome
 NICENESS: Final = 5  # short requests and everything else go first
 NO_ROOM: Final = "no process can be started for a long request now, try again"
 FIRST_TO_GO: Final = "1000"  # when memory runs out
@@ -41,8 +41,8 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
 GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process
 PATIENCE_SECONDS: Final = 120  # in all, however little CPU the process gets
-MOST_LINES: Final = 64  # of the log of one request
-MOST_DESCRIPTORS: Final = 65_536  # numbers are given out from below: a server never has so many
+MAX_LOG_LINES: Final = 64  # of one request
+MAX_DESCRIPTORS: Final = 65_536  # numbers are given out from below: a server never has so many
 
 
 class Order(NamedTuple):
@@ -100,7 +100,7 @@ def _open() -> set[int]:
     try:
         return {int(path.name) for path in Path("/dev/fd").iterdir()}
     except OSError:  # /proc isn't mounted
-        return set(range(MOST_DESCRIPTORS))
+        return set(range(MAX_DESCRIPTORS))
 
 
 def launch() -> tuple[int, socket.socket]:
@@ -113,7 +113,7 @@ def launch() -> tuple[int, socket.socket]:
 
 def order(channel: socket.socket, wanted: Order, files: tuple[int, int, int, int]) -> None:
     """Asks for one request to be answered. Raises: OSError when the forking process has ended."""
-    socket.send_fds(channel, [orjson.dumps([*wanted]).ljust(FRAME)], files)
+    socket.send_fds(channel, [orjson.dumps([*wanted]).ljust(FRAME_BYTES)], files)
 
 
 def _become(channel: socket.socket) -> NoReturn:
@@ -133,8 +133,8 @@ def _become(channel: socket.socket) -> NoReturn:
 
 def _take_orders(channel: socket.socket) -> None:
     while True:
-        frame, files, _, _ = socket.recv_fds(channel, FRAME, FILES)
-        if len(frame) < FRAME or len(files) < FILES:  # the server has ended
+        frame, files, _, _ = socket.recv_fds(channel, FRAME_BYTES, FRAME_FILES)
+        if len(frame) < FRAME_BYTES or len(files) < FRAME_FILES:  # the server has ended
             return
         try:
             pid = os.fork()
@@ -166,7 +166,7 @@ def _answer(frame: bytes, files: list[int]) -> NoReturn:
         kept: list[bytes] = []  # the server writes them, so that this process never waits for readers
 
         def keep(line: bytes) -> None:
-            if len(kept) < MOST_LINES:
+            if len(kept) < MAX_LOG_LINES:
                 kept.append(line)
 
         logging.getLogger().handlers[:] = [JsonHandler(keep)]  # the server's own waits for a thread that is not here

@@ -1,6 +1,5 @@
 """By which lines of the operator a run judges: how it knows its own, and what later ones find, in the order of an upgrade."""
 
-import argparse
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Final
@@ -8,7 +7,8 @@ from typing import Final
 from ....api.line import NEAREST, Line, is_beyond
 from ....policies.facts import UNKNOWN, Facts
 from ...console.exits import UsageError
-from ...project.apply import Target, Targets
+from ...project.targets import Target, Targets
+from .options import Options
 from .result import DEFAULT, JudgedBy, Result
 
 _UPGRADE: Final = "--upgrade-to"
@@ -17,7 +17,7 @@ _about = attrgetter("source.name", "identity", "rule", "path", "position")
 _of_note = attrgetter("source.name", "identity", "rule", "reason")
 
 
-def explain_lines(arguments: argparse.Namespace, targets: Targets, files: Iterable[str], fill: Callable[[Facts], Facts]) -> list[JudgedBy]:
+def explain_lines(options: Options, targets: Targets, files: Iterable[str], fill: Callable[[Facts], Facts]) -> list[JudgedBy]:
     """The lines that files were judged by, each with its sources; `fill` adds facts of a live cluster."""
     used = {target.cluster: target for target in map(targets.of, files)} or {"": targets.usual}
     told: dict[str, list[str]] = {}
@@ -25,16 +25,16 @@ def explain_lines(arguments: argparse.Namespace, targets: Targets, files: Iterab
         known = fill(target.facts)
         line = known.line
         near = f"; rules of operator {NEAREST[line]}, the nearest known release" if line in NEAREST else ""
-        told.setdefault(str(line), []).append(_told(arguments, target, known) + near)
+        told.setdefault(str(line), []).append(_told(options, target, known) + near)
     return [JudgedBy(line, ", ".join(dict.fromkeys(sources))) for line, sources in sorted(told.items())]
 
 
-def _told(arguments: argparse.Namespace, target: Target, known: Facts) -> str:
-    if arguments.line is not None and "line" not in arguments.laid:
+def _told(options: Options, target: Target, known: Facts) -> str:
+    if options.facts.line is not None and "line" not in options.project.laid:
         return "--line"
     if target.cluster:
         return f"cluster {target.cluster}"
-    if arguments.line is not None:
+    if options.facts.line is not None:
         return "the project file"
     if known.operatorLine is not UNKNOWN:
         return "the fact operatorLine" if target.facts.operatorLine is not UNKNOWN else "the cluster's definitions"

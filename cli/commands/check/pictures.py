@@ -3,24 +3,22 @@
 Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads.
 """
 
-import argparse
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from ....policies.facts import Facts
-from ...project.apply import Targets
+from ...project.targets import Targets
 from ..picture.parts import KINDS, Drawn, Picture, draw, pair_pictures
 from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text
+from .options import Options
 from .result import Result
 
 FILES: Final = 40  # whose graphs are drawn
-LONGEST: Final = 1_000_000  # characters of one
+MAX_PICTURE_CHARACTERS: Final = 1_000_000
 GRAPHS: Final = 40
 
 
-def draw_graphs(
-    arguments: argparse.Namespace, result: Result, targets: Targets, fill: Callable[[Facts], Facts]
-) -> tuple[list[Picture], list[str]]:
+def draw_graphs(options: Options, result: Result, targets: Targets, fill: Callable[[Facts], Facts]) -> tuple[list[Picture], list[str]]:
     """The pictures of the first graphs, in order, and problems of others; with `--against` only those that the change touches, marked.
 
     Placeholders are drawn unchanged: their values may be secrets. `fill` adds facts of a live cluster.
@@ -31,15 +29,16 @@ def draw_graphs(
         target = targets.of(name)
         if target.cluster not in done:
             facts = fill(target.facts)
-            done[target.cluster] = Asked(facts, choose_operator(facts, None)[0], target.namespace or DEFAULT_NAMESPACE)
+            operator = choose_operator(facts, None)[0]._replace(restarted=options.against is not None)
+            done[target.cluster] = Asked(facts, operator, target.namespace or DEFAULT_NAMESPACE)
         return done[target.cluster]
 
-    if arguments.against is None:
+    if options.against is None:
         texts = {one.source.name: one.source.text for one in result.checked if one.identity.kind in KINDS}
         drawn, undrawn = _draw(texts.items(), asked)
         return [one.picture for one in drawn], undrawn
     now = {one.source.name: one.source.text for one in result.checked}
-    before, after, changed = _changed(arguments, now)
+    before, after, changed = _changed(options, options.against, now)
     new, undrawn = _draw(after.items(), asked)
     shown = {one.identity for one in new}
     placed = {(one.file, *one.identity) for one in new}
@@ -50,11 +49,11 @@ def draw_graphs(
     return [picture for picture in pair_pictures(old, new) if any(part.change for part in picture.parts)], undrawn
 
 
-def _changed(arguments: argparse.Namespace, now: dict[str, str]) -> tuple[dict[str, str], dict[str, str], set[str]]:
+def _changed(options: Options, revision: str, now: dict[str, str]) -> tuple[dict[str, str], dict[str, str], set[str]]:
     """The texts before and after of the first files that differ from the revision of `--against`, and the names of all that do."""
     from ...files.revision import texts_at
 
-    read = texts_at(arguments.against, arguments.paths, list(now), arguments.exclude)
+    read = texts_at(revision, options.paths, list(now), options.exclude)
     was = {name: text for name, text in read.items() if isinstance(text, str)}
     changed = {name for name in was.keys() | now.keys() if was.get(name) != now.get(name)}
     names = sorted(changed)[:FILES]
@@ -68,8 +67,8 @@ def _draw(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> tu
         if number == FILES or len(found) >= GRAPHS:
             problems.append(f"{name} and later files: a report draws at most {GRAPHS} graphs of {FILES} files")
             break
-        if len(text) > LONGEST:
-            problems.append(f"{name}: must have at most {LONGEST:,} characters to be drawn, got {len(text):,}")
+        if len(text) > MAX_PICTURE_CHARACTERS:
+            problems.append(f"{name}: must have at most {MAX_PICTURE_CHARACTERS:,} characters to be drawn, got {len(text):,}")
             continue
         drawn, more = draw(render_text(name, text, asked(name)))
         found += drawn

@@ -18,7 +18,7 @@ from ....api.wording import shorten
 from ....policies.checks import UNFILLED
 from ....policies.review import Fields
 from ...objects.manifest import Manifest
-from ...validation.finding import LONGEST, LocatedFinding, NotEvaluated, Outcome, report_own
+from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, Outcome, report_own
 from ...validation.levels import DECODE, ERROR, FAULT, POLICIES, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.load import Position
@@ -29,7 +29,7 @@ _FLAGGED: Final = re.compile(r"\$[{(]([A-Za-z_]\w*)[})]")  # what --set fills
 _OF_SHELLS: Final = frozenset(("args", "command", "env", "envs", "lifecycle", "annotations"))  # hold such words for others
 _LIKELY: Final = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _VERSION: Final = "9999.0.0"  # the tag of an image of which no rule can say that it is too old
-_SHOWN: Final = 60  # characters of one
+_MAX_PLACEHOLDER_CHARACTERS: Final = 60
 _key = attrgetter("rule", "path", "message")  # of a finding
 
 
@@ -50,12 +50,16 @@ class _Open(NamedTuple):
         flagged, text = _FLAGGED.fullmatch(self.texts[0]), self.texts[0]
         if flagged:
             return f"Fill it with --set {flagged[1]}=VALUE or --env-file FILE, or check what your templates render"
-        return f"Write a value for {shorten(text, _SHOWN)}" if text[0] == "<" else "Render the template first, and check the result"
+        return (
+            f"Write a value for {shorten(text, _MAX_PLACEHOLDER_CHARACTERS)}"
+            if text[0] == "<"
+            else "Render the template first, and check the result"
+        )
 
     @property
     def shown(self) -> str:
         """The placeholders."""
-        return shorten(", ".join(shorten(text, _SHOWN) for text in self.texts), 5 * _SHOWN)
+        return shorten(", ".join(shorten(text, _MAX_PLACEHOLDER_CHARACTERS) for text in self.texts), 5 * _MAX_PLACEHOLDER_CHARACTERS)
 
 
 class _Place(NamedTuple):
@@ -77,7 +81,7 @@ def _find_placeholders(found: Manifest) -> list[_Open]:
         texts, sure = _placeholders(text, place)
         if texts:
             position = document.position(place.path) if key else document.value_position(place.path)
-            name = shorten(format_path(place.path), LONGEST)
+            name = shorten(format_path(place.path), MAX_TEXT_CHARACTERS)
             opened.setdefault(position, _Open(place.path, name, texts, position, _likely(text, texts, place, key=key), key, sure))
     return [*opened.values()]
 
@@ -171,6 +175,6 @@ def _note(found: Manifest, opened: list[_Open]) -> NotEvaluated:
     texts = [*dict.fromkeys(text for one in opened for text in one.texts)]
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
     document, flagged = found.document, _FLAGGED.fullmatch(texts[0])
-    reason = f"rules that read {shorten(texts[0], _SHOWN)}{more} wait until a value is there"
+    reason = f"rules that read {shorten(texts[0], _MAX_PLACEHOLDER_CHARACTERS)}{more} wait until a value is there"
     flag = f"--set {flagged[1]}=VALUE" if flagged else ""
     return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, flag)

@@ -15,7 +15,7 @@ from ...files.documents import read_documents
 from ...files.read import STDIN
 from ...objects.manifest import Identity, Manifest, place_in, unfold_all
 from ...objects.stored import Previous, StoredObjects
-from ...validation.finding import LONGEST, LocatedFinding, NotEvaluated, Outcome, report_own
+from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, Outcome, report_own
 from ...validation.levels import CONVERSION, ERROR, FAULT, SCHEMA, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
@@ -32,7 +32,7 @@ Item: TypeAlias = str | Source | InputError  # a file by its name, a text that i
 AUTO = "auto"
 _NAME = ("metadata", "name")
 _NAMESPACE = ("metadata", "namespace")
-MANY = 500  # files that take longer to check without orjson than its import takes
+MIN_FILES_FOR_ORJSON = 500  # fewer take less time to check without orjson than its import takes
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
@@ -66,7 +66,7 @@ class Run:
 
     def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> Result:
         """Check all files; `tell` names each on stderr. Many files are checked in several processes where none needs what others found."""
-        if self.settings.judged and len(files) >= MANY:
+        if self.settings.judged and len(files) >= MIN_FILES_FOR_ORJSON:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
         def take_all(share: Sequence[Item]) -> tuple[Result, int]:
@@ -78,12 +78,12 @@ class Run:
             return self._found, self._others
 
         alone = self.old is None and self.fill is None and self.settings.asked is None and not tell
-        if not alone or len(files) < 2 * MANY:
+        if not alone or len(files) < 2 * MIN_FILES_FOR_ORJSON:
             take_all(files)
             return self.result()
         from .processes import in_shares
 
-        shares = in_shares(take_all, files, MANY)
+        shares = in_shares(take_all, files, MIN_FILES_FOR_ORJSON)
         self._found, self._others = join_results([found for found, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
@@ -161,11 +161,12 @@ class Run:
         self._found.checked.append(Checked(source, line, found.identity, operation, name, self.settings.cluster))
         if past.applied is not None:
             found.document.data = past.applied
+        settings = self.settings._replace(server_side=past.server_side)
         if self.answering:
             from ...validation.server_response import simulate_server
 
-            self._found.answers.append(_masked(simulate_server(found, operation, past.object, self.settings), source))
-        outcome = _checked(found, operation, past.object, self.settings)
+            self._found.answers.append(_masked(simulate_server(found, operation, past.object, settings), source))
+        outcome = _checked(found, operation, past.object, settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
         staying = _staying(found, past.moved) if past.moved is not None else []
@@ -226,6 +227,6 @@ def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:
 
     document, made = found.document, []
     for path, text in stays(old, found.data):
-        told = [shorten(words, LONGEST) for words in (format_path(path), text)]
+        told = [shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(path), text)]
         made.append(report_own(STAYS_AFTER_MOVE, WARNING, CONVERSION, document.source, document.position(path), found.identity, *told))
     return made

@@ -15,10 +15,9 @@ from ...validation.levels import ERROR, FAULT, WARNING
 from ...yaml.errors import InputError
 
 if TYPE_CHECKING:
-    import argparse
-
     from ....policies.review import Fields
     from ...project.load import Override, Severity
+    from ...project.options import ProjectOptions
     from ...userrules.load import Asked, Pods, UserRules
     from ...validation.finding import LocatedFinding
     from ...yaml.load import Source
@@ -69,17 +68,14 @@ class Choice(NamedTuple):
         return (not self.select or _matches(self.select, rule, code)) and not _matches(self.ignore, rule, code)
 
 
-def select_rules(
-    arguments: argparse.Namespace, select: Sequence[str] = (), ignore: Sequence[str] = (), *, validated: bool = False
-) -> Choice:
+def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Sequence[str] = (), *, validated: bool = False) -> Choice:
     """Makes a choice of what flags say, each perhaps several words between commas, and of what the project file makes of single rules.
 
     Flags win: a rule that `--select` names is as it is, and so are unknown fields where `validated` says that a flag decides on them.
     Raises: UsageError for a word that means no rule.
     """
-    values = arguments.project.values if arguments.project is not None else {}
-    severities: Mapping[str, Severity] = values["rules"] if "rules" in arguments.laid else {}
-    overrides: Sequence[Override] = values["overrides"] if "overrides" in arguments.laid else ()
+    severities: Mapping[str, Severity] = project.value("rules") or {}
+    overrides: Sequence[Override] = project.value("overrides") or ()
     chosen, ignored = _words(select), _words(ignore)
     known = [*_known(), ("policies", ""), ("updates", "")] if chosen or ignored else []
     for flag, word in (*(("--select", word) for word in chosen), *(("--ignore", word) for word in ignored)):

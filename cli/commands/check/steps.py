@@ -1,15 +1,16 @@
-"""The steps of a run: flags and project file, inputs, changes of files, findings, and what of them counts; then the reports."""
+"""The steps of a run, each a function of values: plan, judge, change, weigh, deliver."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....api.wording import count_of, escape_unprintable
 from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
-from ...project.apply import Targets, apply_project
+from ...project.apply import apply_project, load_own_rules
+from ...project.targets import Targets
 from ...validation.finding import merge_duplicates
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
@@ -18,135 +19,174 @@ from .lines import add_later_lines, explain_lines, list_steps
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
 from .run import Run
-from .selection import Choice, ask_rules, select_rules
+from .selection import ask_rules, select_rules
 from .suppress import Heard
 
 if TYPE_CHECKING:
-    import argparse
-
     from ....api.line import Line
+    from ...project.reports import ReportRequest
+    from ...userrules.load import UserRules
     from .baseline import Entry, Held
     from .fix import Mended
+    from .inputs import Inputs
+    from .options import Options
+    from .selection import Choice
 
 # of the project file
-_KEYS = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules", "overrides", "baseline", "site", "outputs")
+_KEYS: Final = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules", "overrides", "baseline", "site", "outputs")
 
 
-def check(arguments: argparse.Namespace) -> int:
+class Plan(NamedTuple):
+    """What a run does: its options with the project file's values, its inputs, and by what they are judged."""
+
+    options: Options
+    reports: tuple[ReportRequest, ...]
+    known: list[Entry] | None  # findings of the baseline
+    targets: Targets
+    choice: Choice
+    inputs: Inputs
+    usual: Settings  # of a file that belongs to no cluster
+
+    def settings(self, file: str) -> Settings:
+        """The settings of a file."""
+        target = self.targets.of(file)
+        namespace = self.options.namespace or target.namespace or self.inputs.namespace
+        return self.usual._replace(facts=self.inputs.add_facts(target.facts), namespace=namespace, cluster=target.cluster)
+
+
+def check(options: Options) -> int:
     """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
-    apply_project(arguments, _KEYS, arguments.paths)
-    if arguments.show_config:
-        from ...project.load import format_effective_settings
+    options = apply_project(options, _KEYS, options.paths)
+    rules = load_own_rules(options.project)
+    if options.show_config:
+        from .settings import format_settings
 
-        write_stdout(format_effective_settings(arguments))
+        write_stdout(format_settings(options))
         return OK
-    refuse_changes(arguments)
-    asked, known = list_reports(arguments), None
-    if arguments.baseline is not None:  # read before anything else, so that a mistake costs no time
+    plan = make_plan(options, rules)
+    result = judge(plan)
+    spare(plan.reports, result)
+    result, changed = change(plan, result)
+    result = weigh(plan, result)
+    return deliver(plan, result, changed)
+
+
+def make_plan(options: Options, rules: UserRules | None) -> Plan:
+    """Reads what decides about a run, mistakes that cost no time first. Raises: UsageError."""
+    refuse_changes(options)
+    reports, known = list_reports(options), None
+    if options.baseline is not None:
         from .baseline import load
 
-        known = load(arguments.baseline, missing=arguments.update_baseline)
-    targets = Targets(arguments)
-    choice = select_rules(arguments, arguments.select, arguments.ignore, validated=arguments.validate is not None)
-    inputs = gather_inputs(arguments)
+        known = load(options.baseline, missing=options.update_baseline)
+    targets = Targets(options.facts, options.project)
+    choice = select_rules(options.project, options.select, options.ignore, validated=options.validate is not None)
+    inputs = gather_inputs(options)
     usual = Settings(
         inputs.add_facts(targets.usual.facts),
-        arguments.user,
-        not arguments.no_schema,
-        not arguments.no_defaults,
-        arguments.validate or inputs.usual_validation,
+        options.user,
+        not options.no_schema,
+        not options.no_defaults,
+        options.validate or inputs.usual_validation,
         choice.judges,
         phases=inputs.phases,
-        asked=ask_rules(arguments.user_rules, inputs.files, inputs.fill),
+        groups=(*options.as_group, "system:authenticated") if options.as_group else (),
+        asked=ask_rules(rules, inputs.files, inputs.fill),
     )
+    return Plan(options, reports, known, targets, choice, inputs, usual)
+
+
+def judge(plan: Plan, mends: Sequence[Mended] = (), upgraded: Line | None = None) -> Result:
+    """The result with files as they would be mended, or as they are now; on an operator that was `upgraded`, if so."""
+    options, inputs = plan.options, plan.inputs
 
     def settings(file: str) -> Settings:
-        target = targets.of(file)
-        namespace = arguments.namespace or target.namespace or inputs.namespace
-        return usual._replace(facts=inputs.add_facts(target.facts), namespace=namespace, cluster=target.cluster)
+        known = plan.settings(file)
+        if upgraded is None:
+            return known
+        return known._replace(facts=facts_of_line(known.facts, max(upgraded, known.line)), before=known.line)
 
-    def checked(mends: Sequence[Mended] = (), by: Callable[[str], Settings] = settings) -> Result:
-        """The result with files as they would be, or as they are now."""
-        running = Run(by, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty, fill=inputs.fill)
-        mended = {one.source.name: Source(one.source.name, one.text) for one in mends}
-        files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
-        return running.through(files, arguments.stdin_name, tell=arguments.verbose)
-
-    result = checked()
-    spare(asked, result)
-    fixed = OK
-    if arguments.fix or arguments.add_ignores is not None:
-        counting = result if known is None or arguments.fix else _hold(arguments, result, known, choice, usual.line).result
-        mends, fixed = _change(arguments, counting)
-        result = checked(mends if arguments.diff else ()) if mends else result
-    lines = explain_lines(arguments, targets, {one.source.name for one in result.checked}, inputs.add_facts)
-    result = result._replace(lines=lines, site=arguments.site, namespace=inputs.namespace if inputs.old is not None else "")
-    if arguments.upgrade_to is not None:
-
-        def of_line(line: Line) -> Result:
-            return checked(by=lambda file: _upgraded(settings(file), line))
-
-        result = add_later_lines(result, list_steps(usual.line, arguments.upgrade_to), of_line)
-    if inputs.sight is not None and inputs.sight.unreachable:
-        result = result._replace(unreachable=[inputs.sight.unreachable])
-    if known is not None:
-        result = _leave_out_known(arguments, _hold(arguments, result, known, choice, usual.line))
-    result = result._replace(findings=merge_duplicates(result.findings))
-    code = exit_code(result, arguments.fail_on, require_facts=arguments.require_facts, allow_empty=arguments.allow_empty)
-    if arguments.diff:
-        return _count_rest(arguments, result, worst_code((fixed, code)))
-    if any(one.form in DRAWN for one in asked):
-        from .pictures import draw_graphs
-
-        pictures, undrawn = draw_graphs(arguments, result, targets, inputs.add_facts)
-        result = result._replace(pictures=pictures, undrawn=undrawn)
-    return write_reports(arguments, asked, result, worst_code((fixed, code)))
+    running = Run(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty, fill=inputs.fill)
+    mended = {one.source.name: Source(one.source.name, one.text) for one in mends}
+    files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
+    return running.through(files, options.stdin_name, tell=options.verbose)
 
 
-def _upgraded(known: Settings, line: Line) -> Settings:
-    """The settings after an upgrade to a line."""
-    return known._replace(facts=facts_of_line(known.facts, max(line, known.line)), before=known.line)
-
-
-def _change(arguments: argparse.Namespace, result: Result) -> tuple[list[Mended], int]:
-    """The files as `--fix` or `--add-ignores` changes them, which are written or shown as a diff, and the exit code."""
+def change(plan: Plan, result: Result) -> tuple[Result, int]:
+    """Changes files as `--fix` or `--add-ignores` ask, or shows the changes; the result of changed files, and the exit code."""
+    options = plan.options
+    if not options.fix and options.add_ignores is None:
+        return result, OK
     from ...rewrite.unified_diff import format_diff
     from .fix import fix_files, ignore_findings, write
 
-    mends, code = fix_files(result.findings) if arguments.fix else ignore_findings(result.findings, arguments.add_ignores.strip())
-    if not arguments.diff:
-        return mends, worst_code((code, write(mends, "fixed" if arguments.fix else "ignored")))
-    write_document("".join(format_diff(one.source.name, one.source.text, one.text) for one in mends))
-    return mends, worst_code((code, REFUSED if mends else OK))
+    if options.fix or options.add_ignores is None:
+        mends, code = fix_files(result.findings)
+    else:
+        counting = result if plan.known is None else _hold(plan, result, plan.known).result
+        mends, code = ignore_findings(counting.findings, options.add_ignores.strip())
+    if options.diff:
+        write_document("".join(format_diff(one.source.name, one.source.text, one.text) for one in mends))
+        code = worst_code((code, REFUSED if mends else OK))
+    else:
+        code = worst_code((code, write(mends, "fixed" if options.fix else "ignored")))
+    return judge(plan, mends if options.diff else ()) if mends else result, code
 
 
-def _count_rest(arguments: argparse.Namespace, result: Result, code: int) -> int:
-    """Prints how many findings the changes would leave, and what could not be looked at; returns the exit code."""
-    excuse(result, code, quiet=arguments.quiet)
-    if result.findings and not arguments.quiet:
-        flag = "--fix" if arguments.fix else "--add-ignores"
-        write_stderr(f"{flag} leaves {count_of(len(result.findings), 'finding')}; check without {flag} lists them")
-    return code
+def weigh(plan: Plan, result: Result) -> Result:
+    """The result with findings of later lines, and without those that the baseline knows."""
+    options, inputs = plan.options, plan.inputs
+    lines = explain_lines(options, plan.targets, {one.source.name for one in result.checked}, inputs.add_facts)
+    site, namespace = options.project.value("site") or "", inputs.namespace if inputs.old is not None else ""
+    result = result._replace(lines=lines, site=site, namespace=namespace)
+    if options.upgrade_to is not None:
+        result = add_later_lines(result, list_steps(plan.usual.line, options.upgrade_to), lambda line: judge(plan, upgraded=line))
+    if inputs.sight is not None and inputs.sight.unreachable:
+        result = result._replace(unreachable=[inputs.sight.unreachable])
+    if plan.known is not None:
+        result = _leave_out_known(options, _hold(plan, result, plan.known))
+    return result._replace(findings=merge_duplicates(result.findings))
 
 
-def _hold(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice, line: Line) -> Held:
+def deliver(plan: Plan, result: Result, changed: int) -> int:
+    """Writes the reports, or how many findings the shown changes would leave; returns the exit code, `changed` counted."""
+    options = plan.options
+    code = exit_code(result, options.fail_on, require_facts=options.require_facts, allow_empty=options.allow_empty)
+    code = worst_code((changed, code))
+    if options.diff:
+        excuse(result, code, quiet=options.quiet)
+        if result.findings and not options.quiet:
+            flag = "--fix" if options.fix else "--add-ignores"
+            write_stderr(f"{flag} leaves {count_of(len(result.findings), 'finding')}; check without {flag} lists them")
+        return code
+    if any(one.form in DRAWN for one in plan.reports):
+        from .pictures import draw_graphs
+
+        pictures, undrawn = draw_graphs(options, result, plan.targets, plan.inputs.add_facts)
+        result = result._replace(pictures=pictures, undrawn=undrawn)
+    return write_reports(options, plan.reports, result, code)
+
+
+def _hold(plan: Plan, result: Result, known: list[Entry]) -> Held:
     """The result held against the baseline."""
     from .baseline import hold
 
-    heard = Heard(line=line, schema=not arguments.no_schema)
-    return hold(result, known, lambda entry: choice.at(entry.file).takes(entry.rule, entry.code), heard, learn=arguments.update_baseline)
+    options, choice = plan.options, plan.choice
+    heard = Heard(line=plan.usual.line, schema=not options.no_schema)
+    return hold(result, known, lambda entry: choice.at(entry.file).takes(entry.rule, entry.code), heard, learn=options.update_baseline)
 
 
-def _leave_out_known(arguments: argparse.Namespace, held: Held) -> Result:
+def _leave_out_known(options: Options, held: Held) -> Result:
     """The result without the baseline's findings; reports outdated ones, or rewrites the baseline."""
     from .baseline import write
 
-    if arguments.update_baseline:
-        write(arguments.baseline, held.entries)
-        said = [f"{arguments.baseline}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
+    file = options.baseline or ""
+    if options.update_baseline:
+        write(file, held.entries)
+        said = [f"{file}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
     else:
         more = "; --update-baseline removes it"
-        said = [f"{arguments.baseline}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
-    for sentence in () if arguments.quiet else said:
+        said = [f"{file}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
+    for sentence in () if options.quiet else said:
         write_stderr(escape_unprintable(sentence))
     return held.result

@@ -1,14 +1,14 @@
 """Finds what can come at the end of an unfinished command line, by the flags that its command declares."""
 
-import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ....api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from ....policies.catalogue import list_all
 from ....policies.facts import Facts
+from ...console.parser import Action, Parser
 from ...console.program import COMMANDS
-from ...project.keys import FORMATS
+from ...project.reports import FORMATS
 from .. import load
 from ..schema import outputs
 from ..schema.kinds import MIXED
@@ -43,18 +43,9 @@ NAMES: Final[dict[tuple[str, str], Callable[[], Iterable[str]]]] = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose declarations can be read."""
-
-    def actions(self) -> list[argparse.Action]:
-        return [action for action in self._actions if action.help != argparse.SUPPRESS]
-
-
-def list_actions(command: str) -> list[argparse.Action]:
+def list_actions(command: str) -> list[Action]:
     """The flags and arguments of a command."""
-    parser = _Parser(prog=command)
-    load(command).configure(parser)
-    return parser.actions()
+    return Parser(command, load(command)).actions()
 
 
 def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
@@ -88,12 +79,12 @@ def _beginning(begin: str, known: Found) -> Found:
     return {word: text for word, text in known.items() if word.startswith(begin)}
 
 
-def describe(action: argparse.Action) -> str:
+def describe(action: Action) -> str:
     """The help text of a flag."""
     return (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
 
 
-def _values(command: str, action: argparse.Action, value: str) -> tuple[str, Iterable[str], bool]:
+def _values(command: str, action: Action, value: str) -> tuple[str, Iterable[str], bool]:
     """What of a value is there already, what may follow, and whether a file may."""
     if action.nargs == 0:
         return "", (), False

@@ -1,10 +1,9 @@
 """The command `completion`: a script by which a shell asks this program what can come at the end of a command line."""
 
-import argparse
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
-from ...console import flags
 from ...console.exits import OK
+from ...console.options import argument
 from ...console.output import write_document
 
 HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
@@ -80,25 +79,26 @@ _KUBECTL: Final = """#!/bin/sh
 exec kubectl-dynamo completion kubectl -- "$@"
 """
 SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH, "kubectl": _KUBECTL}
+LITERAL: Final = "words"
+EPILOG: Final = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the argument, and those that the scripts give."""
-    parser.epilog = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
-    parser.add_argument("words", nargs="*", default=[], help=argparse.SUPPRESS)
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """The shell, and the words that its script gives."""
+
+    shell: Annotated[str, argument("the shell", choices=tuple(SCRIPTS))]
+    words: tuple[str, ...] = ()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints the script, the same for every machine; for a script with words the candidates, a line each, as kubectl takes them."""
-    if not arguments.words:
-        write_document(SCRIPTS[arguments.shell])
+    if not options.words:
+        write_document(SCRIPTS[options.shell])
         return OK
     from .candidates import find_candidates
 
-    found, files = find_candidates(arguments.words)
-    helps = arguments.shell in ("zsh", "fish")
+    found, files = find_candidates(options.words)
+    helps = options.shell in ("zsh", "fish")
     lines = [f"{word}\t{text}" if helps and text else word for word, text in found.items()]
     # what the shell is to do besides: 2 no blank behind the word, 4 no files
     directive = 4 * (not files) + 2 * (len(found) == 1 and next(iter(found)).endswith("="))

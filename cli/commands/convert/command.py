@@ -1,23 +1,25 @@
 """The command `convert`: versions of objects in files."""
 
-import argparse
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from ....api.line import NEWEST
+from ....api.line import NEWEST, Line
 from ....api.wording import count_of, shorten
 from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
-from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
-from ...console.flags import find_kind
+from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, refuse, worst_code
+from ...console.kind_names import find_kind
 from ...console.nearest import did_you_mean
+from ...console.options import option, switch
 from ...console.output import write_document, write_stderr, write_stdout
 from ...files.budget import limit_cpu
 from ...files.read import STDIN, load_text
 from ...files.write import write_if_unchanged
 from ...legacy.recognise import recognise
-from ...project.apply import Targets, apply_project, input_files
+from ...project.apply import apply_project, input_files
+from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
@@ -26,88 +28,88 @@ from .run import Outcome, convert_accepted
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
-    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to convert to")
-    flags.line(parser, f"operator release that will store the objects (default: the project file's, else {NEWEST})")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file would change")
-    parser.add_argument("--write", action="store_true", help="change the files instead of printing")
-    parser.add_argument("--verify", action="store_true", help="also convert back, and refuse what does not round-trip unchanged")
-    parser.add_argument("--fields", metavar="KIND", help="print the corresponding fields of a kind's versions")
-    parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents (default: each keeps its own)")
-    parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
-    parser.add_argument("-q", "--quiet", action="store_true", help="report neither saved values nor lost comments, and no summary")
-    flags.project(parser)
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and options."""
+
+    paths: flags.Paths = ()
+    to: Annotated[str | None, option("version to convert to", choices=("v1alpha1", "v1beta1"))] = None
+    line: Annotated[
+        Line | None, flags.release(f"operator release that will store the objects (default: the project file's, else {NEWEST})")
+    ] = None
+    exclude: flags.Exclude = ()
+    check: Annotated[bool, switch("write nothing; exit code 1 if a file would change")] = False
+    write: Annotated[bool, switch("change the files instead of printing")] = False
+    verify: Annotated[bool, switch("also convert back, and refuse what does not round-trip unchanged")] = False
+    fields: Annotated[str | None, option("print the corresponding fields of a kind's versions", "KIND")] = None
+    output: Annotated[str | None, flags.output("yaml", "json", text="one format for all documents (default: each keeps its own)")] = None
+    allow_empty: flags.AllowEmpty = False
+    quiet: Annotated[bool, switch("report neither saved values nor lost comments, and no summary", "-q")] = False
+    project: ProjectOptions = ProjectOptions()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Converts and prints or writes; 0, 1 when something can't be converted or would change under --check, 3, 4.
 
     Raises: UsageError for flags that don't go together.
     """
-    if arguments.fields and arguments.paths:
-        raise UsageError(f"--fields prints a table and reads no files: leave out {shorten(arguments.paths[0], 80)}")
-    if arguments.fields:
-        return _fields(arguments.fields)
-    apply_project(arguments, ("paths", "exclude", "line", "clusters"), arguments.paths)
-    if not arguments.to:
+    if options.fields and options.paths:
+        raise UsageError(f"--fields prints a table and reads no files: leave out {shorten(options.paths[0], 80)}")
+    if options.fields:
+        return _fields(options.fields)
+    options = apply_project(options, ("paths", "exclude", "line", "clusters"), options.paths)
+    if not options.to:
         raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
-    if not arguments.paths:
-        raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
-    if arguments.check and arguments.write:
-        raise UsageError("--check writes nothing, --write writes: use one of them")
-    if arguments.output and (arguments.check or arguments.write):
-        raise UsageError("-o is for printed output; --check and --write keep the format of each file")
-    if arguments.write and "-" in arguments.paths:
-        raise UsageError("--write can't change standard input")
-    return _convert(arguments)
+    flags.need_paths(options.paths, "; or paths in .dynamo-webhooks.yaml")
+    refuse(
+        (options.check and options.write, "--check writes nothing, --write writes: use one of them"),
+        (options.output and (options.check or options.write), "-o is for printed output; --check and --write keep the format of each file"),
+        (options.write and "-" in options.paths, "--write can't change standard input"),
+    )
+    return _convert(options, options.to)
 
 
-def _convert(arguments: argparse.Namespace) -> int:
+def _convert(options: Options, to: str) -> int:
     codes, done, changed, releases = [OK], [], 0, set()
-    targets = Targets(arguments)
-    files = input_files(arguments, arguments.paths)
+    targets = Targets(flags.FactFlags(options.line), options.project)
+    files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     builds = cache(lambda: _builds(files))
-    how = {"verify": arguments.verify, "builds": builds, "lenient": arguments.allow_empty}
+    how = {"verify": options.verify, "builds": builds, "lenient": options.allow_empty}
     for file in files:
         try:
             if isinstance(file, InputError):
                 raise file
             text, line = load_text(file), targets.line_of(file) or NEWEST
             with limit_cpu(file):
-                outcome, refused = convert_accepted(file, text, arguments.to, line=line, **how)
+                outcome, refused = convert_accepted(file, text, to, line=line, **how)
         except InputError as error:
             write_stderr(str(error))
             codes.append(UNREADABLE)
             continue
         releases |= {line} if outcome.objects else set()
         codes += [REFUSED] * bool(outcome.failures or refused) + [UNREADABLE] * bool(outcome.unreadable)
-        notes = () if arguments.quiet else outcome.notes
+        notes = () if options.quiet else outcome.notes
         for told in (*map(str, outcome.unreadable), *outcome.failures, *outcome.legacy, *notes, *refused):
             write_stderr(told)
-        if arguments.check and outcome.converted:
+        if options.check and outcome.converted:
             write_stderr(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
             codes.append(REFUSED)
-        if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
+        if options.write and outcome.converted and not outcome.failures and not outcome.unreadable:
             codes.append(write_if_unchanged(file, outcome.text, text))
             changed += outcome.converted if codes[-1] == OK else 0
-        elif not arguments.write:
+        elif not options.write:
             changed += outcome.converted
         done.append(outcome)
-    if not releases and not arguments.allow_empty and UNREADABLE not in codes:
+    if not releases and not options.allow_empty and UNREADABLE not in codes:
         write_stderr(NO_OBJECT)
         codes.append(NOTHING_FOUND)
-    if releases and not arguments.quiet:
+    if releases and not options.quiet:
         objects = count_of(sum(outcome.objects for outcome in done), "object")
-        result = f"{changed or 'none'} {'would change' if arguments.check else f'converted to {arguments.to}'}"
+        result = f"{changed or 'none'} {'would change' if options.check else f'converted to {to}'}"
         if not changed and worst_code(codes) == OK:
-            result = f"nothing to do, no object needs conversion to {arguments.to}"
+            result = f"nothing to do, no object needs conversion to {to}"
         write_stderr(f"{objects} for operator {' and '.join(sorted(releases))}: {result}")
-    if not arguments.check and not arguments.write:
-        _print(done, arguments.output)
+    if not options.check and not options.write:
+        _print(done, options.output)
     return worst_code(codes)
 
 

@@ -15,7 +15,7 @@ from ...legacy.modernise import Note
 from ...rewrite.align import Origin, match_items
 
 _SERVICES: Final = ("spec", "services")
-_LISTED: Final = 12  # fields of one object
+_MAX_LISTED_FIELDS: Final = 12  # of one object
 _NAMED: Final = ("services", "components")
 _MARK: Final = ("spec", "services", "NAME")  # with nothing in it but names: a mark of how the component was written
 
@@ -55,8 +55,8 @@ def describe_remainder(obj: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """The annotations that conversion wrote on an object, each with the fields that it holds, at most a dozen and a count of the rest."""
     found = []
     for key, fields in _remainders(obj):
-        more = [f"and {len(fields) - _LISTED} more"] if len(fields) > _LISTED else []
-        found.append((key, fields[:_LISTED] + more))
+        more = [f"and {len(fields) - _MAX_LISTED_FIELDS} more"] if len(fields) > _MAX_LISTED_FIELDS else []
+        found.append((key, fields[:_MAX_LISTED_FIELDS] + more))
     return found
 
 

@@ -31,7 +31,7 @@ from .fields import behind, describe_remainder, trace_converted, trace_modernise
 from .served import add_checkpoint_switches, convert_as_served, find_adapters_off, leave_out_marks, leave_out_types
 
 _DEEPEST_LIST: Final = 5
-_NAMED: Final = 5  # comments that are named one by one
+_MAX_NAMED_COMMENTS: Final = 5
 
 
 class Outcome:
@@ -83,9 +83,9 @@ class Outcome:
         except NotWrittenError as error:
             self.failures.append(f"{self.name}:{piece.line}: {error}")
             return piece.text, before
-        for comment in done.lost[:_NAMED]:  # of fields that are no more, or that stood in an odd place
+        for comment in done.lost[:_MAX_NAMED_COMMENTS]:  # of fields that are no more, or that stood in an odd place
             self.notes.append(f'{self.name}:{piece.line - 1 + comment.line}: the comment "{comment.text[:80]}" could not be kept')
-        if (more := len(done.lost) - _NAMED) > 0:
+        if (more := len(done.lost) - _MAX_NAMED_COMMENTS) > 0:
             self.notes.append(f"{self.name}: {more} more comments could not be kept")
         return done.text, after
 

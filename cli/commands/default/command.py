@@ -1,10 +1,9 @@
 """The command `default`: what the mutating webhooks would change."""
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from ....api.line import Line
 from ....api.paths import format_path
@@ -12,7 +11,8 @@ from ....api.wording import count_of, escape_unprintable, shorten
 from ....policies.rule import Level
 from ...console import flags
 from ...console.escaping import encode_json
-from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, refuse, worst_code
+from ...console.options import option, several, switch
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import flag_for
 from ...files.budget import limit_cpu
@@ -20,7 +20,9 @@ from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import Server
 from ...objects.stored import load_stored
-from ...project.apply import Targets, apply_project, input_files
+from ...project.apply import apply_project, input_files
+from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.unified_diff import format_diff
@@ -28,64 +30,63 @@ from ...yaml.load import InputError, Source
 from .run import Asked, Changed, NamedEdit, Outcome, default_text
 
 FORMAT: Final = 1
-_LONGEST: Final = 200  # characters of one value in a line
+_MAX_VALUE_CHARACTERS: Final = 200  # in a line
 HELP = "show or write the defaults of the mutating webhooks"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    flags.paths(parser)
-    parser.add_argument("--check", action="store_true", help="exit code 1 if something would change")
-    parser.add_argument("--write", action="store_true", help="change the files, except other documents and comments")
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=("text", "json", "diff", "patch", "yaml"),
-        default="text",
-        help="one line per change; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line per "
-        "object; the defaulted objects (default text)",
-    )
-    parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update if --old has the object")
-    parser.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
-    flags.facts(parser)
-    parser.add_argument("--require-facts", action="store_true", help="exit code 5 if a default could not be evaluated")
-    parser.add_argument("--allow-empty", action="store_true", help="accept no Dynamo object")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about defaults that were not evaluated")
-    flags.project(parser)
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and options."""
+
+    paths: flags.Paths = ()
+    exclude: flags.Exclude = ()
+    check: Annotated[bool, switch("exit code 1 if something would change")] = False
+    write: Annotated[bool, switch("change the files, except other documents and comments")] = False
+    output: Annotated[
+        str,
+        flags.output(
+            *("text", "json", "diff", "patch", "yaml"),
+            text="one line per change; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line per "
+            "object; the defaulted objects (default text)",
+        ),
+    ] = "text"
+    op: Annotated[str, option("auto: an update if --old has the object", choices=("auto", "create", "update"))] = "auto"
+    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", "PATH")] = ()
+    facts: flags.FactFlags = flags.FactFlags()
+    require_facts: Annotated[bool, switch("exit code 5 if a default could not be evaluated")] = False
+    allow_empty: flags.AllowNone = False
+    quiet: Annotated[bool, switch("no summary, and nothing about defaults that were not evaluated", "-q")] = False
+    project: ProjectOptions = ProjectOptions()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints or writes the edits; 0, 1 when something would change under --check or could not be asked, 3, 4, 5, 70.
 
     Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
     """
-    apply_project(arguments, ("paths", "exclude", "line", "facts", "clusters"), arguments.paths)
-    if not arguments.paths:
-        raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
-    if arguments.check and arguments.write:
-        raise UsageError("--check writes nothing, --write writes: use one of them")
-    if arguments.write and arguments.output != "text":
-        raise UsageError("-o is for printed output; --write keeps the format of each file")
-    if arguments.write and "-" in arguments.paths:
-        raise UsageError("--write can't change standard input")
-    if arguments.op == "update" and not arguments.old:
-        raise UsageError("--op update needs --old with the stored objects")
-    old = load_stored(arguments.old) if arguments.old and arguments.op != "create" else None
-    targets = Targets(arguments)
+    options = apply_project(options, ("paths", "exclude", "line", "facts", "clusters"), options.paths)
+    flags.need_paths(options.paths, "; or paths in .dynamo-webhooks.yaml")
+    refuse(
+        (options.check and options.write, "--check writes nothing, --write writes: use one of them"),
+        (options.write and options.output != "text", "-o is for printed output; --write keeps the format of each file"),
+        (options.write and "-" in options.paths, "--write can't change standard input"),
+        (options.op == "update" and not options.old, "--op update needs --old with the stored objects"),
+    )
+    old = load_stored(options.old) if options.old and options.op != "create" else None
+    targets = Targets(options.facts, options.project)
 
     def asked(file: str) -> Asked:
-        return Asked(Server(targets.of(file).facts), arguments.op, old)
+        return Asked(Server(targets.of(file).facts), options.op, old)
 
-    outcomes = [_read(file, asked) for file in input_files(arguments, arguments.paths)]
-    code = _code(arguments, outcomes)
-    if arguments.output == "json":
+    files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
+    outcomes = [_read(file, asked) for file in files]
+    code = _code(options, outcomes)
+    if options.output == "json":
         write_stdout(emit_json(_document(outcomes, code)))
-    elif arguments.output != "diff":
-        write_stdout(_format(outcomes, arguments.output))
-    _say(arguments, outcomes, targets)
-    if arguments.output == "diff" or arguments.write:
-        code = worst_code([code, *(_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes)])
+    elif options.output != "diff":
+        write_stdout(_format(outcomes, options.output))
+    _say(options, outcomes, targets)
+    if options.output == "diff" or options.write:
+        code = worst_code([code, *(_change(outcome, write=options.write) for outcome in outcomes if outcome.changes)])
     return code
 
 
@@ -99,17 +100,17 @@ def _read(file: str | InputError, asked: Callable[[str], Asked]) -> Outcome:
         return Outcome(Source(error.name, ""), [], [error])
 
 
-def _code(arguments: argparse.Namespace, outcomes: Sequence[Outcome]) -> int:
+def _code(options: Options, outcomes: Sequence[Outcome]) -> int:
     objects = list(_objects(outcomes))
     codes = [BUG] * any(finding.level is Level.FAULT for one in objects for finding in one.idle)
     codes += [UNREADABLE] * any(outcome.unreadable for outcome in outcomes)
-    codes += [REFUSED] * any(one.failure or (arguments.check and one.edits) for one in objects)
-    codes += [NOT_EVALUATED] * (arguments.require_facts and any(one.idle for one in objects))
-    codes += [NOTHING_FOUND] * (not objects and not arguments.allow_empty)
+    codes += [REFUSED] * any(one.failure or (options.check and one.edits) for one in objects)
+    codes += [NOT_EVALUATED] * (options.require_facts and any(one.idle for one in objects))
+    codes += [NOTHING_FOUND] * (not objects and not options.allow_empty)
     return worst_code(codes)
 
 
-def _say(arguments: argparse.Namespace, outcomes: Sequence[Outcome], targets: Targets) -> None:
+def _say(options: Options, outcomes: Sequence[Outcome], targets: Targets) -> None:
     """Reports what could not be read or asked, and a summary."""
     for outcome in outcomes:
         for error in outcome.unreadable:
@@ -119,15 +120,15 @@ def _say(arguments: argparse.Namespace, outcomes: Sequence[Outcome], targets: Ta
                 write_stderr(sentence)
             if one.failure:
                 write_stderr(f"{outcome.source.name}:{one.found.document.position(()).line}: {one.found.identity}: {one.failure}")
-    if arguments.quiet:
+    if options.quiet:
         return
     line = targets.usual.facts.line
     for sentence in _idle(outcomes, line):
         write_stderr(sentence)
-    if not any(outcome.objects for outcome in outcomes) and not arguments.allow_empty:
+    if not any(outcome.objects for outcome in outcomes) and not options.allow_empty:
         if not any(outcome.unreadable for outcome in outcomes):
             write_stderr(NO_OBJECT)
-    elif arguments.output == "text":
+    elif options.output == "text":
         write_stderr(_summary(outcomes, "" if targets.several else f" for operator {line}"))
 
 
@@ -201,7 +202,7 @@ def _line(one: Changed, edit: NamedEdit) -> str:
 
 
 def _shown(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
+    return shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)
 
 
 def _object(one: Changed) -> dict[str, Any]:

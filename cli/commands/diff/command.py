@@ -1,21 +1,23 @@
 """The command `diff`: what really changes between two sets of objects. Values that may be secrets are hidden."""
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from ....api.line import Line
 from ....api.paths import format_path
 from ....api.wording import count_of, escape_unprintable, shorten
 from ...console import flags
 from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, REFUSED, UNREACHABLE, UNREADABLE, UsageError, worst_code
+from ...console.options import argument, option, switch
 from ...console.output import write_stderr, write_stdout
 from ...objects.forms import Server
 from ...objects.manifest import Manifest
 from ...objects.stored import format_place
-from ...project.apply import Targets, apply_project
+from ...project.apply import apply_project
+from ...project.options import ProjectOptions
+from ...project.targets import Targets
 from ...rewrite.emit import emit_json
 from ...validation.levels import FAULT
 from ...yaml.load import InputError
@@ -26,85 +28,91 @@ from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
 _TOLD: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
-_LONGEST: Final = 160  # characters of one value in a line
-_LONGEST_PATH: Final = 2_000
+_MAX_VALUE_CHARACTERS: Final = 160  # in a line
+_MAX_PATH_CHARACTERS: Final = 2_000
 HELP = "show what changes between files, folders, Git revisions or a cluster, and the response to the update"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    sides = "file, folder, - for standard input, or REVISION:PATH of Git, such as main:deploy"
-    parser.add_argument("old", metavar="OLD", nargs="?", help=f"old objects: {sides}")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="new objects: the same")
-    flags.cluster(parser, "compare one PATH with a cluster: its objects now, and with the files applied to them")
-    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to compare in (default: the new object's)")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="format (default %(default)s)")
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="user name of the update")
-    flags.facts(parser)
-    parser.add_argument("--allow-empty", action="store_true", help="accept no Dynamo object")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
-    flags.project(parser)
-    flags.verbose(parser)
+_SIDES: Final = "file, folder, - for standard input, or REVISION:PATH of Git, such as main:deploy"
 
 
-def run(arguments: argparse.Namespace) -> int:
+class Options(NamedTuple):
+    """Flags and options."""
+
+    old: Annotated[str | None, argument(f"old objects: {_SIDES}", "OLD", nargs="?")] = None
+    new: Annotated[str | None, argument("new objects: the same", "NEW", nargs="?")] = None
+    cluster: Annotated[bool, switch("compare one PATH with a cluster: its objects now, and with the files applied to them")] = False
+    namespace: flags.ObjectNamespace = ""
+    kubeconfig: flags.ClusterKubeconfig = ""
+    context: flags.ClusterContext = ""
+    to: Annotated[str | None, option("version to compare in (default: the new object's)", choices=("v1alpha1", "v1beta1"))] = None
+    exclude: flags.Exclude = ()
+    output: Annotated[str, flags.output("text", "json")] = "text"
+    user: Annotated[str, option("user name of the update", "--as", "USER")] = ""
+    facts: flags.FactFlags = flags.FactFlags()
+    allow_empty: flags.AllowNone = False
+    quiet: Annotated[bool, switch("no summary", "-q")] = False
+    project: ProjectOptions = ProjectOptions()
+
+
+def run(options: Options) -> int:
     """Compares and prints; 0 when nothing differs, 1 when something does or can't be compared, 3, 4, 6, 70.
 
     Raises: UsageError for wrong flags, facts or revisions.
     """
-    _agree(arguments)
-    apply_project(arguments, ("line", "facts", "clusters"), [arguments.new or arguments.old])
-    targets = Targets(arguments)
+    old_path = _agree(options)
+    options = apply_project(options, ("line", "facts", "clusters"), [options.new or old_path])
+    targets = Targets(options.facts, options.project)
     sight = None
-    if arguments.cluster:
+    if options.cluster:
         from ...objects.cluster_snapshot import Live, snapshot_cluster
 
-        sight = snapshot_cluster(arguments.kubeconfig, arguments.context, arguments.namespace)
+        sight = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
         if sight.unreachable:
             write_stderr(sight.unreachable)
             return UNREACHABLE
 
     def asked(name: str) -> Asked:
         facts = targets.of(split_revision(name)[1]).facts
-        return Asked(Server(facts if sight is None else sight.fill(facts), arguments.user), arguments.to or "", live=sight is not None)
+        return Asked(Server(facts if sight is None else sight.fill(facts), options.user), options.to or "", live=sight is not None)
 
     if sight is not None:
 
         def placed(name: str) -> tuple[str, Line]:
-            return arguments.namespace or targets.of(name).namespace or sight.namespace, asked(name).server.line
+            return options.namespace or targets.of(name).namespace or sight.namespace, asked(name).server.line
 
-        old, new = with_live(arguments.old, arguments.exclude, Live(sight), placed)
+        old, new = with_live(old_path, options.exclude, Live(sight), placed)
     else:
-        old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
+        old, new = (load_side(path, options.exclude) for path in (old_path, options.new or ""))
     # where nothing of a side can be read, the other side's objects are neither gone nor new
-    sides = () if arguments.cluster else ((REMOVED, new), (ADDED, old))
+    sides = () if options.cluster else ((REMOVED, new), (ADDED, old))
     untold = [what for what, side in sides if side.unreadable and not side.objects]
     results = [one for pair in pairs(old, new) if (one := compare_pair(pair, asked(source_of(pair)))).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
-    code = _code(results, unreadable=bool(unreadable), allow_empty=arguments.allow_empty)
-    if arguments.output == "json":
+    code = _code(results, unreadable=bool(unreadable), allow_empty=options.allow_empty)
+    if options.output == "json":
         write_stdout(emit_json(_document(results, unreadable, code)))
     else:
         write_stdout("".join(f"{escape_unprintable(line)}\n" for one in results for line in _lines(one)))
-    if not results and not unreadable and not arguments.allow_empty:
+    if not results and not unreadable and not options.allow_empty:
         write_stderr(NO_OBJECT)
-    elif (results or not unreadable) and not arguments.quiet and arguments.output == "text":
+    elif (results or not unreadable) and not options.quiet and options.output == "text":
         write_stderr(_summary(results))
     for error in unreadable:
         write_stderr(str(error))
     return code
 
 
-def _agree(arguments: argparse.Namespace) -> None:
-    """Refuses sides that are none, and flags that don't go together."""
-    flags.need_cluster(arguments, "compare with a cluster")
-    if arguments.cluster and (arguments.new or not arguments.old):
+def _agree(options: Options) -> str:
+    """Refuses sides that are none, and flags that don't go together; returns the old side, or that of a cluster."""
+    flags.need_cluster("compare with a cluster", cluster=options.cluster, kubeconfig=options.kubeconfig, context=options.context)
+    if options.cluster and (options.new or not options.old):
         raise UsageError("--cluster is the old side: name one file, folder or REVISION:PATH, the new objects")
-    if not arguments.cluster and (not arguments.old or not arguments.new):
+    if not options.old or (not options.cluster and not options.new):
         raise UsageError("name two files, folders or REVISION:PATH: the old objects, then the new ones; or one and --cluster")
-    if arguments.old == arguments.new == "-":
+    if options.old == options.new == "-":
         raise UsageError("only one side can be standard input")
+    return options.old
 
 
 def _code(results: Sequence[Compared], *, unreadable: bool, allow_empty: bool) -> int:
@@ -145,7 +153,7 @@ def _lines(one: Compared) -> Iterator[str]:
     places = " -> ".join(format_place(found) for found in (one.pair.old, one.pair.new) if found is not None)
     yield f"{one.pair.identity}  {'only in ' if one.what in (ADDED, REMOVED) else ''}{places}"
     if one.failure:
-        yield f"  can't be compared: {shorten(one.failure, _LONGEST_PATH)}"
+        yield f"  can't be compared: {shorten(one.failure, _MAX_PATH_CHARACTERS)}"
     for difference in one.differences:
         yield f"  {_line(difference, one.version)}"
     for finding in one.findings:
@@ -156,11 +164,11 @@ def _lines(one: Compared) -> Iterator[str]:
 
 def _line(difference: Difference, version: str) -> str:
     change = difference.change
-    field = shorten(format_path(change.path), _LONGEST_PATH)
+    field = shorten(format_path(change.path), _MAX_PATH_CHARACTERS)
     said = f" (a field of {difference.version})" if difference.version != version else ""
     mark = {ADDED: "+", REMOVED: "-"}.get(change.what, "~")
     masked = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
-    before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST) for value in masked)
+    before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS) for value in masked)
     if change.what == ADDED:
         return f"{mark} {field}: {after}{said}"
     if change.what == REMOVED:

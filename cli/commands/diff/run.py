@@ -16,7 +16,8 @@ from ...files.documents import read_documents
 from ...files.find import find_files, is_excluded
 from ...files.revision import Trees, below
 from ...objects.forms import FormError, Server, complete, in_version
-from ...objects.manifest import Identity, Manifest, Placed, find_manifests, pair_up, place_in
+from ...objects.manifest import Identity, Manifest, find_manifests, place_in
+from ...objects.pairs import Placed, pair_up
 from ...objects.stored import Old, Previous, format_place
 from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
 from ...validation.pipeline import Settings, check_object

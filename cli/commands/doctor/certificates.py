@@ -10,7 +10,7 @@ from ....certs.files import PairError
 from ....certs.report import reports
 from ....certs.state import DAY, CertificateState, Endpoint, Mode, Serving, Stance, Target, TargetKind
 from ....certs.trust import list_presented_leaves
-from ....kube.lease import BELIEVED
+from ....kube.lease import MAX_LEASE_FACTOR
 from ....kube.protocol import Node
 from ....kube.times import parse_time
 from . import repairs
@@ -191,7 +191,7 @@ def late_lease(lease: Node, now: datetime) -> str | None:
     """Since when a Lease has not been renewed, if its holder has missed several renewals; None while it is renewed."""
     spec = lease.get("spec") or {}
     renewed = parse_time(spec.get("renewTime"))
-    late = timedelta(seconds=min(float(spec.get("leaseDurationSeconds") or _LASTING), BELIEVED * _LASTING) * _MISSED)
+    late = timedelta(seconds=min(float(spec.get("leaseDurationSeconds") or _LASTING), MAX_LEASE_FACTOR * _LASTING) * _MISSED)
     if renewed is not None and abs(now - renewed) <= late:
         return None
     return f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"

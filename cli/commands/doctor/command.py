@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from dataclasses import replace
@@ -10,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ....kube.errors import ApiError
-from ...console import flags
 from ...console.escaping import visible
 from ...console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
 from ...installation.connection import connect_cluster
 from .finding import Finding, Level, as_data, as_text, sort_findings, warning
+from .options import Options
 
 if TYPE_CHECKING:
     from ....api.line import Line
@@ -25,73 +24,52 @@ if TYPE_CHECKING:
 
 HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
 _CLIENT: Final = "dynamo-webhooks-doctor"
-_NEAR: Final = 5.0  # seconds for an API server by its own address, which can't be reached from everywhere
+_API_SERVER_TIMEOUT_SECONDS: Final = 5.0  # by its own address, which can't be reached from everywhere
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    add = parser.add_argument
-    where = "namespace of the installation (default: the configuration's, else dynamo-system)"
-    add("--namespace", "-n", metavar="NS", default="", help=where)
-    add("--config", metavar="FILE", help="OperatorConfiguration with its names (default: the one in the cluster)")
-    flags.lenient(parser)
-    flags.kubeconfig(parser)
-    add("--context", metavar="NAME", default="", help="context of the kubeconfig")
-    add(
-        "--print",
-        metavar="KIND/NAME",
-        default="",
-        help="print an object as this installation has it, to create it again, and check nothing",
-    )
-    add("--uninstall-check", action="store_true", help="list what prevents removing the installation, in the order of removal")
-    flags.upgrade(parser, "also compare other controllers with those of each operator release up to this one, and list gated pods")
-    add("-o", "--output", choices=("text", "json"), default="text", help="format (default text)")
-    flags.verbose(parser)
-
-
-def run(args: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """1 when something is an error, 6 when the cluster can't be reached. Raises: UsageError for a wrong configuration."""
     try:
-        if args.print:
-            write_stdout(asyncio.run(_printed(args)))
+        if options.print:
+            write_stdout(asyncio.run(_printed(options)))
             return OK
-        found = asyncio.run(_examine(args))
+        found = asyncio.run(_examine(options))
     except ApiError as error:
         write_stderr(f"the cluster can't be read: {error.message}")
         return UNREACHABLE
     from .repairs import addressed
 
-    findings = sort_findings([replace(each, repair=addressed(each.repair, args.kubeconfig, args.context)) for each in found])
-    write_stdout(visible(json.dumps(as_data(findings), indent=2)) + "\n" if args.output == "json" else as_text(findings))
+    findings = sort_findings([replace(each, repair=addressed(each.repair, options.kubeconfig, options.context)) for each in found])
+    write_stdout(visible(json.dumps(as_data(findings), indent=2)) + "\n" if options.output == "json" else as_text(findings))
     return REFUSED if any(each.level is Level.ERROR for each in findings) else OK
 
 
-async def _examine(args: argparse.Namespace) -> list[Finding]:
-    connect = partial(connect_cluster, _CLIENT, args.kubeconfig, args.context)
+async def _examine(options: Options) -> list[Finding]:
+    connect = partial(connect_cluster, _CLIENT, options.kubeconfig, options.context)
     async with connect() as cluster:
         return await examine(
             cluster,
-            args.namespace,
-            args.config,
-            removing=args.uninstall_check,
-            lenient=args.lenient_config,
-            opener=partial(connect, patience=_NEAR),
-            upgrade_to=args.upgrade_to,
+            options.namespace,
+            options.config,
+            removing=options.uninstall_check,
+            lenient=options.lenient_config,
+            opener=partial(connect, patience=_API_SERVER_TIMEOUT_SECONDS),
+            upgrade_to=options.upgrade_to,
         )
 
 
-async def _printed(args: argparse.Namespace) -> str:
+async def _printed(options: Options) -> str:
     """One object of the installation as YAML. Raises: ApiError, UsageError."""
     from ...installation.parts import read_parts
     from ...rewrite.emit import emit_yaml
 
-    kind, _, name = args.print.partition("/")
-    async with connect_cluster(_CLIENT, args.kubeconfig, args.context) as cluster:
-        place, _ = await _installed(cluster, args.namespace, args.config, lenient=args.lenient_config)
+    kind, _, name = options.print.partition("/")
+    async with connect_cluster(_CLIENT, options.kubeconfig, options.context) as cluster:
+        place, _ = await _installed(cluster, options.namespace, options.config, lenient=options.lenient_config)
         parts = await read_parts(cluster, place)
     if (key := parts.find(kind, name)) is None:
         known = ", ".join(sorted(f"{each[0]}/{each[2]}" for each in parts.wanted)) or "none, because it has names of its own"
-        raise UsageError(f'--print: must be an object of the installation, got "{args.print}"; known are {known}')
+        raise UsageError(f'--print: must be an object of the installation, got "{options.print}"; known are {known}')
     return emit_yaml(parts.printed(key))
 
 

@@ -11,7 +11,7 @@ from ....kube.resources import DEPLOYMENTS, PODS
 from .finding import Finding, full_name, info, warning
 from .observe import Sight
 
-_SHOWN: Final = 20  # pods that are named
+_MAX_NAMED_PODS: Final = 20
 # a step of an image's path -> whose image it is
 _IMAGES: Final = {
     "grove-operator": "Grove",
@@ -82,9 +82,9 @@ def list_gated(pods: Iterable[Node]) -> Iterator[Finding]:
     """Pods that wait at scheduling gates, by their names."""
     waiting = ((full_name(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
     gated = [(name, [str(gate["name"]) for gate in gates]) for name, gates in waiting if gates]
-    for name, names in sorted(gated)[:_SHOWN]:
+    for name, names in sorted(gated)[:_MAX_NAMED_PODS]:
         yield warning(
             "gated-pods", f"Pod {name}", f"waits at the scheduling gates {', '.join(names)}, which their controller must lift first"
         )
-    if len(gated) > _SHOWN:
-        yield warning("gated-pods", "pods", f"{count_of(len(gated) - _SHOWN, 'more pod')} wait at scheduling gates")
+    if len(gated) > _MAX_NAMED_PODS:
+        yield warning("gated-pods", "pods", f"{count_of(len(gated) - _MAX_NAMED_PODS, 'more pod')} wait at scheduling gates")

@@ -16,7 +16,7 @@ from ...installation.parts import Key, Parts
 from . import repairs
 from .finding import Finding, error, info, warning
 
-_AT_ONCE: Final = 8  # reviews at a time
+_MAX_CONCURRENT_REVIEWS: Final = 8
 _MAX_NAMED_RIGHTS: Final = 3  # rights that are named in one finding
 
 
@@ -40,7 +40,7 @@ async def rights(cluster: Cluster, about: Installation, parts: Parts) -> list[Fi
     Costs a request for each binding, and for each right of those that differ from the manifests.
     """
     found = list(_roles_to_bind(parts))
-    free = asyncio.Semaphore(_AT_ONCE)
+    free = asyncio.Semaphore(_MAX_CONCURRENT_REVIEWS)
 
     async def allowed(account: str, right: Right) -> bool:
         async with free:

@@ -10,7 +10,7 @@ from ....api.line import Line, decide_line
 from ....api.paths import format_path, lookup
 from ....api.wording import count_of, shorten
 from ....conversion import kinds
-from ....conversion.bounds import MOST
+from ....conversion.bounds import MAX_ANNOTATION_BYTES
 from ....conversion.lens.protocol import ConversionError
 from ....conversion.weight import weigh
 from ....kube.errors import ApiError, ForbiddenError, NotFoundError
@@ -22,8 +22,8 @@ from . import repairs
 from .finding import Finding, error, full_name, info, warning
 from .observe import Sight
 
-_LONGEST: Final = 700  # characters of a path, which may hold names
-_SHOWN: Final = 3  # objects that are named for one matter
+_MAX_PATH_CHARACTERS: Final = 700
+_MAX_NAMED_OBJECTS: Final = 3  # in one finding
 _LEFT: Final = 5  # and of each kind that is left
 
 
@@ -42,7 +42,7 @@ def versions(sight: Sight) -> Iterator[Finding]:
 
 
 async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Finding]:
-    """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MOST_SERVERS`."""
+    """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MAX_API_SERVERS`."""
     try:
         addresses = await load_api_servers(cluster)
     except ForbiddenError as failed:
@@ -98,12 +98,12 @@ def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[Fi
     try:
         weight = weigh(kinds.kind_of(kind, line), obj, version, obj)
     except ConversionError as failed:
-        return [warning("sizes", what, f"can't be converted: {shorten(format_path(failed.path), _LONGEST)} {failed.reason}")]
+        return [warning("sizes", what, f"can't be converted: {shorten(format_path(failed.path), _MAX_PATH_CHARACTERS)} {failed.reason}")]
     if weight is None:
         return []
-    level = warning if weight.bytes > MOST else info
+    level = warning if weight.bytes > MAX_ANNOTATION_BYTES else info
     edit = f"kubectl edit -n {metadata.get('namespace', '')} {BY_NAME[kind].plural}.{version}.{GROUP}/{metadata['name']}"
-    return [level("sizes", what, f"{shorten(format_path(weight.path), _LONGEST)}: {weight.text}", edit)]
+    return [level("sizes", what, f"{shorten(format_path(weight.path), _MAX_PATH_CHARACTERS)}: {weight.text}", edit)]
 
 
 def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[Finding]:
@@ -117,8 +117,8 @@ def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequenc
     for name, held in sorted(holders.items()):
         ours = name != version and name in [each.name for each in kind.versions]
         repair = f"{repairs.migrate(kind, version)} --retire {name}" if ours else ""
-        names = ", ".join(map(full_name, held[:_SHOWN]))
-        text = f"metadata.managedFields of {count_of(len(held), 'object')} ({names}{', ...' if len(held) > _SHOWN else ''})"
+        names = ", ".join(map(full_name, held[:_MAX_NAMED_OBJECTS]))
+        text = f"metadata.managedFields of {count_of(len(held), 'object')} ({names}{', ...' if len(held) > _MAX_NAMED_OBJECTS else ''})"
         if name in known.versions:
             text += f" name {name}, which is not served: every apply of them fails once it is removed"
             yield warning("managed-fields", kind.plural, text, repair)

@@ -1,10 +1,9 @@
 """The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, a flag, or a pasted server message."""
 
-import argparse
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Final, NamedTuple
 
 import orjson
 
@@ -15,14 +14,15 @@ from ...console import flags
 from ...console.escaping import encode_json
 from ...console.exits import OK, UsageError
 from ...console.nearest import did_you_mean
+from ...console.options import argument, switch
 from ...console.output import write_stdout
-from ...console.program import help_width
-from ...project.apply import RULES_FROM, apply_project
+from ...project.apply import RULES_FROM, apply_project, load_own_rules
 from ...project.keys import USER
+from ...project.options import OneCluster, ProjectOptions
 from . import field, flag, kind, message, rule
 
 HELP = "explain a rule, a field, a kind, a fact, a flag or a pasted server message"
-_EXAMPLES = """\
+EPILOG: Final = """\
 examples:
   dynamo-webhooks explain replicas-non-negative --examples
   dynamo-webhooks explain 'spec.services.*.failover'
@@ -30,29 +30,33 @@ examples:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.epilog = _EXAMPLES
-    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=help_width())
-    words = "rule name or code, kind, field path, fact, flag, or server message (- for standard input)"
-    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="format (default %(default)s)")
-    parser.add_argument("--examples", action="store_true", help="also print the examples of rules")
-    flags.project(parser, clusters=False)
-    flags.verbose(parser)
-    parser.set_defaults(is_word=flag.exists)
+is_word: Final = flag.exists  # flags of other commands are words here
 
 
-def run(arguments: argparse.Namespace) -> int:
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    words: Annotated[
+        tuple[str, ...],
+        argument("rule name or code, kind, field path, fact, flag, or server message (- for standard input)", "WORD", nargs="*"),
+    ] = ()
+    output: Annotated[str, flags.output("markdown", "json")] = "markdown"
+    examples: Annotated[bool, switch("also print the examples of rules")] = False
+    project: OneCluster = ProjectOptions()
+
+
+def run(options: Options) -> int:
     """Prints a page for each thing that the words mean. Raises: UsageError, with the nearest word, where that is nothing."""
-    given = arguments.words == ["-"]
-    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip() if given else " ".join(arguments.words)
+    given = options.words == ("-",)
+    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip() if given else " ".join(options.words)
     if not text.strip():
         where = "nothing came in on standard input; " if given else ""
         raise UsageError(f"{where}name a rule, a kind, a field or a message, such as replicas-non-negative, dgd.spec or 'x509: ...'")
-    apply_project(arguments, ("site", *((RULES_FROM,) if USER in text else ())), ())
-    pages, shown = _pages(text, arguments.site, examples=arguments.examples)
-    if arguments.output == "json":
+    project = apply_project(options, ("site", *((RULES_FROM,) if USER in text else ())), ()).project
+    if USER in text:
+        load_own_rules(project)
+    pages, shown = _pages(text, project.value("site") or "", examples=options.examples)
+    if options.output == "json":
         write_stdout(encode_json(pages, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout("\n".join(shown))

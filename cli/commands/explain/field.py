@@ -12,7 +12,7 @@ from ....api.paths import Key, Path
 from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
 from ....policies.rule import Rule, field_of
-from ...console.flags import find_kind
+from ...console.kind_names import find_kind
 from ...console.nearest import nearest
 from .cause import WILD, Steps, split_steps
 from .filled import fills
@@ -31,7 +31,7 @@ LIMITS: Final = {
     "format": "format",
 }
 _MAX_RULES: Final = 5  # of a field, in the text for people
-_DEEPEST: Final = 6  # steps within which a field is searched by its bare name
+_MAX_SEARCH_STEPS: Final = 6  # within which a field is searched by its bare name
 
 Page = dict[str, Any]
 
@@ -151,10 +151,10 @@ def _search(node: Node, word: str, path: Steps) -> Iterator[str]:
     for name, below in (node.get("properties") or {}).items():
         if name == word:
             yield ".".join((*path, name))
-        if len(path) < _DEEPEST and (path or name == "spec"):
+        if len(path) < _MAX_SEARCH_STEPS and (path or name == "spec"):
             yield from _search(below, word, (*path, name))
     for entry in (node.get("items"), node.get("additionalProperties")):
-        if isinstance(entry, dict) and len(path) < _DEEPEST:
+        if isinstance(entry, dict) and len(path) < _MAX_SEARCH_STEPS:
             yield from _search(entry, word, (*path, WILD))
 
 

@@ -5,7 +5,7 @@ from ....api.line import NEWEST, Line
 from ....api.schema import load_schema
 from ....policies.catalogue import list_rules
 from ....policies.facts import Facts
-from ...console.flags import find_kind
+from ...console.kind_names import find_kind
 from ..schema.outputs import load
 from .field import Page, format_list, format_rules, short
 

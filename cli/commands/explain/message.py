@@ -16,7 +16,7 @@ from .field import Page
 from .sentence import rules_saying
 
 _FIELDS: Final = 3  # that are pointed out
-_LONGEST: Final = 20_000  # characters that are looked at: a message, not a log
+_MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
 _MAX_PLACES: Final = 4  # places of one sentence; several kinds share a block
 _MAX_STEPS: Final = 40  # of a path; every field has fewer
 _UNKNOWN: Final = re.compile(r'unknown field "([^"]+)"')
@@ -70,7 +70,7 @@ def markdown(page: Page) -> str:
 def find(text: str) -> list[Page]:
     """The pages, each once, in the order of the message; empty for a text that says nothing we know."""
     found: dict[str, Page] = {}
-    for refusal in split_refusals(text[:_LONGEST]):
+    for refusal in split_refusals(text[:_MAX_MESSAGE_CHARACTERS]):
         for page in _explain(refusal):
             told = found.setdefault(str(page.get("rule") or page.get("words") or page.get("field")), page)
             if "fields" in page:

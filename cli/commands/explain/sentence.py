@@ -14,10 +14,10 @@ from ....policies.words import NAMES
 from ....policies.words import format_words as in_words
 from .cause import Cause, read_cause
 
-ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
+MIN_RULE_CHARACTERS: Final = 12  # of a rule's own texts in the message: fewer are words that many sentences share
 _FIELD: Final = 10  # the score of a rule that mentions the field
 _SHORTEST: Final = 4  # characters of a text between two values that say anything
-_MOST: Final = 3  # rules for one sentence: more is no answer
+_MAX_RULES: Final = 3  # for one sentence: more is no answer
 _ROOM: Final = "dynamo_webhooks.policies."
 _FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review", "words")})
 _VALUE: Final = re.compile(r"\{\w+\}")  # in a template
@@ -30,10 +30,10 @@ def rules_saying(sentence: str) -> list[Rule]:
     cause = read_cause(sentence)
     scores = {rule: _score(rule, cause.path, cause.text) for rule in _asked(cause)}
     best = max(scores.values(), default=(0, 0))
-    if best[0] < ENOUGH:
+    if best[0] < MIN_RULE_CHARACTERS:
         return []
     found = {rule.name: rule for rule, score in reversed(scores.items()) if score == best}
-    return [*reversed(found.values())] if len(found) <= _MOST else []
+    return [*reversed(found.values())] if len(found) <= _MAX_RULES else []
 
 
 def _asked(cause: Cause) -> list[Rule]:
@@ -49,7 +49,7 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     pieces, words = read_texts(rule)
     said = sum(len(piece) for piece in pieces if piece in text)
     end = text.rpartition(": ")[2]
-    if len(end) >= ENOUGH and any(end in piece for piece in pieces):
+    if len(end) >= MIN_RULE_CHARACTERS and any(end in piece for piece in pieces):
         said += len(end)  # the message was cut off within a text
     if _ONE_OF in text and _ONE_OF in pieces:
         said += sum(len(word) for word in words if f'"{word}"' in text)

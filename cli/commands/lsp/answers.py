@@ -29,7 +29,7 @@ from ..check.suppress import IGNORE, MARK
 from ..explain import field, rule
 from .skeletons import SKELETONS
 
-MOST: Final = 2_000_000  # characters of a text that is looked at
+MAX_TEXT_CHARACTERS: Final = 2_000_000
 MAX_EMPTY_CHARACTERS: Final = 10_000  # of a text without a value, such as a licence in comments
 OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file
 _HERE: Final = "dynamo-webhooks-cursor"
@@ -85,7 +85,7 @@ def find_problems(name: str, text: str, asked: Asked) -> Seen:
 
 def is_ours(text: str) -> bool:
     """Whether a text may contain Dynamo objects, and is short enough to be checked during typing."""
-    return GROUP in text and len(text) <= MOST
+    return GROUP in text and len(text) <= MAX_TEXT_CHARACTERS
 
 
 def meaning(name: str, text: str, line: int, column: int) -> str:

@@ -29,7 +29,8 @@ def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
     if text_before is None:
         return []
     settings = asked.settings(name)
-    rendering = Rendering(settings.facts, choose_operator(settings.facts, None)[0], settings.namespace or DEFAULT_NAMESPACE)
+    operator = choose_operator(settings.facts, None)[0]._replace(restarted=True)
+    rendering = Rendering(settings.facts, operator, settings.namespace or DEFAULT_NAMESPACE)
     old = {one.found.identity: one for one in render_text(name, text_before, rendering).made}
     found = []
     for one in render_text(name, text, rendering).made:

@@ -20,11 +20,11 @@ from ....kube.storage_versions import (
     storage_hash,
 )
 from ....policies.edit import to_json_pointer
-from .options import Hands
+from .hands import Hands
 from .report import Report
 
 OBSERVED: Final = "crd-migration.nvidia.com/observed-generation"  # the later operator's migrator rests where it equals the generation
-PAUSE: Final = 1.0  # seconds between two looks at API servers
+POLL_SECONDS: Final = 1.0  # between two looks at API servers
 _TELL: Final = 5.0  # seconds of waiting for them before it is reported
 
 
@@ -111,7 +111,7 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
         if now - began > _TELL and not told:
             told = True
             hands.say(f"waiting for API servers: {pending}")
-        await hands.sleep(PAUSE)
+        await hands.sleep(POLL_SECONDS)
 
 
 def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -> str:

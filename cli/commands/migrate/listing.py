@@ -9,8 +9,8 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, GoneError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
+from .hands import PAGE, Hands
 from .offline import managed_fields, name_of
-from .options import PAGE, Hands
 
 SLOWEST: Final = 5.0  # seconds between two attempts
 _TELL: Final = 5.0  # seconds of failures before a pause is reported
@@ -88,7 +88,7 @@ async def list_pages(hands: Hands, outage: Outage, resource: Resource, *, limit:
 # Managed fields are harmless until the definition drops their version; then every apply fails.
 _EXAMPLES: Final = 5  # names of objects of a manager
 _MANAGERS: Final = 1000  # managers counted separately; clients choose their names
-_LONGEST: Final = 128  # characters of a manager's name, which an API server bounds
+_MAX_MANAGER_CHARACTERS: Final = 128  # which an API server bounds
 
 
 class _Manager(NamedTuple):
@@ -120,7 +120,12 @@ async def count_by_manager(hands: Hands, version: str) -> dict[str, Any]:
 
 def _managers(kind: str, metadata: Node, version: str) -> set[_Manager]:
     return {
-        _Manager(kind, str(each.get("manager") or "")[:_LONGEST], str(each.get("operation") or ""), str(each.get("subresource") or ""))
+        _Manager(
+            kind,
+            str(each.get("manager") or "")[:_MAX_MANAGER_CHARACTERS],
+            str(each.get("operation") or ""),
+            str(each.get("subresource") or ""),
+        )
         for each in managed_fields(metadata)
         if each.get("apiVersion") == version
     }

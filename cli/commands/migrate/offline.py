@@ -8,7 +8,7 @@ from ....api.kinds import api_version
 from ....api.line import Line
 from ....api.paths import format_path
 from ....api.wording import shorten
-from ....conversion.bounds import MOST, TOO_LONG, annotation_size
+from ....conversion.bounds import MAX_ANNOTATION_BYTES, TOO_LONG, annotation_size
 from ....conversion.difference import find_differences
 from ....conversion.lens.protocol import ConversionError
 from ....conversion.objects import convert_object, target
@@ -31,9 +31,9 @@ _SINCE: Final = {
     "providerOverride": Line.V1_5,
     "forceScalingGroup": Line.V1_5,
 }
-_LONGEST: Final = 300  # characters of one sentence
-_FEW: Final = 3  # reported findings of one object
-_DEEPEST: Final = 64  # levels of managedFields that are looked into
+_MAX_SENTENCE_CHARACTERS: Final = 300
+_MAX_FINDINGS: Final = 3  # of one object
+_MAX_MANAGED_FIELDS_LEVELS: Final = 64
 
 
 def name_of(obj: Node) -> str:
@@ -59,19 +59,19 @@ def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
         back = convert_object(there, target(other, line)).object
         home = back if there is not obj else convert_object(back, wanted).object
     except ConversionError as error:
-        return [Note(name, REFUSED, shorten(f"{format_path(error.path)}: {error.reason}".lstrip(": "), _LONGEST))]
+        return [Note(name, REFUSED, shorten(f"{format_path(error.path)}: {error.reason}".lstrip(": "), _MAX_SENTENCE_CHARACTERS))]
     found = [Note(name, matter, text) for matter, text in _of_annotations(there, to)]
     changed = find_differences(home, obj)
     if changed and not found:
-        fields = ", ".join(format_path(tuple(entry[0])) or "the object" for entry in changed[:_FEW])
-        more = f" and {len(changed) - _FEW} more fields" if len(changed) > _FEW else ""
-        found.append(Note(name, DIFFERS, shorten(f"{fields}{more}", _LONGEST)))
+        fields = ", ".join(format_path(tuple(entry[0])) or "the object" for entry in changed[:_MAX_FINDINGS])
+        more = f" and {len(changed) - _MAX_FINDINGS} more fields" if len(changed) > _MAX_FINDINGS else ""
+        found.append(Note(name, DIFFERS, shorten(f"{fields}{more}", _MAX_SENTENCE_CHARACTERS)))
     try:
         reasons = [one.text for one in list_refusals(there, to, Settings(Facts(operatorLine=line)))]
     except RecursionError:  # hundreds of maps in each other
         reasons = ["the object is nested too deeply to be checked"]
     if reasons:
-        found.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_FEW]), _LONGEST)))
+        found.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_MAX_FINDINGS]), _MAX_SENTENCE_CHARACTERS)))
     return found
 
 
@@ -81,7 +81,7 @@ def find_lost_fields(metadata: Node, line: Line) -> set[str]:
     found: set[str] = set()
     while todo:
         node, depth = todo.pop()
-        if isinstance(node, dict) and depth < _DEEPEST:
+        if isinstance(node, dict) and depth < _MAX_MANAGED_FIELDS_LEVELS:
             found |= {key[2:] for key in node if key.startswith("f:") and line < _SINCE.get(key[2:], line)}
             todo += [(value, depth + 1) for value in node.values()]
     return found
@@ -91,8 +91,11 @@ def _of_annotations(there: Node, to: str) -> Iterator[tuple[str, str]]:
     metadata = there.get("metadata") or {}
     annotations = metadata.get("annotations")
     needed = annotation_size(annotations) if isinstance(annotations, dict) else 0
-    if needed > MOST:
-        yield REFUSED, f"metadata.annotations must be at most {MOST // 1024} KiB, and needs {-(-needed // 1024)} KiB in {to}"
+    if needed > MAX_ANNOTATION_BYTES:
+        yield (
+            REFUSED,
+            f"metadata.annotations must be at most {MAX_ANNOTATION_BYTES // 1024} KiB, and needs {-(-needed // 1024)} KiB in {to}",
+        )
     labels = metadata.get("labels")
     if isinstance(labels, dict) and TOO_LONG in labels:
         yield TOO_BIG, f"metadata.annotations can't hold all of it in {to}: make the object smaller first"

@@ -1,75 +1,34 @@
-"""Options of a run, its needs of a cluster, and its stop signal."""
+"""The flags of `migrate`."""
 
-import asyncio
-from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import Annotated, Final, NamedTuple
 
-from ....kube.protocol import Cluster, Node, Page
-from ....kube.resources import Resource
-from ....kube.storage_versions import Opener
+from ...console import flags
+from ...console.options import option, several, switch
 
-MANAGER: Final = "dynamo-webhooks-migrate"  # how this command calls itself to an API server
-UNTYPED: Final = "failed to create typed"  # in the API server's sentence when an object does not fit its schema's lists by key
-PAGE: Final = 500  # objects of a list of metadata
+VERSIONS: Final = ("v1alpha1", "v1beta1")
 SETTLE: Final = 60.0  # seconds: the time limit of a request to an API server, for which a write may be under way
-PATIENCE: Final = 1800.0  # seconds that a run waits for an API server or a webhook that fails
+RETRY_TIMEOUT_SECONDS: Final = 1800.0  # of an API server or a webhook that fails
 
 
 class Options(NamedTuple):
     """Flags of a run."""
 
-    to: str
-    kinds: tuple[str, ...]
-    namespace: str = ""
-    dry_run: bool = False
-    verify: bool = False
-    rate: float = 0.0  # objects a second; 0 for as fast as the API server takes them
-    take_over: bool = False
-    settle: float = SETTLE
-    patience: float = PATIENCE
+    to: Annotated[str, option("version to store all objects in; required", choices=VERSIONS)] = ""
+    kinds: Annotated[tuple[str, ...], several("only this kind; repeatable (default: all with two versions)", "--kind", "KIND")] = ()
+    namespace: Annotated[
+        str, option("only objects of this namespace; status.storedVersions isn't updated then", "--namespace", "-n", "NS")
+    ] = ""
+    dry_run: Annotated[bool, switch("print what would happen, and write nothing")] = False
+    verify: Annotated[bool, switch("only verify: change no definition; objects stored in another version are moved")] = False
+    retire: Annotated[str | None, option("also list objects whose managed fields name this version", "VERSION", choices=VERSIONS)] = None
+    rate: Annotated[float | None, option("maximum objects per second (default: as fast as possible)", "N", type=float)] = None
+    settle: Annotated[float, option("wait before the proof (default 60: a request's time limit)", "SECONDS", type=float)] = SETTLE
+    patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", "SECONDS", type=float)] = (
+        RETRY_TIMEOUT_SECONDS
+    )
+    servers: Annotated[tuple[str, ...], several("one of the API servers; repeatable (default: the cluster's)", "--api-server", "URL")] = ()
+    take_over: Annotated[bool, switch("continue even if the operator's own migrator hasn't observed the definitions")] = False
+    kubeconfig: flags.Kubeconfig = ""
+    context: flags.Context = ""
+    output: Annotated[str, flags.output("text", "json", text="format of the report (default text)")] = "text"
     workers: int = 8  # writes under way at once
-    servers: tuple[str, ...] = ()  # addresses of the API servers, if EndpointSlices don't list them
-
-
-class Store(Cluster, Protocol):
-    """A cluster whose lists are read page by page, and whose objects can be written anew as they are."""
-
-    async def page(self, resource: Resource, namespace: str = "", *, token: str = "", limit: int = PAGE, brief: bool = False) -> Page:
-        """Reads one page of a list; with `brief` only metadata. Raises GoneError, with a token for the rest in today's state."""
-
-    async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:
-        """Applies nothing to the status, and gives the object's metadata. Raises NotFoundError."""
-
-
-class Stopped(Exception):  # noqa: N818 - not an error: it was requested
-    """The run was asked to stop."""
-
-
-class Hands:
-    """Context of a run: the cluster, the options, where to print, and whether to stop."""
-
-    def __init__(self, cluster: Store, opener: Opener, options: Options, say: Callable[[str], None]) -> None:
-        """`opener` connects to one of several API servers; `say` takes a line about what happens."""
-        self.cluster = cluster
-        self.opener = opener
-        self.options = options
-        self.say = say
-        self._stop = asyncio.Event()
-
-    def stop(self) -> None:
-        """Asks for an end after the writes that are under way."""
-        self._stop.set()
-
-    def check(self) -> None:
-        """Raises: Stopped when an end was asked for."""
-        if self._stop.is_set():
-            raise Stopped
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits. Raises: Stopped, at once, when an end is asked for."""
-        self.check()  # a wait of no time would not see it
-        try:
-            await asyncio.wait_for(self._stop.wait(), max(seconds, 0.0))
-        except TimeoutError:
-            return
-        raise Stopped

@@ -12,15 +12,15 @@ from ....kube.errors import ApiError, NotFoundError
 from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from .definition import OBSERVED
+from .hands import MANAGER, UNTYPED, Hands
 from .listing import Outage, list_pages
 from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, managed_fields, name_of
 from .offline import find_lost_fields as lost_fields
-from .options import MANAGER, UNTYPED, Hands
 from .report import KindReport, Note, Notes, Report
 
-WHOLE: Final = 50  # whole objects on a page: of the largest ones 75 MB
+PAGE_OBJECTS: Final = 50  # whole ones: of the largest 75 MB
 _SAMPLES: Final = 3  # objects that are tried, of which one must be converted
-_FEW: Final = 5  # names in a sentence
+_MAX_NAMES: Final = 5  # in a sentence
 GRAPH: Final = "DynamoGraphDeployment"
 _build: Final = cache(build)  # definitions of a line as this project has them
 
@@ -107,10 +107,11 @@ def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
         yield f"spec.versions must store {options.to} for --verify, and stores {found.storage}; run without it to move the objects"
     lost = [each for each in find_lost_fields(_build(found.kind, line=line), found.node) if each.startswith(("v1alpha1 ", "v1beta1 "))]
     if lost:
-        more = f" and {len(lost) - _FEW} more" if len(lost) > _FEW else ""
+        more = f" and {len(lost) - _MAX_NAMES} more" if len(lost) > _MAX_NAMES else ""
+        named = ", ".join(lost[:_MAX_NAMES])
         yield (
-            f"the schema must have all fields of operator {line}, and lacks {', '.join(lost[:_FEW])}{more}: a write would remove them from "
-            f"the objects; apply the definitions of `dynamo-webhooks crds --line {line}` first"
+            f"the schema must have all fields of operator {line}, and lacks {named}{more}: a write would remove them from the objects; "
+            f"apply the definitions of `dynamo-webhooks crds --line {line}` first"
         )
     seen = found.annotations.get(OBSERVED, "")
     ours = any(each.get("manager") == MANAGER for each in managed_fields(found.node.get("metadata")))
@@ -177,7 +178,7 @@ async def _census(
     hands: Hands, outage: Outage, found: Definition, one: KindReport, line: Line, on_object: Callable[[KindReport], None]
 ) -> None:
     """Counts and examines all objects. Holds one page, and the report."""
-    async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=WHOLE, brief=False):
+    async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=PAGE_OBJECTS, brief=False):
         for obj in page:
             one.objects += 1
             for note in find_notes(obj, hands.options.to, line):
@@ -199,6 +200,6 @@ def _blocking(notes: Notes, to: str) -> Iterator[str]:
 
 
 def _some(notes: Notes, matter: str) -> str:
-    names = [note.object for note in notes.of(matter)[:_FEW]]
+    names = [note.object for note in notes.of(matter)[:_MAX_NAMES]]
     more = f" and {notes.counts[matter] - len(names)} more objects" if notes.counts[matter] > len(names) else ""
     return f"{', '.join(names)}{more}"

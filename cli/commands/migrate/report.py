@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from ....api.wording import escape_unprintable
 
-NAMED: Final = 1000  # objects of a kind that are named for one matter; more are counted
-_SHOWN: Final = 10  # of them in text
+MAX_NAMED_OBJECTS: Final = 1000  # of a kind for one matter; more are counted
+_MAX_NAMED_IN_TEXT: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Notes:
     def add(self, note: Note) -> None:
         """Names the object, or counts it alone."""
         self.counts[note.matter] = self.counts.get(note.matter, 0) + 1
-        if self.counts[note.matter] <= NAMED:
+        if self.counts[note.matter] <= MAX_NAMED_OBJECTS:
             self.items.append(note)
 
     def of(self, matter: str) -> list[Note]:
@@ -166,9 +166,9 @@ def _notes(kind: KindReport) -> Iterator[str]:
         notes = kind.notes.of(matter)
         if notes:
             yield f"  {kind.notes.counts[matter]} {words}:"
-            yield from (f"    {note.object}: {note.text}" for note in notes[:_SHOWN])
-            if kind.notes.counts[matter] > _SHOWN:
-                yield f"    and {kind.notes.counts[matter] - _SHOWN} more; -o json names {NAMED}"
+            yield from (f"    {note.object}: {note.text}" for note in notes[:_MAX_NAMED_IN_TEXT])
+            if kind.notes.counts[matter] > _MAX_NAMED_IN_TEXT:
+                yield f"    and {kind.notes.counts[matter] - _MAX_NAMED_IN_TEXT} more; -o json names {MAX_NAMED_OBJECTS}"
 
 
 _MATTERS: Final = {
@@ -187,7 +187,7 @@ def _change(before: str, after: str) -> str:
 def _retire(found: dict[str, Any]) -> Iterator[str]:
     rows = found["managers"]
     yield f"{found['version']}: {found['objects']} objects have managed fields in this version"
-    for row in rows[:_SHOWN]:
+    for row in rows[:_MAX_NAMED_IN_TEXT]:
         yield f"  {row['kind']} {row['manager']} ({row['operation']}): {row['objects']} objects, such as {', '.join(row['examples'])}"
     if rows:
         yield (

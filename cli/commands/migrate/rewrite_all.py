@@ -14,15 +14,15 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
+from .hands import MANAGER, PAGE, UNTYPED, Hands, Stopped
 from .listing import SLOWEST, Outage, is_refusal, list_pages
 from .offline import REFUSED, managed_fields, name_of
-from .options import MANAGER, PAGE, UNTYPED, Hands, Stopped
 from .report import Counts, Note, Notes
 
 _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
 _CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
 _ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
-_LONGEST: Final = 500  # characters of an API server's sentence
+_MAX_SENTENCE_CHARACTERS: Final = 500  # of an API server
 
 
 class Pass:
@@ -64,7 +64,7 @@ class Pass:
 
     async def _pace(self) -> None:
         rate = self._hands.options.rate
-        if rate > 0:
+        if rate is not None:
             begin = max(self._due, monotonic())
             self._due = begin + 1 / rate
             await self._hands.sleep(begin - monotonic())
@@ -80,7 +80,7 @@ class Pass:
             return
         except _OwnError as error:
             counts.refused += 1
-            self.notes.add(Note(name_of(item), REFUSED, shorten(str(error), _LONGEST)))
+            self.notes.add(Note(name_of(item), REFUSED, shorten(str(error), _MAX_SENTENCE_CHARACTERS)))
         else:
             if before.get("resourceVersion") == now.get("resourceVersion"):
                 counts.there += 1

@@ -12,9 +12,9 @@ from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableE
 from ....kube.resources import resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from . import definition
+from .hands import Hands, Stopped
 from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
-from .options import Hands, Stopped
 from .preflight import make_plan, unfit
 from .progress import Progress
 from .report import Counts, KindReport, Notes, Report

@@ -12,7 +12,7 @@ from ....reconciler.render.gms import gpu_count
 from ....reconciler.render.graph import INTER_POD, NEW, Member, convert_for_render, experimental, read_graph
 from ....reconciler.render.merge import object_items
 from ....reconciler.render.names import EPP, PLANNER, WORKERS, lower_name
-from ...objects.manifest import Placed, pair_up
+from ...objects.pairs import Placed, pair_up
 from ..render.pods import find_restarts
 from ..render.run import Child, Outcome, format_problem
 
@@ -21,12 +21,12 @@ ADDED: Final = "added"
 REMOVED: Final = "removed"
 RESTARTS: Final = "restarts"
 SCALES: Final = "scales"
-MOST: Final = 100  # components that are drawn; the schema admits 25
+MAX_COMPONENTS: Final = 100  # that are drawn; the schema admits 25
 ENTRY: Final = ("frontend", EPP)
 _CLIQUE: Final = "cliques["
-_LONGEST: Final = 60  # characters of one text
+_MAX_TEXT_CHARACTERS: Final = 60
 _VERSION: Final = 200  # of an image's tag and digest, which registries bound to 128 and 71
-_LEAST: Final = 12  # characters of its repository
+_MIN_REPOSITORY_CHARACTERS: Final = 12
 
 
 class Part(NamedTuple):
@@ -139,8 +139,8 @@ def picture(obj: Fields, children: list[Fields], line: Line) -> Picture:
     if kind == "DynamoGraphDeployment":
         graph = read_graph(obj, line)
         name, namespace, members = graph.name, graph.namespace, [*graph.members, *graph.idle]
-        if len(members) > MOST:
-            raise RenderError(("spec", "components"), f"must be at most {MOST} to be drawn, got {len(members)}")
+        if len(members) > MAX_COMPONENTS:
+            raise RenderError(("spec", "components"), f"must be at most {MAX_COMPONENTS} to be drawn, got {len(members)}")
     else:
         new = convert_for_render(obj, NEW._replace(line=line))
         metadata, spec = new.get("metadata") or {}, new.get("spec") or {}
@@ -171,7 +171,7 @@ def _marked(old: Drawn | None, new: Drawn | None) -> Picture | None:
 
 def text(value: object) -> str:
     """A text of a manifest as pictures show it: one short line."""
-    return shorten(escape_unprintable(str(value)), _LONGEST)
+    return shorten(escape_unprintable(str(value)), _MAX_TEXT_CHARACTERS)
 
 
 def shorten_image(image: str, most: int) -> str:
@@ -181,7 +181,7 @@ def shorten_image(image: str, most: int) -> str:
     if not colon or "/" in tag:  # the colon of a port
         repository, colon, tag = name, "", ""
     version = shorten(f"{colon}{tag}{at}{digest}", _VERSION)
-    room = max(most - len(version), _LEAST)
+    room = max(most - len(version), _MIN_REPOSITORY_CHARACTERS)
     return (repository if len(repository) <= room else f"\N{HORIZONTAL ELLIPSIS}{repository[1 - room :]}") + version
 
 
@@ -201,7 +201,7 @@ def _part(member: Member, services: Iterable[str]) -> Part:
         fields.get("scalingAdapter") is not None,
         tuple(map(text, services)),
         tuple(map(text, dict.fromkeys(_claims(fields)))),
-        shorten_image(escape_unprintable(str(main_of(fields).get("image") or "")), _LONGEST),
+        shorten_image(escape_unprintable(str(main_of(fields).get("image") or "")), _MAX_TEXT_CHARACTERS),
     )
 
 

@@ -1,9 +1,8 @@
 """Runs the actions `test` (the cases beside policies) and `from-cluster` (prints a cluster's policies about Dynamo's kinds)."""
 
-import argparse
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ....admission.userrules.policy import PolicyError
@@ -23,7 +22,7 @@ from ...files.read import load_text
 from ...installation.connection import connect_cluster
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import store_as
-from ...project.apply import RULES_FROM, apply_project
+from ...project.apply import RULES_FROM, apply_project, load_own_rules
 from ...rewrite.emit import emit_yaml
 from ...userrules.load import CASES, Asked, UserRules, load_user_rules
 from ...validation.finding import Outcome
@@ -32,23 +31,24 @@ from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import InputError
 from ...yaml.load import Document, load_documents
 from ..render.pods import read_pods
+from .options import Options
 
 ALLOW: Final = "allow"
 DENY: Final = "deny"
-_KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "message")
+_KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "as-groups", "message")
 
 
-def test_policies(arguments: argparse.Namespace) -> int:
+def test_policies(options: Options) -> int:
     """Runs the cases and prints those that fail, with -v all; returns the exit code. Raises: UsageError."""
-    paths = arguments.words
+    paths = options.words
     if not paths:
-        apply_project(arguments, (RULES_FROM,), ())
-        if arguments.user_rules is None:
+        project = apply_project(options, (RULES_FROM,), ()).project
+        if load_own_rules(project) is None:
             raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
-        paths = arguments.project.values[RULES_FROM]
+        paths = project.value(RULES_FROM)
     tried = [one for file in _case_files(paths) for one in try_cases(file)]
     for name, failure in tried:
-        if failure or arguments.verbose:
+        if failure or options.verbose:
             write_stdout(f"{'FAIL' if failure else 'ok  '} {name}{f': {failure}' if failure else ''}\n")
     failed = sum(bool(failure) for _, failure in tried)
     counted = f"{count_of(len(tried), 'case')}: {len(tried) - failed} passed, {failed} failed"
@@ -56,7 +56,7 @@ def test_policies(arguments: argparse.Namespace) -> int:
     return REFUSED if failed else OK if tried else NOTHING_FOUND
 
 
-def _case_files(paths: list[str]) -> Iterator[str]:
+def _case_files(paths: Sequence[str]) -> Iterator[str]:
     """The case files that paths mean: themselves, or beside a policy."""
     for file in find_files(paths):
         if isinstance(file, InputError):
@@ -103,7 +103,8 @@ def _tried(document: Document, rules: UserRules, sort: str, index: int) -> tuple
         raise UsageError(f"{where}: {old}")
     beside = [one for one in case.get("documents") or () if isinstance(one, dict)]
     asked = Asked(rules, lambda: [*beside, case["object"]], read_pods)
-    outcome = check_object(found, CREATE if old is None else UPDATE, old, Settings(facts, str(case.get("as") or ""), asked=asked))
+    settings = Settings(facts, str(case.get("as") or ""), asked=asked, groups=tuple(map(str, case.get("as-groups") or ())))
+    outcome = check_object(found, CREATE if old is None else UPDATE, old, settings)
     return f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or ""))
 
 
@@ -131,11 +132,11 @@ def _failure(sort: str, outcome: Outcome, message: str) -> str:
     return ""
 
 
-def print_policies(arguments: argparse.Namespace) -> int:
+def print_policies(options: Options) -> int:
     """Reads the cluster and changes nothing there; 3 without such a policy, 6 when it can't be reached."""
 
     async def ask() -> list[dict[str, Any]]:
-        async with connect_cluster("dynamo-webhooks-policy", arguments.kubeconfig, arguments.context) as cluster:
+        async with connect_cluster("dynamo-webhooks-policy", options.kubeconfig, options.context) as cluster:
             return await collect(cluster)
 
     try:
@@ -153,7 +154,10 @@ async def collect(cluster: Cluster) -> list[dict[str, Any]]:
     """The policies, their bindings, and their parameters where these are ConfigMaps. Raises: ApiError."""
     policies = {one["metadata"]["name"]: one for one in (await cluster.list(POLICIES)).items if _is_about_ours(one)}
     bindings = [one for one in (await cluster.list(POLICY_BINDINGS)).items if one["spec"].get("policyName") in policies]
-    found = [*policies.values(), *bindings]
+    bound = {one["spec"]["policyName"] for one in bindings}
+    for name in sorted(policies.keys() - bound):
+        write_stderr(f"{name}: is left out, since no Binding puts it into force")
+    found = [*(one for name, one in policies.items() if name in bound), *bindings]
     for one in bindings:
         param, ref = policies[one["spec"]["policyName"]]["spec"].get("paramKind"), one["spec"].get("paramRef") or {}
         if param == {"apiVersion": "v1", "kind": "ConfigMap"} and ref.get("name") and ref.get("namespace"):

@@ -11,10 +11,13 @@ from ....reconciler.checkpoint.restore_condition import explain_missing_claim, o
 from ....reconciler.common.resources import PULL_SECRET
 from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
 from ....reconciler.render.errors import RenderError
+from ....reconciler.render.generation import list_restarts
 from ....reconciler.render.gms import refusal_of
+from ....reconciler.render.graph import read_graph
 from ....reconciler.render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name
 from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_key
 from ....reconciler.render.merge import string_map
+from ....reconciler.render.names import COMPONENT as COMPONENT_LABEL
 from ....reconciler.render.observed import Held
 from ....reconciler.render.pod.registries import addresses, index
 from ....reconciler.render.settings import Claims, Settings
@@ -28,6 +31,7 @@ class Operator(NamedTuple):
 
     settings: Settings
     configuration: Callable[[], OperatorConfiguration]  # read when a kind asks for it: graphs are content with settings
+    restarted: bool = False  # whether graphs have completed the sequential restart that they ask for
 
 
 Children: TypeAlias = "Callable[[Fields, Held, Operator], Rendered]"
@@ -58,9 +62,24 @@ def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
     settings = operator.settings._replace(pull_secrets=pull_secrets, claims=claims, told_packing=packing)
     try:
         observed = observe_offline(obj, held, settings)
+        restarts = list_restarts(read_graph(obj, settings.line)) if operator.restarted and obj.get("kind") == GRAPH else []
     except RenderError as error:
         return Rendered([], [error])
-    return render(obj, settings, observed)
+    made = render(obj, settings, observed._replace(restarted=frozenset(restarts)))
+    return made._replace(children=_in_order(made.children, restarts)) if restarts else made
+
+
+def _in_order(children: list[Fields], components: list[str]) -> list[Fields]:
+    """The children, and the cliques of a set, with those of components that restart last, in that order."""
+    ranks = {name: number for number, name in enumerate(components)}
+
+    def rank(one: Fields) -> int:
+        return ranks.get((one.get("labels") or {}).get(COMPONENT_LABEL, ""), -1)
+
+    for child in children:
+        for clique_set in (child["spec"]["template"],) if child["kind"] == "PodCliqueSet" else ():
+            clique_set["cliques"].sort(key=rank)
+    return sorted(children, key=lambda child: rank(child["metadata"]))
 
 
 def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:

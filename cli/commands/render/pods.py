@@ -14,14 +14,14 @@ from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.observed import Held
 from ....reconciler.render.template import pod_templates
 from ...objects.forms import FormError, create
-from ...objects.manifest import Placed, pair_up
+from ...objects.pairs import Placed, pair_up
 from .kinds import Operator, children
 from .run import DEFAULT_NAMESPACE, Child, choose_operator
 
 _GENERATION: Final = "GENERATION"  # replaces a worker generation in names and values
 _LEADER: Final = "leaderTemplate"
-_LONGEST: Final = 80  # characters of one value
-_MOST: Final = 20  # reasons for one controller
+_MAX_VALUE_CHARACTERS: Final = 80
+_MAX_REASONS: Final = 20  # for one controller
 
 
 class Restart(NamedTuple):
@@ -62,8 +62,8 @@ def report(found: list[Restart], *, whole: bool = True) -> str:
         pods = f"{one.pods} pod{'s' * (one.pods != 1)}"
         place = f" ({one.file})" if one.file else ""
         lines.append(f"{one.kind} {one.namespace}/{one.name}{place}: {pods} {one.what}{'s' * (one.pods == 1)}")
-        lines += [f"  {reason}" for reason in one.reasons[:_MOST]]
-        lines += [f"  and {len(one.reasons) - _MOST} more"] * (len(one.reasons) > _MOST)
+        lines += [f"  {reason}" for reason in one.reasons[:_MAX_REASONS]]
+        lines += [f"  and {len(one.reasons) - _MAX_REASONS} more"] * (len(one.reasons) > _MAX_REASONS)
     return "\n".join(lines) + "\n"
 
 
@@ -76,7 +76,8 @@ def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
         return change(one.pods, "stop", ["it is no longer rendered"])
     if old is None:
         return change(one.pods, "start", ["it was not rendered before"])
-    reasons = list(_differences(old.templates, new.templates, ""))
+    templates = [(name, old.templates.get(name), new.templates.get(name)) for name in dict.fromkeys((*new.templates, *old.templates))]
+    reasons = [reason for name, was, now in templates for reason in _differences(was, now, name)]
     if reasons:
         return change(old.pods, "restart", reasons)
     if old.generation != new.generation:
@@ -132,7 +133,7 @@ def _by_name(items: list[Fields]) -> Fields:
 
 
 def _shown(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
+    return shorten(json.dumps(value, ensure_ascii=False), _MAX_VALUE_CHARACTERS)
 
 
 def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:

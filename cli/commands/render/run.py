@@ -1,9 +1,8 @@
 """Chooses settings, renders the objects of one text beside what else it holds, writes children. Flags and exit codes are elsewhere."""
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeVar
 
 from ....api.kinds import BETA
 from ....api.line import Line
@@ -20,19 +19,24 @@ from ....reconciler.render.observed import Held
 from ....reconciler.render.settings import Settings, settings_from
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError
+from ...console.options import option
 from ...console.output import write_stderr
 from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...objects.forms import FormError, create
 from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
-from ...project.apply import Target, Targets, apply_project
+from ...project.apply import apply_project
+from ...project.targets import Target, Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children
 
+_Options = TypeVar("_Options")
+NamespaceFlag = Annotated[str, option("namespace of objects without one (default: default)", "-n")]
+ConfigFlag = Annotated[str | None, option("OperatorConfiguration; facts override it", "FILE")]
 DEFAULT_NAMESPACE: Final = "default"
-_LONGEST: Final = 2_000  # characters of one message
+_MAX_MESSAGE_CHARACTERS: Final = 2_000
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
 
 
@@ -100,15 +104,17 @@ def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
         return Outcome([], [error])
 
 
-def render_revision(arguments: argparse.Namespace, files: list[str], ask: Callable[[str], Asked]) -> Iterator[tuple[Outcome, str]]:
-    """Render files as they are in the revision of `--against`, each with its prefix for messages. Raises: UsageError."""
+def render_revision(
+    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], ask: Callable[[str], Asked]
+) -> Iterator[tuple[Outcome, str]]:
+    """Render files as they are in a revision, each with its prefix for messages. Raises: UsageError."""
     from ...files.revision import texts_at
 
-    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
+    for file, text in texts_at(revision, paths, files, excluded).items():
         if isinstance(text, InputError):
             yield Outcome([], [text]), ""
         else:
-            yield render_text(file, text, ask(file)), f"{arguments.against}: "
+            yield render_text(file, text, ask(file)), f"{revision}: "
 
 
 def render_text(name: str, text: str, asked: Asked) -> Outcome:
@@ -162,29 +168,33 @@ def format_problem(found: Manifest, path: Path, text: str) -> str:
     """A sentence about a field, behind its place in the text."""
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
-    return shorten(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _LONGEST)
+    return shorten(
+        f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _MAX_MESSAGE_CHARACTERS
+    )
 
 
-def lay_project(arguments: argparse.Namespace) -> None:
+def lay_project(options: _Options, config: str | None, paths: Sequence[str]) -> _Options:
     """Take line, facts and clusters from the project file unless flags give them; a configuration decides the line. Raises: UsageError."""
-    apply_project(arguments, (*(("line",) if arguments.config is None else ()), "facts", "clusters"), arguments.paths)
+    return apply_project(options, (*(("line",) if config is None else ()), "facts", "clusters"), paths)
 
 
-def ask_by_target(arguments: argparse.Namespace, tell: Callable[[str], None], *, lenient: bool = False) -> Callable[[str], Asked]:
+def ask_by_target(
+    targets: Targets, config: str | None, namespace: str, tell: Callable[[str], None], *, lenient: bool = False, restarted: bool = False
+) -> Callable[[str], Asked]:
     """Renders files, each by its target; `tell` gets the assumptions of a target once. Raises: UsageError, also later, for unfit facts."""
-    targets = Targets(arguments)
     done: dict[str, Asked] = {}
 
     def asked(target: Target) -> Asked:
         if target.cluster in done:
             return done[target.cluster]
         known = target.facts
-        operator, assumed = choose_operator(known, arguments.config, lenient=lenient)
+        operator, assumed = choose_operator(known, config, lenient=lenient)
         if assumed:
             tell(f"{f'cluster {target.cluster}: ' if target.cluster else ''}{assumed}")
         if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
             known = known._replace(operatorVersion=operator.settings.operator_version)
-        done[target.cluster] = Asked(known, operator, arguments.namespace or target.namespace or DEFAULT_NAMESPACE)
+        operator = operator._replace(restarted=restarted)
+        done[target.cluster] = Asked(known, operator, namespace or target.namespace or DEFAULT_NAMESPACE)
         return done[target.cluster]
 
     if not targets.several:

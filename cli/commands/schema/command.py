@@ -1,52 +1,51 @@
 """The command `schema`: JSON schemas of our kinds, for editors, and of what our own commands print as JSON."""
 
-import argparse
 import json
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from ....api.kinds import BY_NAME, GROUP, list_kind_versions
 from ....api.line import NEWEST, Line
 from ...console import flags
 from ...console.exits import OK, UsageError
-from ...console.flags import find_kind
+from ...console.kind_names import find_kind
 from ...console.nearest import did_you_mean
+from ...console.options import argument, option
 from ...console.output import write_stderr, write_stdout
 from ...files.write import store
 from ...project.apply import apply_project
+from ...project.options import OneCluster, ProjectOptions
 from .kinds import MIXED, mixed_schema, schema_of
 from .outputs import load, names
 
 HELP: Final = "print JSON schemas of kinds, for editors, and of commands' JSON output"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    add = parser.add_argument
-    add(
-        "name",
-        nargs="?",
-        metavar="NAME",
-        help="kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)",
-    )
-    add("--version", metavar="VERSION", help="version of the kind (default: newest)")
-    flags.line(parser, f"operator release (default: the project file's, else {NEWEST})")
-    add("--catalogue", metavar="DIR", help="write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them")
-    flags.project(parser, clusters=False)
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and options."""
+
+    name: Annotated[
+        str | None,
+        argument("kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)", "NAME", nargs="?"),
+    ] = None
+    version: Annotated[str | None, option("version of the kind (default: newest)", "VERSION")] = None
+    line: Annotated[Line | None, flags.release(f"operator release (default: the project file's, else {NEWEST})")] = None
+    catalogue: Annotated[
+        str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", "DIR")
+    ] = None
+    project: OneCluster = ProjectOptions()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints one schema or the names of all, or writes those of kinds. Raises: UsageError for a wrong name, or flags that don't fit."""
-    apply_project(arguments, ("line",), ())
-    line: Line = arguments.line or NEWEST
-    if arguments.catalogue is not None and (arguments.name or arguments.version):
+    line = apply_project(options, ("line",), ()).line or NEWEST
+    if options.catalogue is not None and (options.name or options.version):
         raise UsageError("--catalogue is every kind: give a name and a version, or --catalogue")
-    if arguments.catalogue is not None:
-        _store(arguments.catalogue, line)
-    elif arguments.name is None:
+    if options.catalogue is not None:
+        _store(options.catalogue, line)
+    elif options.name is None:
         write_stdout("".join(f"{name}\n" for name in _names()))
     else:
-        write_stdout(json.dumps(_schema(arguments.name, arguments.version, line), indent=2) + "\n")
+        write_stdout(json.dumps(_schema(options.name, options.version, line), indent=2) + "\n")
     return OK
 
 

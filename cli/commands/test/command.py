@@ -1,32 +1,33 @@
 """The command `test`: case files held to what they expect."""
 
-import argparse
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from ....api.wording import count_of, escape_unprintable
 from ...console import flags
 from ...console.exits import BUG, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
+from ...console.options import argument, option, switch
 from ...console.output import write_stderr, write_stdout
-from ...console.program import help_width
-from ...facts.load import read_fact_flags
+from ...facts.load import read_facts
 from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import Server
-from ...project.apply import RULES_FROM, apply_project
+from ...project.apply import RULES_FROM, apply_project, load_own_rules
+from ...project.options import OneCluster, ProjectOptions
 from ...rewrite.emit import emit_json
 from ...userrules.load import Asked
 from ...yaml.load import InputError
 from ..check.selection import ask_rules
 from . import findings, results
-from .files import ALLOW, DENY, Case, Folder, Question, Verdict, facts_of, load_cases
+from .files import ALLOW, DENY, Case, Folder, facts_of, load_cases
+from .verdict import Question, Verdict
 
 FORMAT: Final = 1
 HELP = "run case files (allow, deny, default, convert) and compare with what they expect"
 
-_FORMAT = """case files, in DIR and below it (.yaml, .yml; NAME may hold dots):
+EPILOG: Final = """case files, in DIR and below it (.yaml, .yml; NAME may hold dots):
   allow.NAME.yaml    must be accepted; marks may expect warnings
   deny.NAME.yaml     must be refused; findings and marks must match:
                        replicas: -1   # expect: rule-name, other-rule
@@ -41,41 +42,40 @@ beside a case:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    parser.epilog = _FORMAT
-    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=help_width())
-    parser.add_argument("folder", nargs="?", metavar="DIR", help="folder of case files")
-    parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name contains the word")
-    parser.add_argument("--update", action="store_true", help="write the actual marks and results")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="format (default %(default)s)")
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="user name of requests, unless a case names one")
-    flags.facts(parser)
-    flags.project(parser, clusters=False)
-    parser.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
-    parser.add_argument("--allow-empty", action="store_true", help="accept no case")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about rules that were not evaluated")
-    flags.verbose(parser, "also name passing cases; ")
+class Options(NamedTuple):
+    """Flags and options."""
+
+    folder: Annotated[str | None, argument("folder of case files", "DIR", nargs="?")] = None
+    word: Annotated[str, option("only cases whose file name contains the word", "-k", "WORD", long=False)] = ""
+    update: Annotated[bool, switch("write the actual marks and results")] = False
+    output: Annotated[str, flags.output("text", "json")] = "text"
+    user: Annotated[str, option("user name of requests, unless a case names one", "--as", "USER")] = ""
+    facts: flags.FactFlags = flags.FactFlags()
+    project: OneCluster = ProjectOptions()
+    require_facts: flags.RequireFacts = False
+    allow_empty: Annotated[bool, switch("accept no case")] = False
+    quiet: Annotated[bool, switch("no summary, and nothing about rules that were not evaluated", "-q")] = False
+    verbose: Annotated[bool, switch(f"also name passing cases; {flags.TRACEBACKS}", "-v")] = False
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Runs the cases; 0 when all are as expected, 1 when one isn't, 2 when --update can't write, 3 when there are none, 4, 5, 70.
 
     Raises: UsageError for a folder that doesn't exist, or facts that can't be used.
     """
-    if not arguments.folder:
+    if not options.folder:
         raise UsageError("name the folder of case files")
-    folder = load_cases(arguments.folder, arguments.word)
-    apply_project(arguments, (RULES_FROM,), [arguments.folder])
-    server, rules = Server(read_fact_flags(arguments), arguments.user), ask_rules(arguments.user_rules, None)
+    folder = load_cases(options.folder, options.word)
+    rules = ask_rules(load_own_rules(apply_project(options, (RULES_FROM,), [options.folder]).project), None)
+    server = Server(read_facts(options.facts), options.user)
     verdicts = [_judged(case, server, rules) for case in folder.cases]
     failed = OK
-    if arguments.update:
+    if options.update:
         failed = _update(verdicts)
         verdicts = [_again(one, server, rules) if one.update else one for one in verdicts]
-    code = worst_code([failed, _code(arguments, verdicts, folder)])
-    write_stdout(emit_json(_document(verdicts, code)) if arguments.output == "json" else _text(verdicts, verbose=arguments.verbose))
-    _say(arguments, verdicts, folder)
+    code = worst_code([failed, _code(options, verdicts, folder)])
+    write_stdout(emit_json(_document(verdicts, code)) if options.output == "json" else _text(verdicts, verbose=options.verbose))
+    _say(options, verdicts, folder)
     return code
 
 
@@ -103,29 +103,29 @@ def _again(one: Verdict, server: Server, rules: Asked | None) -> Verdict:
     return _judged(one.case._replace(expected=file) if file != one.case.file and Path(file).exists() else one.case, server, rules)
 
 
-def _code(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> int:
+def _code(options: Options, verdicts: list[Verdict], folder: Folder) -> int:
     codes = [BUG] * any(one.fault for one in verdicts)
     codes += [UNREADABLE] * bool(folder.unreadable)
     codes += [REFUSED] * any(not one.passed for one in verdicts)
-    codes += [NOT_EVALUATED] * (arguments.require_facts and any(one.notes for one in verdicts))
-    codes += [NOTHING_FOUND] * (not verdicts and not arguments.allow_empty)
+    codes += [NOT_EVALUATED] * (options.require_facts and any(one.notes for one in verdicts))
+    codes += [NOTHING_FOUND] * (not verdicts and not options.allow_empty)
     return worst_code(codes)
 
 
-def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> None:
+def _say(options: Options, verdicts: list[Verdict], folder: Folder) -> None:
     for error in folder.unreadable:
         write_stderr(str(error))
-    if arguments.quiet:
+    if options.quiet:
         return
     for line in folder.strangers:
         write_stderr(line)
     for note, count in sorted(Counter(note for one in verdicts for note in one.notes).items()):
         write_stderr(f"{note} ({count_of(count, 'case')})")
-    if not verdicts and not arguments.allow_empty:
-        chosen = f" whose name contains {arguments.word}" if arguments.word else ""
+    if not verdicts and not options.allow_empty:
+        chosen = f" whose name contains {options.word}" if options.word else ""
         names = "" if folder.strangers else "; names begin with allow., deny., default. or convert."
-        write_stderr(f"{arguments.folder}: no test case found{chosen}{names}")
-    elif arguments.output == "text":
+        write_stderr(f"{options.folder}: no test case found{chosen}{names}")
+    elif options.output == "text":
         failed = sum(not one.passed for one in verdicts)
         write_stderr(f"{count_of(len(verdicts), 'case')}: {len(verdicts) - failed} passed, {failed} failed")
 

@@ -1,4 +1,4 @@
-"""Finds case files in folders, and what belongs to each: stored objects, expected results, facts; and what each comes to."""
+"""Finds case files in folders, and what belongs to each: stored objects, expected results, facts."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,9 +8,7 @@ from ....policies.facts import UNKNOWN, Facts, facts_from
 from ...console.exits import UsageError
 from ...facts.load import load_values
 from ...files.find import SUFFIXES, find_files
-from ...objects.forms import Server
 from ...objects.manifest import Manifest, find_manifests
-from ...userrules.load import Asked
 from ...yaml.load import InputError, load_documents
 
 ALLOW: Final = "allow"
@@ -38,31 +36,6 @@ class Case(NamedTuple):
         """The file of the expected result, which may not exist yet."""
         path = Path(self.file)
         return self.expected or str(path.with_name(f"{path.stem}.{EXPECTED}{path.suffix}"))
-
-
-class Question(NamedTuple):
-    """One case and its conditions."""
-
-    case: Case
-    text: str
-    server: Server
-    rules: Asked | None = None  # users' own
-
-
-class Verdict(NamedTuple):
-    """The end of one case. `update` are the files that would make it pass, with their texts."""
-
-    case: Case
-    failure: str = ""  # one sentence; empty where the case passed
-    lines: tuple[str, ...] = ()  # the difference: `-` is expected, `+` was found
-    notes: tuple[str, ...] = ()  # rules that could not be evaluated
-    update: tuple[tuple[str, str], ...] = ()
-    fault: bool = False  # a rule raised an exception
-
-    @property
-    def passed(self) -> bool:
-        """Whether everything was as expected."""
-        return not self.failure
 
 
 class Folder(NamedTuple):

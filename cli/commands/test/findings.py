@@ -19,14 +19,15 @@ from ...validation.pipeline import Settings, check_object
 from ...yaml.comments import comments
 from ...yaml.load import InputError, Source
 from ..check.fix import read_data
-from .files import ALLOW, Question, Verdict, load_case_objects
+from .files import ALLOW, load_case_objects
+from .verdict import Question, Verdict
 
 _WORD: Final = "expect:"
 _MARK: Final = re.compile(r"\s*#\s*expect:(?P<rules>[^#]*)")
 _AS: Final = re.compile(r"#\s*as:\s*(?P<user>\S+)")
 
 
-_LONGEST: Final = 300  # characters of one line
+_MAX_LINE_CHARACTERS: Final = 300
 
 
 class _Mark(NamedTuple):
@@ -52,7 +53,7 @@ def judge(question: Question) -> Verdict:
     notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.not_evaluated))
     fault = any(finding.level == FAULT for finding in found.findings)
     update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
-    return Verdict(case, failure, tuple(shorten(line, _LONGEST) for line in lines), notes, update, fault)
+    return Verdict(case, failure, tuple(shorten(line, _MAX_LINE_CHARACTERS) for line in lines), notes, update, fault)
 
 
 def _found(source: Source, question: Question) -> Outcome:

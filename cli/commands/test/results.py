@@ -22,9 +22,10 @@ from ..convert.served import leave_out_marks
 from ..default.run import Asked, default_object
 from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects, other_version
 from ..diff.secrets import mask_secrets
-from .files import CONVERT, Question, Verdict, load_case_objects
+from .files import CONVERT, load_case_objects
+from .verdict import Question, Verdict
 
-LONGEST: Final = 300  # characters of one line
+MAX_LINE_CHARACTERS: Final = 300
 
 
 class _Expected(NamedTuple):
@@ -52,7 +53,7 @@ def judge(question: Question) -> Verdict:
     elif lines:
         failure = f"the result is not the one in {expected.file}"
     update = _update(expected, results) if failure else ()
-    return Verdict(case, failure, tuple(shorten(line, LONGEST) for line in lines), notes, update)
+    return Verdict(case, failure, tuple(shorten(line, MAX_LINE_CHARACTERS) for line in lines), notes, update)
 
 
 def _expected(question: Question, found: list[Manifest]) -> _Expected:

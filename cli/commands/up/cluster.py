@@ -28,9 +28,9 @@ from ..crds import definitions
 Owned = tuple[Resource, Node]
 COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server, and its webhook configurations
 MARK: Final = {"webhooks.nvidia.com/made-by": COMPONENT}
-_PATIENCE: Final = 60.0  # seconds for the API server to serve or delete a definition
+_DEFINITION_TIMEOUT_SECONDS: Final = 60.0  # to serve or delete a definition
 _FAILING: Final = 10.0  # seconds after which a webhook that can't be called is reported
-_PAUSE: Final = 0.25
+_POLL_SECONDS: Final = 0.25
 _WHO: Final = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False)
 # one that only the webhook refuses, and one that gets a default
 _REFUSED: Final[dict[str, Any]] = {"modelName": "", "baseModelName": "probe"}
@@ -97,9 +97,9 @@ async def until_asked(cluster: Cluster, url: str, other: str) -> None:
             raise RefusedError(
                 f"the API server can't reach {url}: {said}; name an address of this machine that it reaches{such or ': --address'}"
             )
-        if waited > _PATIENCE:
-            raise RefusedError(f"the API server must ask {url} within {_PATIENCE:g} seconds, and doesn't: {reason}")
-        await asyncio.sleep(_PAUSE)
+        if waited > _DEFINITION_TIMEOUT_SECONDS:
+            raise RefusedError(f"the API server must ask {url} within {_DEFINITION_TIMEOUT_SECONDS:g} seconds, and doesn't: {reason}")
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _not_asked(cluster: Cluster) -> str:
@@ -165,9 +165,10 @@ async def _until_gone(cluster: Cluster, names: list[str]) -> None:
     began = time.monotonic()
     for name in names:
         while await cluster.get(CRDS, name) is not None:
-            if time.monotonic() - began > _PATIENCE:
-                raise RefusedError(f"{name} is not gone after {_PATIENCE:g} seconds: objects of it have finalizers that others must remove")
-            await asyncio.sleep(_PAUSE)
+            if time.monotonic() - began > _DEFINITION_TIMEOUT_SECONDS:
+                waited = f"{name} is not gone after {_DEFINITION_TIMEOUT_SECONDS:g} seconds"
+                raise RefusedError(f"{waited}: objects of it have finalizers that others must remove")
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 def list_registrations(url: str, bundle: bytes, line: Line) -> Iterator[tuple[Resource, Node]]:

@@ -1,16 +1,16 @@
 """The command `up`: flags, and which address of this machine the API server is to call."""
 
-import argparse
 import asyncio
 import socket
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ....api.line import NEWEST
+from ....api.line import NEWEST, Line
 from ....kube.errors import ApiError, UnavailableError
 from ....webhooks.sockets import Address
 from ...console import flags
 from ...console.exits import OK, REFUSED, UNREACHABLE
+from ...console.options import option, switch
 from ...console.output import write_stderr
 from ...daemon.listening import address
 
@@ -18,27 +18,27 @@ HELP: Final = "try the operator: run server and reconciler for a cluster until C
 _ELSEWHERE: Final = "192.0.2.1"  # an address of no machine; packets to others leave this machine by the same route
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    flags.kubeconfig(parser)
-    parser.add_argument("--address", metavar="HOST:PORT", help="address of this machine that the API server reaches (default: detected)")
-    flags.line(parser, f"operator release (default {NEWEST})")
-    parser.add_argument("--clean", action="store_true", help="only remove what a killed run left behind")
-    flags.verbose(parser)
+class Options(NamedTuple):
+    """Flags and arguments."""
+
+    kubeconfig: flags.Kubeconfig = ""
+    address: Annotated[str | None, option("address of this machine that the API server reaches (default: detected)", "HOST:PORT")] = None
+    line: Annotated[Line | None, flags.release(f"operator release (default {NEWEST})")] = None
+    clean: Annotated[bool, switch("only remove what a killed run left behind")] = False
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Runs until a signal, then removes all that it made; 0, 1 when the cluster refuses, 6 when it can't be reached. Raises: UsageError."""
     from .cluster import RefusedError, claim, remove_ours
     from .trial import run_trial
 
     try:
-        if arguments.clean:
-            write_stderr(asyncio.run(remove_ours(arguments.kubeconfig, of_killed=True)))
+        if options.clean:
+            write_stderr(asyncio.run(remove_ours(options.kubeconfig, of_killed=True)))
             return OK
-        server, user = asyncio.run(claim(arguments.kubeconfig))
-        where = address("--address", arguments.address, *_towards(urlsplit(server).hostname or ""))
-        return run_trial(arguments.kubeconfig, user, where, arguments.line or NEWEST, _towards(_ELSEWHERE).host)
+        server, user = asyncio.run(claim(options.kubeconfig))
+        where = address("--address", options.address, *_towards(urlsplit(server).hostname or ""))
+        return run_trial(options.kubeconfig, user, where, options.line or NEWEST, _towards(_ELSEWHERE).host)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED

@@ -1,6 +1,5 @@
 """One run of `up`: this process serves, reconciles in the same loop, and removes its objects when it stops. It writes no file."""
 
-import argparse
 import asyncio
 import signal
 import socket
@@ -17,6 +16,7 @@ from ....webhooks.sockets import ANY, Address, AddressError, bind
 from ...console.exits import OK
 from ...console.output import write_stderr
 from ...daemon.listening import bind_socket
+from ...daemon.options import ServerOptions
 from ...daemon.run import OwnPair, identity
 from ...daemon.server import plan_for
 from ...installation.configuration import load_configuration
@@ -46,9 +46,8 @@ def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: s
     """
     settings = load_configuration(Source("up", _CONFIGURATION.format(line=line)), {}).configuration
     facts = read_configured_facts(settings) | {"operatorPrincipal": user}
-    known = argparse.Namespace(config=None, kubeconfig=kubeconfig, no_cluster=False, cert_dir=None, self_signed=True)
     pair = OwnPair(local_names(address.host))
-    plan = plan_for(known, settings, facts, Path())._replace(pair=pair)
+    plan = plan_for(ServerOptions(kubeconfig=kubeconfig, self_signed=True), settings, facts, Path())._replace(pair=pair)
     listen, sock = _bound(address)
     url, tasks = f"https://{listen}", list[asyncio.Task[None]]()
     side = bind_socket("--probe-listen", Address("127.0.0.1", 0))[1]

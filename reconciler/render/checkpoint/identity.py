@@ -10,7 +10,7 @@ from ..merge import string_map
 from ..names import ARTIFACT_VERSION, digest
 
 FIRST_VERSION: Final = "1"
-LONGEST_NAME: Final = 63  # characters of a Job's name, which is also a label of its pods
+MAX_NAME_CHARACTERS: Final = 63  # of a Job, which is also a label of its pods
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 # in the order of the digest's text
 _IDENTITY: Final = (
@@ -61,7 +61,7 @@ def format_job_name(identity: str, version: str) -> str:
 
 def is_job_name(name: str) -> bool:
     """Whether a Job can have this name."""
-    return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None
+    return len(name) <= MAX_NAME_CHARACTERS and _NAME.fullmatch(name) is not None
 
 
 def check_version(checkpoint: Fields) -> None:
@@ -69,6 +69,6 @@ def check_version(checkpoint: Fields) -> None:
     name, version = job_name(checkpoint), read_artifact_version(checkpoint)
     if is_job_name(name):
         return
-    most = LONGEST_NAME - len(name) + len(version)
+    most = MAX_NAME_CHARACTERS - len(name) + len(version)
     wanted = f"must be at most {most} lower-case letters, digits, dashes and dots that begin and end with a letter or digit"
     raise RenderError(("metadata", "annotations", ARTIFACT_VERSION), f"{wanted}, got {version[:80]!r}")

@@ -37,7 +37,7 @@ from .identity import FIRST_VERSION, check_version, identity_hash, job_name, rea
 from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_seccomp_profile
 from .storage import Storage
 
-KEPT_FOR: Final = 300  # seconds that a finished Job is kept for once the checkpoint has taken note of its end
+FINISHED_JOB_SECONDS: Final = 300  # for which a Job is kept once the checkpoint has recorded its end
 _DEADLINE: Final = 3600  # seconds
 _POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
 

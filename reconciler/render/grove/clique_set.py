@@ -27,12 +27,12 @@ from ..workload import PodPlan
 from . import names
 from .member import GroveMember, choose_scheduler, grove_member
 
-MOST: Final = 3 * 1024 * 1024  # bytes of one request, which API servers fix
+MAX_REQUEST_BYTES: Final = 3 * 1024 * 1024  # which API servers fix
 _TOPOLOGY: Final = "topologyConstraint"
 _SCHEMA: Final = ("schema", "openAPIV3Schema")
 _CONSTRAINT: Final = (*_SCHEMA, *(step for name in ("spec", "template", _TOPOLOGY) for step in ("properties", name)), "properties")
 CLIQUE_SETS_DEFINITION: Final = "podcliquesets.grove.io"
-LEAST: Final = 2000  # bytes of a clique that shares GPUs, beside what its author says
+MIN_CLIQUE_BYTES: Final = 2000  # of one that shares GPUs, without its author's fields
 
 
 def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
@@ -80,10 +80,14 @@ def _check_size(graph: Graph) -> None:
     """Raises: RenderError for a set that no API server takes, before it is rendered: of a short graph that may take a minute."""
     shared, least = size_of(graph.spec.get("env")), 0
     for one in graph.members:
-        pod = shared + max(size_of(template) for template in own_templates({**one.fields})) + (LEAST if is_inter_pod(one.fields) else 0)
+        pod = (
+            shared
+            + max(size_of(template) for template in own_templates({**one.fields}))
+            + (MIN_CLIQUE_BYTES if is_inter_pod(one.fields) else 0)
+        )
         least += pod * len(names.cliques(one))
-        if least > MOST:
-            text = f"must be short enough for a PodCliqueSet of {MOST} bytes, which is all that an API server takes"
+        if least > MAX_REQUEST_BYTES:
+            text = f"must be short enough for a PodCliqueSet of {MAX_REQUEST_BYTES} bytes, which is all that an API server takes"
             raise RenderError((*one.path, "podTemplate"), f"{text}; it would have {least} at least: use fewer nodes, or shorter templates")
 
 

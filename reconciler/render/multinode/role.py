@@ -37,7 +37,7 @@ def _counts(name: str) -> bool:
 
 LEADER_ADDRESS: Final = "DYNAMO_LEADER_ADDRESS"
 RANK: Final = "DYNAMO_RANK"
-MOST_NODES: Final = 1024  # a LeaderWorkerSet or PodCliqueSet could hold no more names
+MAX_NODES: Final = 1024  # a LeaderWorkerSet or PodCliqueSet could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
 _LWS_RANK = "$(LWS_WORKER_INDEX)"
 _GROVE_INDEX = "$(GROVE_PCSG_POD_INDEX)"  # of a pod in its scaling group, the leader's first
@@ -76,8 +76,8 @@ class Role(NamedTuple):
 
 def check_nodes(nodes: int, path: Path) -> None:
     """Refuse replicas with more nodes than any cluster: the object lists each node. Raises: RenderError with the path of the component."""
-    if nodes > MOST_NODES:
-        raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MOST_NODES} for children to be made, got {nodes}")
+    if nodes > MAX_NODES:
+        raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MAX_NODES} for children to be made, got {nodes}")
 
 
 def lws_roles(nodes: int) -> tuple[Role, Role]:

@@ -14,10 +14,10 @@ from ..settings import Settings
 DOCKER_CONFIG: Final = "kubernetes.io/dockerconfigjson"
 DOCKER_FILE: Final = "kubernetes.io/dockercfg"  # the older form, without "auths"
 EVERY: Final = "**"  # an address that is every image's
-MOST: Final = 1000  # addresses of one Secret; a registry has a few
+MAX_ADDRESSES: Final = 1000  # of one Secret; a registry has a few
 _HUB: Final = "index.docker.io"
 _HUBS: Final = frozenset({_HUB, "docker.io", "registry-1.docker.io"})
-_LONGEST: Final = 512  # characters of an address
+_MAX_ADDRESS_CHARACTERS: Final = 512
 
 
 def addresses(secret: Fields) -> list[str] | None:
@@ -31,7 +31,7 @@ def addresses(secret: Fields) -> list[str] | None:
         auths = found["auths"] if name == ".dockerconfigjson" else found
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    if not isinstance(auths, dict) or len(auths) > MOST:
+    if not isinstance(auths, dict) or len(auths) > MAX_ADDRESSES:
         return None
     return sorted({address for each in auths if (address := _address(each))})
 
@@ -58,7 +58,7 @@ def names_for(image: str, found: Mapping[str, tuple[str, ...]]) -> tuple[str, ..
 def _address(text: str) -> str:
     """An address as it is compared: without scheme and API version; empty for none."""
     _, scheme, rest = text.partition("://")
-    host, _, path = (rest if scheme else text)[:_LONGEST].partition("/")
+    host, _, path = (rest if scheme else text)[:_MAX_ADDRESS_CHARACTERS].partition("/")
     path = path.strip("/")
     if path in ("v1", "v2"):
         path = ""

@@ -246,7 +246,7 @@ def test_a_git_that_hangs_is_killed_with_all_that_it_started(
     programs = tmp_path_factory.mktemp("programs")
     write_program(programs, "git", f"sleep 600 &\necho $! > {programs}/child\nwait")
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(revision, "_PATIENCE", 3)
+    monkeypatch.setattr(revision, "_CALL_TIMEOUT_SECONDS", 3)
     ran = command("check", "--against", "HEAD", "deploy")
     assert (ran.code, ran.err) == (2, "dynamo-webhooks check: --against: git did not answer within 3 seconds\n")
     child = Path("/proc", (programs / "child").read_text().strip(), "stat")
@@ -271,7 +271,7 @@ def test_large_files_are_said_and_many_come_in_pieces(
     repository.commit()
     files(**{name: text.replace("vllm", "sglang") for name, text in many.items()}, deploy__large=GOOD)
     monkeypatch.setattr(revision, "LIMIT", 2000)
-    monkeypatch.setattr(revision, "_AT_ONCE", 400)
+    monkeypatch.setattr(revision, "_MAX_CALL_BYTES", 400)
     ran = _check(command, "deploy")
     assert _found(ran) == [RULE] * 5
     assert [note["reason"] for note in ran.json["notEvaluated"]] == [

@@ -322,7 +322,8 @@ def test_a_wrong_type_in_metadata_is_found_also_of_an_object_inside_another(comm
     """A server would answer 400."""
     files(r=REQUEST, root=REQUEST.replace("team: 7", "team: a").replace("{name: r}", "{name: r, labels: {a: 7}, uid: 5}"))
     said = "r.yaml:7:108 error wrong-type (DYN002): spec.overrides.dgd.metadata.labels[team]: must be a string, got number\n"
-    assert command("check", "-q", "r.yaml") == (1, said, "")
+    known = ("--set-fact", "operatorScope=cluster", "--set-fact", "gpuDiscovery=true")
+    assert command("check", "-q", "r.yaml", *known) == (1, said, "")
     found = command("check", "-q", "root.yaml", "-o", "json").json["findings"]
     assert sorted(finding["path"] for finding in found) == ["metadata.labels[a]", "metadata.uid"]
 

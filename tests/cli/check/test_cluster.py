@@ -130,7 +130,9 @@ def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, 
     connected(made)
     files(a=BAD)
     ran = command("check", "--cluster", "a.yaml", "-q")
-    assert (ran.code, ran.err) == (6, "the cluster can't be asked: who are you?\n")
+    why = "the cluster can't be asked: who are you?"
+    said = f"{why}\nnot evaluated: updates: {why}, so the stored object is not known; DynamoGraphDeployment llm/bad (a.yaml:1)\n"
+    assert (ran.code, ran.err) == (6, said)
     assert BAD_RULE in ran.out
     [note] = [one for one in command("check", "--cluster", "a.yaml", "-o", "json").json["notEvaluated"] if one["rule"] == "updates"]
     assert note["reason"] == "the cluster can't be asked: who are you?, so the stored object is not known"
@@ -206,3 +208,28 @@ def test_a_namespace_that_refuses_objects_is_a_finding(
     for name, said in (("nowhere", 'must be a namespace of the cluster, got "nowhere"'), ("going", '"going" is being deleted')):
         found = command("check", "chat.yaml", "--cluster", "-n", name)
         assert (said in found.out, "namespace-missing" in found.out) == (True, True), found.out
+
+
+APPLIED = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: llm}
+spec:
+  components:
+    - {name: w, type: worker, podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}}
+"""
+
+
+def test_duplicates_and_nulls_of_a_server_side_apply_are_refused_at_their_places(
+    command: Command, files: Files, connected: Callable[..., Any]
+) -> None:
+    made = cluster(APPLIED)
+    [metadata] = [one.obj["metadata"] for one in made.storage.records.values() if one.obj["kind"] == "DynamoGraphDeployment"]
+    metadata["managedFields"] = [{"manager": "argocd", "operation": "Apply", "apiVersion": "nvidia.com/v1beta1", "fieldsV1": {}}]
+    connected(made)
+    files(a=APPLIED.replace("spec:\n", "spec:\n  restart: null\n", 1).replace('1.5.0"}', '1.5.0", env: [{name: A}, {name: A}]}'))
+    found = command("check", "--cluster", "a.yaml", "-o", "json").json["findings"]
+    assert [(one["line"], one["path"]) for one in found if one["level"] == "error"] == [
+        (5, "spec.restart"),
+        (7, "spec.components[0].podTemplate.spec.containers[0].env[1]"),
+    ]

@@ -7,7 +7,7 @@ import pytest
 
 from dynamo_webhooks.cli.commands.check import steps
 from dynamo_webhooks.cli.console import exits
-from dynamo_webhooks.cli.project.keys import FORMATS
+from dynamo_webhooks.cli.project.reports import FORMATS
 from dynamo_webhooks.policies.at import rule_fault
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import evaluate

@@ -98,6 +98,19 @@ def test_a_wrong_value_anywhere_is_a_finding_and_no_crash(command: Command, file
             assert command("check", "a.yaml", "-o", "json", *words).code in (0, 1, 4), (wrong, words)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [("%YAML 1.2\n---\n", "", "a.yaml:1:1"), ("", "---\njust a text\n", "a.yaml:13:1"), ("", "---\n- 1\n", "a.yaml:13:1")],
+)
+def test_what_kubectl_does_not_read_beside_an_object_is_unreadable(
+    command: Command, files: Files, before: str, after: str, place: str
+) -> None:
+    files(a=f"{before}{GOOD}{after}", b=f"{after}{before}")
+    ran = command("check", "-q", "a.yaml", "b.yaml")
+    assert (ran.code, ran.out) == (4, "")
+    assert [line.partition(" must ")[0] for line in ran.err.splitlines()] == [f"{place}:"]
+
+
 @pytest.mark.parametrize("words", [("check",), ("default",), ("convert", "--to", "v1beta1"), ("render", "-q"), ("picture",)])
 def test_beside_an_unreadable_file_nothing_is_missed(command: Command, files: Files, words: tuple[str, ...]) -> None:
     files(bad="a: [\n", other="kind: X\n")

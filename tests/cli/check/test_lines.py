@@ -1,6 +1,5 @@
 """The lines of the operator by which a run of `check` judges, what told them, and what `--upgrade-to` finds on the way."""
 
-import argparse
 import json
 from pathlib import Path
 
@@ -109,11 +108,8 @@ def test_a_server_without_a_line_has_that_of_files(tmp_path: Path) -> None:
     (tmp_path / "told.yaml").write_text("{operatorVersion: 1.2.0}\n")
     lines = []
     for name in ("facts.yaml", "told.yaml"):
-        arguments = argparse.Namespace(
-            config=None, kubeconfig=None, no_cluster=True, operator_version=None, dgdr_default_image=None,
-            facts=str(tmp_path / name), self_signed=False,
-        )  # fmt: skip
-        lines.append(facts_from(serve._told(arguments, OperatorConfiguration())).line)
+        options = serve.Options(no_cluster=True, facts=str(tmp_path / name))
+        lines.append(facts_from(serve._told(options, OperatorConfiguration())).line)
     assert [*lines, facts_from({}).line] == [NEWEST, Line.V1_2, NEWEST]
 
 

@@ -93,7 +93,7 @@ def test_a_report_is_the_same(command: Command, files: Files, monkeypatch: pytes
         forks.append(1)
         return fork()
 
-    monkeypatch.setattr(run, "MANY", 4)
+    monkeypatch.setattr(run, "MIN_FILES_FOR_ORJSON", 4)
     monkeypatch.setattr(os, "fork", counted)
     spread = command("check", ".", "-o", "json")
     assert len(forks) == 2

@@ -306,7 +306,7 @@ def test_helm_is_bounded_in_time_and_output(
     from dynamo_webhooks.cli.files import programs as running
 
     monkeypatch.setattr(running, "LIMIT", 1 << 18)
-    monkeypatch.setattr(running, "_PATIENCE", 1)
+    monkeypatch.setattr(running, "_PROGRAM_TIMEOUT_SECONDS", 1)
     files(chart__Chart="name: x\n")
     write_program(programs, "helm", script)
     ran = command("check", "--helm", "chart", "-q")

@@ -1,10 +1,15 @@
 """What is offered at the end of a command line, and the scripts that ask for it: run by a real bash, and as kubectl runs them."""
 
+import os
+import pty
 import re
+import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +21,6 @@ from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command, write_program
 from tests.rows import run_each
-
-BREAKS: Final = " \t\n\"'><=;|&(:"  # bash's own
 
 
 @run_each(
@@ -85,6 +88,8 @@ def test_a_script_asks_in_the_form_of_its_shell(command: Command) -> None:
         told = f"check\t{COMMANDS['check']}" if shell in ("zsh", "fish") else "check"
         assert command("completion", shell, "--", "che") == (0, f"{told}\n:4\n", "")
     assert command("completion", "bash", "--", "check", "").out == ":0\n"
+    assert command("completion", "bash", "--", "check", "--", "").out == ":0\n"
+    assert "--add-ignores\n" in command("completion", "bash", "--", "check", "--").out
     assert command("completion", "bash", "--", "check", "--set-fact", "gro").out == "grove=\n:6\n"
 
 
@@ -97,27 +102,6 @@ def path(programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return programs
 
 
-@pytest.mark.parametrize(
-    ("words", "breaks", "offered"),
-    [
-        (["check", "--op", "=", "c"], BREAKS, ["create"]),  # bash splits words at an equals sign
-        (["check", "--set-fact", "grove", "=", "t"], BREAKS, ["true"]),
-        (["check", "--op=c"], " \t\n", ["--op=create"]),
-        (["check", "--set-fact", "gro"], BREAKS, ["compopt -o nospace", "grove="]),
-        (["check", "-o", "sarif", "=", "x"], BREAKS, ["files"]),
-    ],
-)
-def test_bash_offers_it(path: Path, words: list[str], breaks: str, offered: list[str]) -> None:
-    """COMPREPLY is empty, and `+o default` is not asked for, where readline is to offer files."""
-    asked = f"COMP_WORDBREAKS={shlex.quote(breaks)}; COMP_WORDS=(dynamo-webhooks {shlex.join(words)}); COMP_CWORD={len(words)}"
-    asked += f"; PATH={path}:$PATH; compopt() {{ echo compopt $*; }}; _dynamo_webhooks; printf '%s\\n' ${{COMPREPLY[@]}}"
-    source = f"{SCRIPTS['bash']}\n{asked}"
-    ran = subprocess.run(["bash", "--norc", "-c", source], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    lines = [line for line in ran.stdout.splitlines() if line]
-    assert lines == ([] if offered == ["files"] else ["compopt +o default", *offered])
-
-
 def test_kubectl_is_told_candidates_and_what_else_to_do(path: Path) -> None:
     write_program(path, "kubectl_complete-dynamo", SCRIPTS["kubectl"])
     source = f"PATH={path}:$PATH; kubectl_complete-dynamo check --op=c"
@@ -125,12 +109,45 @@ def test_kubectl_is_told_candidates_and_what_else_to_do(path: Path) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "--op=create\n:4\n", "")
 
 
-@pytest.mark.neighbours  # they need not be there
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_shell_itself_can_read_it(shell: str, tmp_path: Path) -> None:
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"no {shell} on this machine")
-    (tmp_path / "script").write_text(SCRIPTS[shell])
-    ran = subprocess.run([program, "-n", tmp_path / "script"], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
+# how each shell starts without a user's files, and takes the script
+SHELLS: Final = {
+    "bash": (("bash", "--norc", "-i"), "source <(dynamo-webhooks completion bash); bind 'set show-all-if-ambiguous on'"),
+    "zsh": (("zsh", "-f", "-i"), "autoload -Uz compinit; compinit -u -D; source <(dynamo-webhooks completion zsh)"),
+    "fish": (("fish", "--no-config", "-i"), "dynamo-webhooks completion fish | source"),
+}
+
+
+def _type(shell: str, path: Path, keys: str, awaited: str) -> str:
+    """The screen of a shell after some keys, once it shows a text."""
+    argv, begin = SHELLS[shell]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(path)
+        set_up = {"PATH": f"{path}:{os.environ['PATH']}", "HOME": str(path), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+        os.execvpe(argv[0], argv, set_up)  # noqa: S606 - by its name
+    termios.tcsetwinsize(terminal, (200, 200))
+    screen = ""
+    try:
+        for typed, shown in ((f"{begin}; echo rea''dy\n", "ready"), (keys, awaited)):
+            os.write(terminal, typed.encode())
+            while shown not in screen and select.select([terminal], [], [], 30)[0]:
+                screen += os.read(terminal, 65_536).decode(errors="replace")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
+    return screen.partition("ready\r\n")[2]
+
+
+@pytest.mark.parametrize("shell", ["bash", *(pytest.param(name, marks=pytest.mark.neighbours) for name in ("zsh", "fish"))])
+def test_a_real_shell_lists_flags_and_completes_values(shell: str, path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} on this machine")  # of the neighbours, which need not be there
+    (path / "report.sarif").touch()
+    screen = _type(shell, path, "dynamo-webhooks check --\t\t", "--add-ignores")
+    assert ("--add-ignores" in screen, "check check" in screen) == (True, False)
+    rows = {"--op=c": "--op=create", "--set-fact grove=t": "grove=true", "--set-fact gro": "grove=", "-o sarif=rep": "sarif=report.sarif"}
+    for typed, completed in rows.items():
+        assert completed in _type(shell, path, f"dynamo-webhooks check {typed}\t", completed)
+    if shell == "bash":  # which splits words at an equals sign by default alone
+        assert "--op=create" in _type(shell, path, "COMP_WORDBREAKS=' '\ndynamo-webhooks check --op=c\t", "--op=create")

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.project.keys import FORMATS
+from dynamo_webhooks.cli.project.reports import FORMATS
 from dynamo_webhooks.policies.catalogue import list_declared
 from tests.cli.check.alone import COMMAND, FORBIDDING, NUMBERS, run, run_without
 from tests.cli.conftest import Command, Files

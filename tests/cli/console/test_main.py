@@ -1,19 +1,20 @@
 """The entry of the command: finding sub-commands, wrong words, interrupts, bugs, and readers that go away."""
 
-import argparse
 import os
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands import load
 from dynamo_webhooks.cli.console import flags
+from dynamo_webhooks.cli.console.parser import Parser, reword_argparse_error
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, installed_version
-from dynamo_webhooks.cli.main import main, reword_argparse_error
+from dynamo_webhooks.cli.main import main
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
 from tests.rows import run_each
@@ -27,8 +28,7 @@ def test_the_table_of_commands_is_true() -> None:
     for name, text in COMMANDS.items():
         module = load(name)
         assert text == module.HELP
-        parser = argparse.ArgumentParser()
-        module.configure(parser)
+        parser = Parser(name, module)
         assert all(action.help for action in parser._actions), f"every flag of {name} has a help text"
         assert {"-v", "--verbose"} <= {flag for action in parser._actions for flag in action.option_strings}, "a bug's sentence advises it"
 
@@ -88,15 +88,15 @@ def test_paths_may_stand_on_both_sides_of_a_flag(command: Command, files: Files,
 
 
 def _broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def run(arguments: argparse.Namespace) -> int:
+    class Options(NamedTuple):
+        paths: flags.Paths = ()
+        verbose: flags.Verbose = False
+
+    def run(_options: Options) -> int:
         raise error
 
-    def configure(parser: argparse.ArgumentParser) -> None:
-        flags.verbose(parser)
-        parser.add_argument("paths", nargs="*")
-
     module = ModuleType("dynamo_webhooks.cli.commands.version")
-    module.__dict__.update(HELP="", configure=configure, run=run)
+    module.__dict__.update(HELP="", Options=Options, run=run)
     monkeypatch.setitem(sys.modules, "dynamo_webhooks.cli.commands.version", module)
 
 
@@ -120,9 +120,7 @@ def test_help_is_no_wider_than_the_terminal(command: Command, monkeypatch: pytes
     shown = command(*words).out
     assert shown.startswith(f"usage: {PROGRAM} {words[0] if words != ['--help'] else 'COMMAND'} ")
     if words[0] in ("explain", "test"):  # what stands below their flags is printed as it is written
-        parser = argparse.ArgumentParser()
-        load(words[0]).configure(parser)
-        shown = shown.partition((parser.epilog or "").lstrip().partition("\n")[0])[0]
+        shown = shown.partition((Parser(words[0], load(words[0])).epilog or "").lstrip().partition("\n")[0])[0]
     assert max(map(len, shown.splitlines())) <= int(columns)
 
 

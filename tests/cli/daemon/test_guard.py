@@ -25,7 +25,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
 from dynamo_webhooks.cli.daemon import run
-from dynamo_webhooks.cli.daemon.run import LIFE, PROCESS_METRICS, RENEWED, Guard, OwnPair, State, process_metrics
+from dynamo_webhooks.cli.daemon.run import PAIR_LIFETIME, PAIR_RENEWAL_AGE, PROCESS_METRICS, Guard, OwnPair, State, process_metrics
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
@@ -47,17 +47,17 @@ def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
     clock = SimpleNamespace(now=NOW)
     pair = OwnPair(("localhost",), lambda: clock.now)
     first = pair.offer()
-    assert judge(first.certificate, first.key, clock.now).not_after == NOW + LIFE
-    clock.now = NOW + RENEWED - timedelta(seconds=1)
+    assert judge(first.certificate, first.key, clock.now).not_after == NOW + PAIR_LIFETIME
+    clock.now = NOW + PAIR_RENEWAL_AGE - timedelta(seconds=1)
     assert pair.offer() is first
-    clock.now = NOW + RENEWED
+    clock.now = NOW + PAIR_RENEWAL_AGE
     second = pair.offer()
     assert second.certificate != first.certificate
     clock.now = NOW
     assert pair.offer() is not second, "made in what is now the future, it may not be valid yet"
     context = ReloadingContext(pair, lambda: clock.now)
     assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
-    clock.now += RENEWED
+    clock.now += PAIR_RENEWAL_AGE
     assert context.refresh() is Change.LOADED
     assert context.served is not None
     assert context.served.source == "own"
@@ -136,7 +136,7 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
 
 async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[bool] = []  # whether it was off whenever something was kept from it
-    monkeypatch.setattr(run, "_LOOK", 0.001)
+    monkeypatch.setattr(run, "_POLL_SECONDS", 0.001)
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(not gc.isenabled()))
     state, part = State("x", None), AsyncMock(**{"reasons.return_value": ["not listed"]})
     task = asyncio.ensure_future(run._uncollected(state))

@@ -13,7 +13,8 @@ from typing import Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.commands.policy.command import EXAMPLES
+from dynamo_webhooks.cli.commands.completion.candidates import list_actions
+from dynamo_webhooks.cli.commands.policy.options import EXAMPLES
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
 from dynamo_webhooks.policies.checks import CHECKS
@@ -24,7 +25,6 @@ from tests.cli.samples import BAD, BAD_RULE
 from tests.rows import run_each
 from tools import pages
 from tools.manual.console import PageError, TerminalError, refresh, terminal
-from tools.manual.parts import parser_of
 from tools.manual.rules import FILES, rule_pages, show_example
 
 ROOT: Final = Path(__file__).parents[3]
@@ -95,7 +95,7 @@ def test_a_file_without_the_finding_is_no_example(monkeypatch: pytest.MonkeyPatc
 
 
 def _options(name: str) -> set[str]:
-    return {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
+    return {option for action in list_actions(name) for option in action.option_strings}
 
 
 @run_each("name", list(COMMANDS))

@@ -10,6 +10,7 @@ from typing import Final
 from dynamo_webhooks.admission.judging import in_version, judge
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.operator.configuration import leaves
+from dynamo_webhooks.cli.commands.completion.candidates import list_actions
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.project.keys import KEYS
 from dynamo_webhooks.policies.answer import format_finding
@@ -17,7 +18,6 @@ from dynamo_webhooks.policies.catalogue import list_all
 from tests.golden.corpus import cases
 from tests.golden.test_admission import _review as read_case
 from tests.rows import run_each
-from tools.manual.parts import parser_of
 from tools.site.pages import address, messages, navigation, own_fields, site_files
 
 _files: Final = cache(lambda: site_files(playground=False))
@@ -52,7 +52,7 @@ def test_every_field_has_an_address_of_its_own(kind: str, version: str) -> None:
 
 def test_every_flag_and_key_has_an_address() -> None:
     for name in COMMANDS:
-        options = [option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings]
+        options = [option for action in list_actions(name) for option in action.option_strings]
         flags = [option.removeprefix("--") for option in options if option.startswith("--") and option != "--help"]
         assert [flag for flag in flags if _page(f"commands/{name}.md").count(f'<span id="{flag}">') != 1] == []
     page, project = _page("configuration.md"), _page("fields/project-file.md")

@@ -1,6 +1,5 @@
 """`doctor` without a cluster: each check on facts made by hand, and the command on an API server in memory. The rest: tests/cluster."""
 
-import argparse
 import asyncio
 import json
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from dynamo_webhooks.api.line import NEWEST, Line
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance, TargetKind
 from dynamo_webhooks.cli.commands.certs import command as certs
+from dynamo_webhooks.cli.commands.certs.options import Options
 from dynamo_webhooks.cli.commands.doctor import certificates
 from dynamo_webhooks.cli.commands.doctor import definitions as objects
 from dynamo_webhooks.cli.commands.doctor.command import examine
@@ -328,13 +328,11 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
     """Else it would advise on a Secret that somebody else writes."""
     cluster = MemoryCluster()
     text = CONFIG.replace("{webhook: {", "{webhook: {certProvisionMode: provided, ") + "certificates: {trustFile: /in/a/pod}\n"
-    parser = argparse.ArgumentParser()
-    certs.configure(parser)
     if not given:
         await cluster.create(CONFIG_MAPS, _config(text))
     (tmp_path / "config.yaml").write_text(CONFIG)
-    arguments = parser.parse_args(["inspect", "--namespace", "there", *(["--config", str(tmp_path / "config.yaml")] if given else [])])
-    place = await certs.installed(arguments, cluster)
+    options = Options("inspect", namespace="there", config=str(tmp_path / "config.yaml") if given else None)
+    place = await certs.installed(options, cluster)
     assert place.called.serving == "own"
     assert (place.mode, place.trust_file) == ((Mode.MANAGED, "") if given else (Mode.PROVIDED, ""))
 

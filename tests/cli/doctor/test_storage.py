@@ -12,7 +12,7 @@ from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
 from dynamo_webhooks.cli.commands.doctor.observe import Sight
 from dynamo_webhooks.cli.commands.doctor.storage import contents, find_managed_fields
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, resource_of_kind
-from dynamo_webhooks.kube.storage_versions import TRIES
+from dynamo_webhooks.kube.storage_versions import MAX_TRIES
 from tests.cli.doctor.test_doctor import sight
 from tests.cli.migrate.test_servers import Servers
 from tests.conversion.test_bounds import noise
@@ -99,7 +99,7 @@ async def test_an_api_server_that_stores_another_version_is_named() -> None:
 async def test_from_outside_the_usual_address_is_asked_again_and_again(usual: str, named: int) -> None:
     opener = Servers([usual], **{"10.0.0.1:6443": [None]})
     found = await _servers(["10.0.0.1"], opener)
-    assert opener.asked == ["https://10.0.0.1:6443", *[""] * TRIES]
+    assert opener.asked == ["https://10.0.0.1:6443", *[""] * MAX_TRIES]
     assert ["behind the usual address" in each.text for each in found] == [True] * named
 
 

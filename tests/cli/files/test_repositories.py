@@ -13,7 +13,7 @@ import pytest
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.files.find import find_files
 from dynamo_webhooks.cli.files.write import replace_file
-from dynamo_webhooks.cli.project.keys import FORMATS, SUFFIXES
+from dynamo_webhooks.cli.project.reports import FORMATS, SUFFIXES
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
 from tests.rows import run_each

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.options import Hands, Options
+from dynamo_webhooks.cli.commands.migrate.hands import Hands
+from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run

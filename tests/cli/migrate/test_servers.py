@@ -8,12 +8,13 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
-from dynamo_webhooks.cli.commands.migrate.options import Hands, Options, Stopped
+from dynamo_webhooks.cli.commands.migrate.hands import Hands, Stopped
+from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.kube.storage_versions import TRIES, read_definition, storage_hash
+from dynamo_webhooks.kube.storage_versions import MAX_TRIES, read_definition, storage_hash
 from tests.cli.migrate.store import DGD, Store
 from tests.kube.memory import MemoryCluster
 
@@ -79,7 +80,7 @@ async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_
         fault = ForbiddenError(403, "Forbidden", "no slices for you")
         store.fail(lambda verb, *_: fault if verb == "list" else None)
     report = await _agreed(servers, store, servers=())
-    assert servers.asked.count("") == 2 * TRIES
+    assert servers.asked.count("") == 2 * MAX_TRIES
     assert [said in text for text in report.warnings] == [True] * bool(said)
 
 

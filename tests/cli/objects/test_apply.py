@@ -59,6 +59,11 @@ def test_what_nobody_applied_before_stays() -> None:
     assert made["status"] == STORED["status"]
 
 
+def test_what_a_server_side_apply_is_refused_for_stays() -> None:
+    spec = {"backendFramework": None, "components": [component("a"), component("a", replicas=2)]}
+    assert simulate_apply(graph(spec=spec), STORED, held(managedFields=[fields({})]), KIND)["spec"] == spec
+
+
 def test_what_was_applied_before_and_is_left_out_goes() -> None:
     parts = {
         'k:{"name":"a"}': {".": {}, "f:name": {}, "f:multinode": {".": {}, "f:nodeCount": {}}},

@@ -1,13 +1,19 @@
 """`policy new`, `policy test` and the examples."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dynamo_webhooks.cli.commands.policy.actions import try_cases
-from dynamo_webhooks.cli.commands.policy.command import EXAMPLES, FOLDER
+from dynamo_webhooks.cli.commands.policy.command import FOLDER
+from dynamo_webhooks.cli.commands.policy.options import EXAMPLES
+from dynamo_webhooks.kube.resources import POLICIES, POLICY_BINDINGS
 from tests.cli.conftest import Command, Files
-from tests.cli.userrules.samples import GRAPH, PROJECT, policy
+from tests.cli.userrules.samples import GRAPH, PROJECT, binding, policy
+from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
 
 
@@ -96,3 +102,23 @@ def test_a_policy_without_cases_is_said(files: Files, command: Command) -> None:
     assert command("policy", "test", "policies").code == 3
     assert command("policy", "test", "policies/few.yaml").code == 2
     assert command("policy", "test").code == 2
+
+
+def test_a_policy_of_a_cluster_that_no_binding_puts_into_force_is_left_out(command: Command, connected: Callable[..., object]) -> None:
+    made = MemoryCluster()
+
+    async def fill() -> None:
+        for one in yaml.safe_load_all(f"{policy()}---\n{policy(name='idle')}{binding()}"):
+            await made.create(POLICY_BINDINGS if one["kind"].endswith("Binding") else POLICIES, one)
+
+    asyncio.run(fill())
+    connected(made)
+    ran = command("policy", "from-cluster")
+    assert [one["metadata"]["name"] for one in yaml.safe_load_all(ran.out)] == ["few", "few-binding"]
+    assert ran.err == "idle: is left out, since no Binding puts it into force\n"
+
+
+def test_a_case_names_the_groups_of_its_user(files: Files, command: Command) -> None:
+    case = {"object": yaml.safe_load(GRAPH), "as": "jane", "as-groups": ["admins"]}
+    files(p=policy("'admins' in request.userInfo.groups"), **{"p.cases": yaml.safe_dump({"allow": [case]})})
+    assert command("policy", "test", "p.yaml").code == 0

@@ -210,8 +210,8 @@ def test_facts_that_cannot_be_used_name_the_key_that_gave_them(repository: Path,
 )
 def test_an_unknown_cluster_is_one_sentence(repository: Path, command: Command, text: str, word: str, told: str) -> None:
     project(repository, text)
-    for name in ("check", "render", "default"):
-        assert command(name, "deploy/dev", "--facts-of", word).err == f"dynamo-webhooks {name}: {told}\n"
+    for name, *more in (("check",), ("render",), ("default",), ("convert", "--to", "v1beta1")):
+        assert command(name, "deploy/dev", "--facts-of", word, *more).err == f"dynamo-webhooks {name}: {told}\n"
     assert command("check", "deploy/dev", "--facts-of", word, "--facts", "facts/dev.yaml").code == 2
 
 

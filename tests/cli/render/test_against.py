@@ -121,6 +121,20 @@ def test_graphs_of_one_name_are_told_apart_by_file(command: Command, files: File
     assert sorted(differing) == sorted([pair, *([f"only in HEAD:deploy/{gone}/g.yaml:1"] if gone else [])])
 
 
+@pytest.mark.parametrize("strategy", [{"type": "Sequential", "order": ["w", "fe"]}, {}])
+@pytest.mark.parametrize("grove", ["true", "false"])
+def test_a_sequential_restart_is_of_all_components_in_its_order(command: Command, files: Files, strategy: Fields, grove: str) -> None:
+    asked = BEFORE["spec"] | {"restart": {"id": "2", **({"strategy": strategy} if strategy else {})}}
+    Repository(files(g=json.dumps(BEFORE))).commit()
+    files(g=json.dumps(BEFORE | {"spec": asked}))
+    words = ("--against", "HEAD", "g.yaml", "--set-fact", f"grove={grove}")
+    shown = command("render", "-q", *words).out
+    places = [shown.index(f"cliques[{name}]." if grove == "true" else f"demo/g-{name} ") for name in strategy.get("order", ("fe", "w"))]
+    assert places == sorted(places)
+    assert command("picture", *words).out.count(": restarts<") == 2
+    assert command("check", *words, "-o", "markdown").out.count(": restarts<") == 2
+
+
 def test_a_graph_that_moved_to_another_file_is_the_same_one(command: Command, files: Files, repository: Path) -> None:
     (repository / "deploy" / "g.yaml").rename(repository / "deploy" / "moved.yaml")
     assert [one["name"] for one in command("render", "-q", "--against", "main", "-o", "json", "deploy").json] == ["old-fe"]

@@ -218,6 +218,43 @@ def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command)
     assert notes(command, "graph.yaml") == ["it needs the cluster's permissions (authorizer)"]
 
 
+def test_what_no_file_holds_is_not_evaluated_and_named_though_quiet(repository: Path, command: Command) -> None:
+    placed, named = GRAPH.replace("  namespace: llm\n", ""), GRAPH.replace("  name: chat\n", "  generateName: chat-\n")
+    unknown = (
+        ("'admins' in request.userInfo.groups", GRAPH, "--as me", "request.userInfo.groups, which", "--as me --as-group admins"),
+        ("object.metadata.namespace == 'llm'", placed, "", "the namespace of the object, which names none; -n", "-n llm"),
+        ("request.namespace == 'llm'", placed, "", "the namespace of the object, which names none; -n", "-n llm"),
+        ("object.metadata.name.startsWith('x')", named, "", "the name of the object, which the API server generates", ""),
+    )
+    for expression, text, words, reason, known in unknown:
+        (repository / "policies/few.yaml").write_text(policy(expression))
+        (repository / "graph.yaml").write_text(text)
+        ran = command("check", "-q", "graph.yaml", *words.split())
+        assert (ran.code, ran.out) == (0, "")
+        assert f"not evaluated: user/few (USER): it reads {reason}" in ran.err
+        assert not known or command("check", "-q", "graph.yaml", *known.split()) == (0, "", "")
+    assert command("check", "graph.yaml", "--as-group", "x").err.endswith(
+        "--as-group names a group of the user of --as: name the user, too\n"
+    )
+
+
+def test_the_answer_of_an_api_server_is_the_refusal_of_a_bound_policy(repository: Path, command: Command) -> None:
+    by = "ValidatingAdmissionPolicy 'few' with binding 'few-binding'"
+    head, forbidden = 'The dynamographdeployments "chat" is invalid: : ', 'dynamographdeployments.nvidia.com "chat" is forbidden: '
+    few = {"expression": FEW, "message": "breaks few"}
+    for text, status, said in (
+        (policy() + binding(), 422, f"{head}{by} denied request: breaks few"),
+        (policy(validations=[{**few, "reason": "Forbidden"}]) + binding(), 403, f"{forbidden}{by} denied request: breaks few"),
+        (policy() + binding(actions=("Warn",)), 201, f"Validation failed for {by}: breaks few"),
+        (policy(), 201, ""),
+        (policy(kind="Check"), 201, ""),
+    ):
+        (repository / "policies/few.yaml").write_text(text)
+        shown = command("check", "graph.yaml", "--answer")
+        [answer] = command("check", "graph.yaml", "--answer", "-o", "json").json["answers"]
+        assert (answer["status"], said in shown.out) == (status, True)
+
+
 LOOP = [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "variables.a"}]
 BAD: dict[str, tuple[str, str]] = {
     "no CEL": (policy("object.spec.("), "policies/p.yaml:18:29: spec.validations[0].expression: is not an expression of CEL: "),

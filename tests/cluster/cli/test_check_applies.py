@@ -100,6 +100,13 @@ EDITS: Final[dict[str, Callable[[Parts], Any]]] = {
     "added component": lambda at: _components(at, lambda named: named.update(extra=copy.deepcopy([*named.values()][-1]))),
     "removed component": lambda at: _components(at, lambda named: named.popitem()),
     "renamed component": lambda at: _components(at, _rename),
+    "variable twice": lambda at: at.container.update(env=[{"name": "LOG", "value": value} for value in ("a", "b")]),
+    "component twice": lambda at: at.version == BETA and at.spec["components"].append(copy.deepcopy(at.part)),
+    "framework null": lambda at: at.spec.update(backendFramework=None),
+    "restart null": lambda at: at.spec.update(restart=None),
+    "restart without an id": lambda at: at.spec.update(restart={"id": None}),
+    "image null": lambda at: at.container.update(image=None),
+    "variables null": lambda at: at.container.update(env=None),
     "components turned round": lambda at: _components(at, lambda named: named.update([named.popitem() for _ in range(len(named))])),
 }
 DENIED: Final = " denied the request: "  # before it the name of the webhook, which is another one here

@@ -4,6 +4,7 @@ expressions by dice as it does, too."""
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeAlias
@@ -243,6 +244,36 @@ def test_the_policies_of_a_cluster_are_printed_as_rules_from_takes_them(
     assert main(["rules", "-o", "json"]) == 0
     names = {row["name"] for row in json.loads(capsys.readouterr().out)}
     assert {f"user/{one['metadata']['name']}" for one in policies()} <= names
+
+
+def test_a_refusal_is_answered_in_the_words_of_the_api_server(
+    judged: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".dynamo-webhooks.yaml").write_text("rules-from: [policies.yaml]\n")
+    for name, more in {"plain": {"message": "never"}, "forbidden": {"reason": "Forbidden"}}.items():
+        graph = {**_made(1), "metadata": {"name": f"refused-{name}", "namespace": NAMESPACE}}
+        matched = {"apiGroups": ["nvidia.com"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": [_GRAPHS]}
+        matched["resourceNames"] = [graph["metadata"]["name"]]
+        policy, binding = _policy(f"refuses-{name}", {"resourceRules": [matched]}, [{"expression": "false", **more}])
+        binding["spec"]["validationActions"] = ["Deny"]
+        assert {_post(judged, one).status for one in (policy, binding)} == {201}
+        (tmp_path / "policies.yaml").write_text(yaml.safe_dump_all([policy, binding]))
+        (tmp_path / "graph.json").write_text(json.dumps(graph))
+        reply = wait_until(partial(_refused, judged, graph), "the policy being in force", judged.server)
+        shown = judged.kubectl("create", "--dry-run=server", "-f", str(tmp_path / "graph.json")).stderr
+        capsys.readouterr()
+        main(["check", "graph.json", "--answer", "-o", "json"])
+        [answer] = json.loads(capsys.readouterr().out)["answers"]
+        assert (answer["status"], answer["message"]) == (reply.status, reply.body["message"])
+        main(["check", "graph.json", "--answer"])
+        assert re.sub(r'error when creating "[^"]+": ', "", shown.splitlines()[-1]) in capsys.readouterr().out
+
+
+def _refused(plane: ControlPlane, obj: Node) -> Reply | None:
+    """The refusal of a graph; None as long as it is accepted."""
+    reply = plane.request("POST", f"{path_of(obj)}?dryRun=All", obj)
+    return None if reply.status == 201 else reply
 
 
 def _expressions() -> list[tuple[str, ...]]:

@@ -19,7 +19,8 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.options import MANAGER, Hands, Options
+from dynamo_webhooks.cli.commands.migrate.hands import MANAGER, Hands
+from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.cli.commands.migrate.run import Run

@@ -17,7 +17,7 @@ import aiohttp
 import orjson
 import pytest
 
-from dynamo_webhooks.webhooks.memory import DEFAULT
+from dynamo_webhooks.webhooks.memory import DEFAULT_BYTES
 from dynamo_webhooks.webhooks.routes import CONVERT
 from tests.cluster.harness import USER, ControlPlane
 from tests.cluster.load import Load
@@ -91,7 +91,7 @@ SECONDS: Final = 20.0
 OURS: Final = 2.0  # seconds for anybody else's request in one of our servers
 WHOLE: Final = 8.0  # the same through the API server, which itself needs seconds of CPU for such bodies: 3.2 s were seen at load 10
 HEAVY: Final = 100
-MEMORY: Final = DEFAULT  # of a replica, in the manifests: what its bounds follow from
+MEMORY: Final = DEFAULT_BYTES  # of a replica, in the manifests: what its bounds follow from
 PROBE: Final = 1.0  # a kubelet's patience
 
 

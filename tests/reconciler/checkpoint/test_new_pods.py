@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamo_webhooks.admission import pipeline
-from dynamo_webhooks.admission.new_pods import ALL, LONGEST, OFFER, PATH, NewPods, read_offers
-from dynamo_webhooks.admission.new_pods import MOST as MOST_IN_A_NAMESPACE
+from dynamo_webhooks.admission.new_pods import ALL, MAX_OFFER_CHARACTERS, OFFER, PATH, NewPods, read_offers
+from dynamo_webhooks.admission.new_pods import MAX_OFFERS as MOST_IN_A_NAMESPACE
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.kube.errors import ConflictError
@@ -20,7 +20,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure
-from dynamo_webhooks.reconciler.checkpoint.restoring import MOST, Choice, decide_offers, write_choices
+from dynamo_webhooks.reconciler.checkpoint.restoring import MAX_OFFERS, Choice, decide_offers, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
@@ -174,12 +174,12 @@ def test_offers_count_where_the_checkpoint_is_ready_and_alone() -> None:
 
 
 def test_hostile_annotations_are_passed_over_within_bounds() -> None:
-    assert read_offers([_offering("a", "x" * LONGEST)]) != {}
-    assert read_offers([_offering("a", "x" * (LONGEST + 1)), _offering("b", "\x00"), _offering("c", "\u00e4")]) == {}
+    assert read_offers([_offering("a", "x" * MAX_OFFER_CHARACTERS)]) != {}
+    assert read_offers([_offering("a", "x" * (MAX_OFFER_CHARACTERS + 1)), _offering("b", "\x00"), _offering("c", "\u00e4")]) == {}
     many = {f"{OFFER}{number}": "x" for number in range(MOST_IN_A_NAMESPACE + 1)}
     flood = [{"metadata": {"namespace": "flood", "annotations": many}, "status": {"phase": "Ready"}}]
     assert read_offers([*flood, _offering("a", OFFERED)]) == {"n": {"g-worker": OFFERED}}
-    long = {f"{OFFER}{number}": "x" * LONGEST for number in range(MOST_IN_A_NAMESPACE)}
+    long = {f"{OFFER}{number}": "x" * MAX_OFFER_CHARACTERS for number in range(MOST_IN_A_NAMESPACE)}
     floods = [{"metadata": {"namespace": f"f{number}", "annotations": long}, "status": {"phase": "Ready"}} for number in range(4)]
     found = read_offers([*floods, _offering("a", OFFERED)])
     assert found["n"] == {"g-worker": OFFERED}
@@ -197,7 +197,7 @@ def test_an_offer_is_written_once_and_withdrawn_with_those_of_objects_that_are_g
     dead = {OFFER + "gone": None, OFFER + "odd": None}
     assert decide_offers(obj, {OFFER + "g-worker": ""}, exists) == {OFFER + "g-worker": None, **dead}
     assert decide_offers(obj, {OFFER + "new": kept}, exists) == {OFFER + "new": kept, **dead}
-    full = {"metadata": {"annotations": {f"{OFFER}{number}": kept for number in range(MOST)}}}
+    full = {"metadata": {"annotations": {f"{OFFER}{number}": kept for number in range(MAX_OFFERS)}}}
     assert decide_offers(full, {OFFER + "new": kept}, exists) == {}
     assert decide_offers(full, {OFFER + "0": "", OFFER + "new": kept}, exists) == {OFFER + "0": None, OFFER + "new": kept}
 

@@ -18,7 +18,7 @@ from dynamo_webhooks.reconciler.engine import judge, write
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.cluster_settings import account_of_pods
 from dynamo_webhooks.reconciler.engine.judge import Judge
-from dynamo_webhooks.reconciler.engine.sharing import MOST, Sharing
+from dynamo_webhooks.reconciler.engine.sharing import MAX_GENERATION_PARTS, Sharing
 from dynamo_webhooks.reconciler.engine.write import Writer
 from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
 from dynamo_webhooks.reconciler.workload.watches import CHILDREN
@@ -68,7 +68,7 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
 
 
 async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write, "REMEMBERED", 10)
+    monkeypatch.setattr(write, "MAX_CACHED_CHILDREN", 10)
     timing, cluster = Timing(), MemoryCluster()
     writer = Writer(cluster, Cache(cluster, lambda _: None), lambda _: True, timing.clock)
     for number in range(100):
@@ -88,7 +88,7 @@ def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatc
         asked.append(obj["metadata"]["uid"])
         return ""
 
-    monkeypatch.setattr(judge, "REMEMBERED", 2)
+    monkeypatch.setattr(judge, "MAX_CACHED_OBJECTS", 2)
     monkeypatch.setattr(judge, "check_admission", judged)
     judging, facts = Judge(), Facts()
 
@@ -131,12 +131,12 @@ def test_what_is_met_again_and_again_is_remembered_and_no_more_than_a_few_others
     sharing = Sharing()
     common = {"spec": {"args": ["--model", "m"]}}
     sharing.share(common)
-    for number in range(MOST):
+    for number in range(MAX_GENERATION_PARTS):
         sharing.share({"metadata": {"uid": f"u{number}", "labels": {"name": f"n{number}"}}})
         met = {"spec": {"args": ["--model", "m"]}}
         sharing.share(met)
         assert met["spec"] is common["spec"]
-        assert len(sharing) <= 2 * MOST
+        assert len(sharing) <= 2 * MAX_GENERATION_PARTS
 
 
 async def test_nothing_that_a_pass_does_changes_what_the_cache_holds() -> None:

@@ -13,7 +13,7 @@ from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, RECONCILED
 from dynamo_webhooks.reconciler.component.controller import ComponentController
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.pace import HELD, Pace
+from dynamo_webhooks.reconciler.engine.pace import MAX_STATUS_DELAY_SECONDS, Pace
 from dynamo_webhooks.reconciler.engine.routing import Controllers, route_change
 from dynamo_webhooks.reconciler.engine.watch import LABELLED, Change, Watch
 from dynamo_webhooks.reconciler.graph.controller import GraphController
@@ -165,9 +165,9 @@ def _status(available: str, ready: int = 0, reason: str = "r", **more: Any) -> d
 async def test_the_beginning_is_held_back_for_a_moment_and_then_written_whatever_it_has_become() -> None:
     timing = Timing()
     pace = Pace(timing.clock)
-    assert pace.wait(A, {}, _status("False")) == HELD
+    assert pace.wait(A, {}, _status("False")) == MAX_STATUS_DELAY_SECONDS
     await timing.advance(0.4)
-    assert pace.wait(A, {}, _status("False", 1)) == HELD - 0.4
+    assert pace.wait(A, {}, _status("False", 1)) == MAX_STATUS_DELAY_SECONDS - 0.4
     await timing.advance(30)
     assert pace.wait(A, {}, _status("False", 2)) == 0, "who comes late for want of a turn is not held back again"
 
@@ -192,7 +192,7 @@ async def test_figures_are_written_once_a_second() -> None:
     pace = Pace(timing.clock)
     assert pace.wait(A, _status("False"), _status("False", 1)) == 0
     await timing.advance(0.75)
-    assert pace.wait(A, _status("False", 1), _status("False", 2)) == HELD - 0.75
+    assert pace.wait(A, _status("False", 1), _status("False", 2)) == MAX_STATUS_DELAY_SECONDS - 0.75
     await timing.advance(0.25)
     assert pace.wait(A, _status("False", 1), _status("False", 3)) == 0
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.engine.queue import MOST, Cause, Queue
+from dynamo_webhooks.reconciler.engine.queue import MAX_RETRY_SECONDS, Cause, Queue
 from tests.kube.timing import SettlingLoop, Timing
 
 KEYS = st.builds(Key, st.sampled_from(["K", "L"]), st.just("n"), st.sampled_from(["a", "b", "c"]))
@@ -32,7 +32,7 @@ class Lives(RuleBasedStateMachine):
         for key in [*self.running]:
             self._end(key)
         for _ in range(40):
-            self._run(self.timing.advance(MOST))
+            self._run(self.timing.advance(MAX_RETRY_SECONDS))
             while len(self.queue):
                 self._begin()
                 self._end(self.running[-1])
@@ -71,7 +71,7 @@ class Lives(RuleBasedStateMachine):
         self.running.remove(key)
         pauses: list[float] = []
         self._in_loop(lambda: pauses.append(self.queue.failed(key)))
-        assert 0 < pauses[0] <= MOST
+        assert 0 < pauses[0] <= MAX_RETRY_SECONDS
         self._want(key, pauses[0])
 
     @rule(seconds=MOMENTS)

@@ -126,7 +126,7 @@ async def test_what_a_worker_refuses_for_good_is_tried_at_most_every_ten_minutes
 
 
 async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_test, "SLOW", 0.01)
+    monkeypatch.setattr(under_test, "SLOW_CALL_SECONDS", 0.01)
     async with scene(settings=Models(concurrency=4, per_model=4)) as at:
         addresses = many(200)
         at.workers.stuck = set(addresses[:20])
@@ -137,7 +137,7 @@ async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: py
 
 
 async def test_one_namespace_holds_no_more_calls_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_test, "SLOW", 0.001)
+    monkeypatch.setattr(under_test, "SLOW_CALL_SECONDS", 0.001)
     monkeypatch.setattr(under_test, "IN_NAMESPACE", 10)
     async with scene(settings=Models(concurrency=4, per_model=4)) as at:
         addresses = many(100)

@@ -196,7 +196,7 @@ def test_what_is_refused_for_its_size_would_be_larger_than_that() -> None:
         )
         found = graph(member, env=[{"name": "A", "value": "x"}])
         made = [len(json.dumps(one, separators=(",", ":"))) for one in _set(found)["cliques"]]
-        each = size_of(found["spec"]["env"]) + size_of(member["podTemplate"]) + clique_set.LEAST
+        each = size_of(found["spec"]["env"]) + size_of(member["podTemplate"]) + clique_set.MIN_CLIQUE_BYTES
         assert each * len(made) <= sum(made)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.reconciler.render.children import set_name
-from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, count_gpus_per_node
+from dynamo_webhooks.reconciler.render.multinode.role import MAX_NODES, count_gpus_per_node
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
 from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, vllm
@@ -144,8 +144,8 @@ def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None
     [
         (_wide(gpus="0"), "podTemplate.spec.containers[0].resources.limits.nvidia.com/gpu: must be more than 0"),
         (component("w", "worker", multinode={"nodeCount": 2}), "podTemplate.spec.containers[0]: must have a container main with command"),
-        (_wide(nodes=MOST_NODES + 1), f"multinode.nodeCount: must be at most {MOST_NODES}"),
-        (_wide(nodes=2**31 - 1), f"multinode.nodeCount: must be at most {MOST_NODES}"),
+        (_wide(nodes=MAX_NODES + 1), f"multinode.nodeCount: must be at most {MAX_NODES}"),
+        (_wide(nodes=2**31 - 1), f"multinode.nodeCount: must be at most {MAX_NODES}"),
     ],
     ids=["no GPUs", "no command", "too many", "far too many"],
 )

@@ -79,7 +79,7 @@ async def _data(cluster: MemoryCluster) -> Node:
 
 
 async def test_what_is_new_is_written_and_the_rest_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copier, "EVERY", 0.01)
+    monkeypatch.setattr(copier, "LOOK_SECONDS", 0.01)
     cluster, ended, written = await _cluster(), asyncio.Event(), asyncio.Event()
 
     def watch(verb: str, *_: object) -> None:
@@ -100,7 +100,7 @@ async def test_what_is_new_is_written_and_the_rest_at_the_end(tmp_path: Path, mo
 
 
 async def test_the_last_write_is_tried_again_and_fails_aloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copier, "PAUSE", 0.0)
+    monkeypatch.setattr(copier, "WRITE_PAUSE_SECONDS", 0.0)
     cluster, ended = await _cluster(), asyncio.Event()
     ended.set()
     _write(tmp_path, "status: success\n")

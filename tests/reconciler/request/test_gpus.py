@@ -18,7 +18,7 @@ from dynamo_webhooks.reconciler.request.hardware import (
     sku_of,
     unknown_products,
 )
-from dynamo_webhooks.reconciler.request.shared import AT_ONCE, Gpus
+from dynamo_webhooks.reconciler.request.shared import MAX_CONCURRENT_SCRAPES, Gpus
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.request.test_request import NODE
 from tests.reconciler.site import settings
@@ -105,7 +105,7 @@ async def test_all_who_ask_are_told_by_one_look_that_counts_for_a_minute() -> No
 
 
 async def test_exporters_are_asked_a_few_at_a_time_and_the_silent_ones_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "IN_ALL", 0.3)
+    monkeypatch.setattr(shared, "SCRAPES_TIMEOUT_SECONDS", 0.3)
     cluster, exporters = MemoryCluster(), Exporters(silent=("10.0.0.3:", "10.0.0.4:"))
     for number in range(40):
         await _exporter(cluster, f"p{number}", f"10.0.0.{number}")
@@ -116,7 +116,7 @@ async def test_exporters_are_asked_a_few_at_a_time_and_the_silent_ones_hold_nobo
     looking = Looking(cluster, exporters)
     found = await looking.found(A)
     assert len(found.machines) == 39
-    assert exporters.most <= AT_ONCE
+    assert exporters.most <= MAX_CONCURRENT_SCRAPES
     assert len(exporters.asked) == 41
     assert "http://[fd00::1]:9400/metrics" in exporters.asked
     await looking.stop()

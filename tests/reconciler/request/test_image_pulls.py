@@ -3,7 +3,7 @@
 from typing import Any
 
 from dynamo_webhooks.kube.resources import JOBS, PODS
-from dynamo_webhooks.reconciler.workload.pods import find_pull_failures, report_pull_failures
+from dynamo_webhooks.reconciler.workload.pod_states import find_pull_failures, report_pull_failures
 from tests.reconciler.checkpoint import test_checkpoint
 from tests.reconciler.checkpoint.objects import JOB, checkpoint
 from tests.reconciler.request import test_request

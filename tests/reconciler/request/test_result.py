@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.request.documents import DEEPEST, LARGEST, MOST, UnreadableError, _Reader, read_documents
+from dynamo_webhooks.reconciler.request.documents import (
+    MAX_LEVELS,
+    MAX_TEXT_CHARACTERS,
+    MAX_VALUES,
+    UnreadableError,
+    _Reader,
+    read_documents,
+)
 from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
 from dynamo_webhooks.reconciler.request.phases import lighten
 from dynamo_webhooks.reconciler.request.result import (
@@ -51,13 +58,13 @@ _BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     [
         ("{{{", "document 1 is no YAML"),
         ("a: 1\n---\nb: [", "document 2 is no YAML"),
-        ("[" * 100_000, f"must be nested at most {DEEPEST} levels deep"),
+        ("[" * 100_000, f"must be nested at most {MAX_LEVELS} levels deep"),
         ("a: &a [1]\n" + "".join(f"b{n}: &b{n} [{'[' * 40}*{'a' if not n else f'b{n - 1}'}{']' * 40}]\n" for n in range(3)), "levels deep"),
         ("x: &x [*x]", "must name an earlier value"),
-        ("[" + "1," * (MOST + 1) + "]", f"must have at most {MOST} values"),
-        (_BOMB, f"must have at most {MOST} values"),
+        ("[" + "1," * (MAX_VALUES + 1) + "]", f"must have at most {MAX_VALUES} values"),
+        (_BOMB, f"must have at most {MAX_VALUES} values"),
         ("? [1]\n: 2", "a key must be text"),
-        (" " * (LARGEST + 1), f"must be at most {LARGEST} characters"),
+        (" " * (MAX_TEXT_CHARACTERS + 1), f"must be at most {MAX_TEXT_CHARACTERS} characters"),
         ("a: !!python/object:os.system x\n--- [", "document 2"),
     ],
 )

@@ -9,8 +9,8 @@ from dynamo_webhooks.kube.protocol import Listing, Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS
-from dynamo_webhooks.reconciler.engine.reads import AT_ONCE, EVERY, Reads
-from dynamo_webhooks.reconciler.workload.pods import explain_waiting_pods
+from dynamo_webhooks.reconciler.engine.reads import MAX_READS, READ_SECONDS, Reads
+from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, running
@@ -69,11 +69,11 @@ def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
 def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
     timing = Timing()
     reads = Reads(timing.clock)
-    assert sum(reads.may(f"graph-{number}", f"n-{number}") for number in range(100)) == AT_ONCE
-    timing.seconds = EVERY - 1
+    assert sum(reads.may(f"graph-{number}", f"n-{number}") for number in range(100)) == MAX_READS
+    timing.seconds = READ_SECONDS - 1
     assert not reads.may("graph-0", "n-0")
     assert reads.may("graph-99", "n-99")
-    timing.seconds = EVERY
+    timing.seconds = READ_SECONDS
     assert reads.may("graph-0", "n-0")
     timing.seconds += 10
     assert reads.may("graph-0", "n-0", 10.0)  # of what waits since then
@@ -82,8 +82,8 @@ def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
 
 def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
     reads = Reads(Timing().clock)
-    assert sum(reads.may(f"graph-{number}", "busy") for number in range(100)) == AT_ONCE // 2
-    assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == AT_ONCE // 2
+    assert sum(reads.may(f"graph-{number}", "busy") for number in range(100)) == MAX_READS // 2
+    assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == MAX_READS // 2
 
 
 async def _add(site: Site, pod: Node) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, SECRET
-from dynamo_webhooks.reconciler.render.pod.registries import MOST, addresses, index, names_for
+from dynamo_webhooks.reconciler.render.pod.registries import MAX_ADDRESSES, addresses, index, names_for
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
 from tests.rows import run_each
@@ -176,7 +176,7 @@ def secret(auths: Any, kind: str = "kubernetes.io/dockerconfigjson", **more: Any
         (secret([]), None),
         (secret('{"auths": 1}'), None),
         (secret("[" * 100_000), None),
-        (secret({f"r{number}.io": {} for number in range(MOST + 1)}), None),
+        (secret({f"r{number}.io": {} for number in range(MAX_ADDRESSES + 1)}), None),
         ({"type": "kubernetes.io/dockerconfigjson"}, None),
         ({"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "%%"}}, None),
         ({"type": "kubernetes.io/dockerconfigjson", "data": []}, None),

@@ -14,7 +14,7 @@ from ....validation.levels import ERROR, WARNING
 from ..result import Result
 from .shared import format_reason, group_notes, relative, report_root
 
-SHOWN: Final = 10  # annotations of one level for one step
+MAX_ANNOTATIONS: Final = 10  # of one level for one step
 _NOTICE: Final = "notice"  # beside the levels error and warning
 # GitHub's own escapes; a message may hold what would end a property
 _IN_MESSAGE: Final = str.maketrans({"%": "%25", "\n": "%0A"})
@@ -32,9 +32,10 @@ def describe_hidden(result: Result) -> list[str]:
     counts[ERROR] += len(result.unreadable) + len(result.unreachable)
     counts[_NOTICE] += sum(1 for _ in group_notes(result.not_evaluated))
     return [
-        f"GitHub shows {SHOWN} of the {counts[level]} annotations with level {level}; the others are in the log of this step alone"
+        f"GitHub shows {MAX_ANNOTATIONS} of the {counts[level]} annotations with level {level}; "
+        "the others are in the log of this step alone"
         for level in (ERROR, WARNING, _NOTICE)
-        if counts[level] > SHOWN
+        if counts[level] > MAX_ANNOTATIONS
     ]
 
 

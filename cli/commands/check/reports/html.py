@@ -26,7 +26,7 @@ from ..result import Result, by_rule
 from .shared import LEVELS, count_levels, group_notes, relative, report_root
 from .text import COLUMNS, escape_terminal, format_summary, split_line
 
-MOST: Final = 8_000_000  # characters of findings
+MAX_FINDINGS_CHARACTERS: Final = 8_000_000
 ROWS: Final = 1_000  # of each list
 AROUND: Final = 2  # lines of source before and behind a finding
 _CODE: Final = re.compile(r"`([^`]+)`")
@@ -192,7 +192,7 @@ def _findings(files: list[tuple[str, list[LocatedFinding]]]) -> Iterator[str]:
     yield '<section id="findings"><h2>Findings</h2>'
     search = '<input type="search" id="words" placeholder="rule, object, field or word" aria-label="filter">'
     yield f'<div id="filter" hidden>{search}{boxes}<span id="count" class="dim" role="status"></span></div>'
-    room, left = MOST, 0
+    room, left = MAX_FINDINGS_CHARACTERS, 0
     for name, findings in files:
         blocks = []
         for one in findings:

@@ -17,7 +17,7 @@ from ..result import Result, by_rule
 from .shared import count_levels, group_notes, relative, report_root
 from .text import format_summary, frame
 
-MOST: Final = 60_000  # characters of the whole report
+MAX_REPORT_CHARACTERS: Final = 60_000
 ROWS: Final = 40  # of the table
 _A_FILE: Final = 12_000  # characters of one file
 _CHARTS: Final = 15_000  # characters of all charts
@@ -37,7 +37,7 @@ def document(result: Result, folder: str = "") -> str:
         *(_file(relative(name, here), list(group)) for name, group in files),
         *_listed("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),
     ]
-    out, room = [head], MOST - len(head) - 200  # for the last sentence
+    out, room = [head], MAX_REPORT_CHARACTERS - len(head) - 200  # for the last sentence
     for number, section in enumerate(sections):
         room -= len(section)
         if room < 0:

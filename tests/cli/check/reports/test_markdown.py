@@ -38,10 +38,10 @@ def test_every_kind_of_thing_is_said() -> None:
 
 def test_a_huge_result_fits_a_comment_and_says_what_it_leaves_out() -> None:
     report = markdown.document(many(30_000), "/nowhere")
-    assert len(report) <= markdown.MOST
+    assert len(report) <= markdown.MAX_REPORT_CHARACTERS
     assert "more in this file." in report
     assert re.search(r"\d+ more sections left out", report)
-    assert len(markdown.document(assemble_result(unreachable=["x" * 9_000] * 9), "/nowhere")) < markdown.MOST
+    assert len(markdown.document(assemble_result(unreachable=["x" * 9_000] * 9), "/nowhere")) < markdown.MAX_REPORT_CHARACTERS
 
 
 @given(st.text(min_size=1), st.text(min_size=1).filter(lambda name: name.strip("./\0")))
@@ -64,7 +64,7 @@ def test_graphs_are_drawn_as_charts_of_bounded_size(command: Command, files: Fil
     )
     files(**{f"g{number}": GOOD.partition("    worker")[0].replace("good", f"g{number}") + components for number in range(9)})
     report = command("check", ".", "-o", "markdown").out
-    assert len(report) <= markdown.MOST
+    assert len(report) <= markdown.MAX_REPORT_CHARACTERS
     drawn, left = report.count("```mermaid\n"), re.search(r"(\d+) more graphs? not drawn", report)
     assert left is not None
     assert drawn + int(left[1]) == 11

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dynamo_webhooks.cli.main import main
-from dynamo_webhooks.cli.project.keys import FORMATS
+from dynamo_webhooks.cli.project.reports import FORMATS
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
 from tests.rows import run_each

@@ -121,7 +121,7 @@ def test_a_finding_is_marked_in_its_source_and_its_rule_explained(command: Comma
 def test_graphs_are_drawn_and_one_that_can_not_be_is_named(command: Command, files: Files) -> None:
     files(bad=BAD, good=GOOD.replace("x/vllm:1.5.0", "</svg><script>"))
     files(broken=GOOD.replace("replicas: 2", "replicas: two"))
-    files(long=GOOD.replace("good", "long") + "#" * pictures.LONGEST)
+    files(long=GOOD.replace("good", "long") + "#" * pictures.MAX_PICTURE_CHARACTERS)
     page = Page(command("check", ".", "-o", "html").out)
     told = ["broken.yaml:10:17: DynamoGraphDeployment llm/good: ", "long.yaml: must have at most 1,000,000 characters to be drawn"]
     assert [one[: len(said)] for one, said in zip(page.texts["li"][:2], told, strict=True)] == told
@@ -173,7 +173,7 @@ def test_placeholders_are_drawn_without_their_values(command: Command, files: Fi
 
 def test_a_huge_result_is_bounded_and_says_what_it_leaves_out() -> None:
     text = html.document(many(30_000), "/nowhere")
-    assert len(text) < html.MOST + 1_000_000
+    assert len(text) < html.MAX_FINDINGS_CHARACTERS + 1_000_000
     left = re.search(r"([\d]+) more findings left out", text)
     assert left is not None
     assert text.count("<article data-level") + int(left[1]) == 30_000

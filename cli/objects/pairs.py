@@ -1,0 +1,29 @@
+"""Matches the values of two sides."""
+
+from collections import deque
+from collections.abc import Hashable, Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Placed(NamedTuple, Generic[T]):
+    """A value with its file, and what identifies it there: kind, namespace and name may occur in several files, as in overlays."""
+
+    file: str
+    key: Hashable
+    value: T
+
+
+def pair_up(old: Iterable[Placed[T]], new: Iterable[Placed[T]]) -> list[tuple[Placed[T] | None, Placed[T] | None]]:
+    """Both sides of each value: of the same key and file, else of the same key, in order; those of `new`, then what of `old` is left."""
+    left, news = dict(enumerate(old)), list(new)
+    partners: list[Placed[T] | None] = [None] * len(news)
+    for same in (lambda one: (one.key, one.file), lambda one: one.key):
+        waiting: dict[Hashable, deque[int]] = {}
+        for number, one in left.items():
+            waiting.setdefault(same(one), deque()).append(number)
+        for index, one in enumerate(news):
+            if partners[index] is None and (queue := waiting.get(same(one))):
+                partners[index] = left.pop(queue.popleft())
+    return [*zip(partners, news, strict=True), *((one, None) for one in left.values())]

@@ -1,0 +1,92 @@
+"""Explains from the status of pods why they wait, ended, or can't pull an image."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ...kube.protocol import Node
+from ..common.conditions import Say, condition_of
+from ..render.names import COMPONENT
+
+PULLED: Final = "ImagePulled"  # the condition
+PULL_FAILED: Final = "ImagePullFailed"  # its reason, and that of the Event
+_REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+_MAX_NAMED_CONTAINERS: Final = 5
+MAX_NAMED_COMPONENTS: Final = 3  # whose oldest waiting pod is named
+MAX_REASON_CHARACTERS: Final = 300  # or of a kubelet's message
+_USUAL: Final = frozenset({"ContainerCreating", "PodInitializing"})
+
+
+def explain_waiting_pods(pods: Sequence[Node]) -> str:
+    """What keeps the oldest waiting pod of each component from being ready; empty when nothing is known. Oldest pods come first."""
+    reasons: dict[str, str] = {}
+    for pod in pods:
+        component = str((pod["metadata"].get("labels") or {}).get(COMPONENT) or "")
+        if component not in reasons and (reason := _reason(pod)):
+            reasons[component] = f"{pod['metadata']['name']}: {reason[:MAX_REASON_CHARACTERS]}"
+    more = f"; and {len(reasons) - MAX_NAMED_COMPONENTS} other components" if len(reasons) > MAX_NAMED_COMPONENTS else ""
+    return "; ".join([*reasons.values()][:MAX_NAMED_COMPONENTS]) + more
+
+
+def explain_end(pod: Node) -> str:
+    """Why a pod has ended, from its status: its phase, and what it or a container says."""
+    status: Node = pod.get("status") or {}
+    said = format_reason(status, "") or next((f"container {one['name']}: {why}" for one in _containers(status) if (why := _ended(one))), "")
+    return f"{status.get('phase')}{': ' if said else ''}{said}"[:MAX_REASON_CHARACTERS]
+
+
+def _reason(pod: Node) -> str:
+    status: Node = pod.get("status") or {}
+    if pod["metadata"].get("deletionTimestamp") or condition_of(status, "Ready").get("status") == "True":
+        return ""
+    scheduled = condition_of(status, "PodScheduled")
+    if scheduled.get("status") == "False":
+        return format_reason(scheduled, "it can't be scheduled")
+    return next((f"container {one['name']}: {why_not}" for one in _containers(status) if (why_not := _waits(one))), "")
+
+
+def _containers(status: Node) -> list[Node]:
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def _waits(container: Node) -> str:
+    state: Node = container.get("state") or {}
+    waiting, ended = state.get("waiting") or {}, (container.get("lastState") or {}).get("terminated") or {}
+    if waiting and waiting.get("reason") not in _USUAL:
+        last = f"; it ended with exit code {ended.get('exitCode')} ({ended.get('reason')})" if ended else ""
+        return format_reason(waiting, "it waits") + last
+    return _ended(container)
+
+
+def _ended(container: Node) -> str:
+    now: Node = (container.get("state") or {}).get("terminated") or {}
+    return f"it ended with exit code {now['exitCode']} ({now.get('reason')})" if now.get("exitCode") else ""
+
+
+def format_reason(said: Node, otherwise: str) -> str:
+    """The reason and message of a condition or a container's state as a sentence; `otherwise` stands for a reason that is missing."""
+    reason, message = str(said.get("reason") or otherwise), str(said.get("message") or "")
+    return f"{reason}: {message}" if message else reason
+
+
+def find_pull_failures(pods: Iterable[Node]) -> list[str]:
+    """Containers that wait for an image, as sentences: `pod p container c: reason: message`. Pods that end don't count."""
+    out = []
+    for pod in pods:
+        status: Node = pod.get("status") or {}
+        if pod["metadata"].get("deletionTimestamp"):
+            continue
+        for one in _containers(status):
+            waiting: Node = ((one or {}).get("state") or {}).get("waiting") or {}
+            if waiting.get("reason") in _REASONS:
+                message = f": {str(waiting['message'])[:MAX_REASON_CHARACTERS]}" if waiting.get("message") else ""
+                out.append(f"pod {pod['metadata']['name']} container {one.get('name')}: {waiting['reason']}{message}")
+    return out
+
+
+def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[Say, ...]]:
+    """What a status says of failures, in its earlier words for the same containers, and an Event for each new container."""
+    before = str(condition_of(status, PULLED).get("message") or "")
+    fresh = [one for one in failures[:_MAX_NAMED_CONTAINERS] if f"{one.partition(':')[0]}:" not in before]
+    if not fresh and before.count(" container ") == len(failures[:_MAX_NAMED_CONTAINERS]):
+        return before, ()
+    return "; ".join(failures[:_MAX_NAMED_CONTAINERS]), tuple(Say("Warning", PULL_FAILED, one) for one in fresh)

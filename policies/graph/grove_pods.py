@@ -206,11 +206,11 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
         return  # gms-interpod-immutable refuses it
     now, before = gpu_count(at.value), gpu_count(at.old)
     if now.number != before.number:
-        text = f"must stay {before.seen} for as long as the graph lives, got {now.seen or 'none'}"
+        text = f"must stay {before.seen} while pods share GPUs, got {now.seen or 'none'}"
         yield at.immutable(now.path, text, value=now.number)
     classes = [(read_gms(one) or {}).get("deviceClassName") or DEVICE_CLASS for one in (at.value, at.old)]
     if classes[0] != classes[1]:
-        text = f'must stay "{classes[1]}" for as long as the graph lives, got "{classes[0]}"'
+        text = f'must stay "{classes[1]}" while pods share GPUs, got "{classes[0]}"'
         yield at.immutable("experimental.gpuMemoryService.deviceClassName", text, value=classes[0])
 
 

@@ -10,6 +10,7 @@ from .words import quote_once
 POWER_LIMIT_PATH: Final = ("podTemplate", "metadata", "annotations", Key(POWER_LIMIT))  # of a component
 INTRA_POD: Final = "IntraPod"
 INTER_POD: Final = "InterPod"
+DEVICE_CLASS: Final = "gpu.nvidia.com"  # of shared GPUs, where no other is named
 MAIN: Final = "main"
 LPX: Final = "lpx"  # the type of components that the LPX scheduler runs
 WORKERS: Final = ("worker", "prefill", "decode")  # the types of components that run an engine

@@ -15,8 +15,9 @@ def dgd_node_layout_immutable(at: At) -> Hits:
 
     Why
         On one node, a replica is a single pod; on several nodes, it is a group of pods with a leader. These are different child objects,
-        which can't be converted. Before operator 1.6, the number of nodes of a multi-node component may change. Since operator 1.6, only
-        workers span several nodes, and an existing component of another type may drop `multinode`, unless its type changes, too.
+        which can't be converted. Before operator 1.6, the number of nodes of a multi-node component may change without Grove. Since
+        operator 1.6, only workers span several nodes, and an existing component of another type may drop `multinode`, unless its type
+        changes, too.
 
     Fix
         Restore the old layout, or create another graph with the new one; a standalone component can be created under another name.
@@ -28,7 +29,7 @@ def dgd_node_layout_immutable(at: At) -> Hits:
          spec:
            components:
         -    - {name: worker, multinode: {nodeCount: 2}}  # expect
-        +    - {name: worker, multinode: {nodeCount: 4}}
+        +    - {name: worker, multinode: {nodeCount: 2}, replicas: 2}
 
         -# kind: DynamoComponentDeployment/v1beta1
         -spec: {multinode: {nodeCount: 2}}

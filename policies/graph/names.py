@@ -4,8 +4,10 @@ import re
 from typing import Final
 
 from ..at import At, Hits
+from ..components import LPX, WORKERS, is_multinode, list_components
+from ..grove import explain_off_grove
 from ..review import CREATE
-from ..rule import GRAPH, Stage, differs, rule
+from ..rule import GRAPH, GRAPH_OBJECT, Stage, differs, rule
 from ..words import format_words
 
 
@@ -72,3 +74,71 @@ def service_name_format(at: At) -> Hits:
             seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'
             text = f"must be named with 1 to {_LONGEST} letters, digits and inner dashes, got {seen}"
             yield at.invalid(("components", index), name, text)
+
+
+@differs((), "the API server would refuse the label on all pods", lacking=True)
+@rule("DYN116", where=GRAPH_OBJECT, stage=Stage.NAMES, on=(CREATE,))
+def dynamo_namespace_length(at: At) -> Hits:
+    """The names of the namespace and the graph are together too long for a label.
+
+    Why
+        The namespace, a dash and the graph's name make the label `nvidia.com/dynamo-namespace` of all pods. A label may have 63 characters,
+        so no pod could be created.
+
+    Fix
+        Give the graph a shorter name, or create it in a namespace with a shorter name. A {service} with `globalDynamoNamespace` has another
+        label.
+
+    Example
+         metadata:
+           namespace: research-department-of-the-company
+        -  name: disaggregated-serving-of-models  # expect
+        +  name: disaggregated-serving
+    """
+    name, namespace = at.review.metadata.get("name") or "", at.review.metadata.get("namespace")
+    if not namespace or (length := len(namespace) + 1 + len(name)) <= _LONGEST:
+        return
+    if not all(
+        component.get("globalDynamoNamespace") or component.get("type") == LPX for _, _, component in list_components(at.review.spec)
+    ):
+        text = f'must make a label of at most {_LONGEST} characters with the namespace "{namespace}", makes one of {length}'
+        yield at.invalid("metadata.name", name, text, fix=f"shorten the graph's name by {length - _LONGEST} characters")
+
+
+_GENERATION: Final = len("-01234567")  # of workers, in the names of their Deployments
+
+
+@differs((), "the API server would refuse the component's pods", lacking=True)
+@rule("DYN117", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,), needs=("grove",))
+def child_name_length(at: At) -> Hits:
+    """The names of the graph and the component are together too long for its child objects.
+
+    Why
+        The graph's name, a dash and the component's name make the name of the component's Service and a label of its pods. Both may have 63
+        characters. Without Grove, workers need 9 more for their generation.
+
+    Fix
+        Give the graph or the {service} a shorter name.
+
+    Example
+         # facts: {grove: false}
+         metadata: {name: disaggregated-serving-of-models}
+         spec:
+           components:
+        -    - {name: prefill-worker-of-model, type: worker}  # expect
+        -    - {name: frontend-of-the-very-large-model, type: frontend}  # expect
+        +    - {name: prefill-worker-of-one, type: worker}
+        +    - {name: frontend-of-the-very-large-one, type: frontend}
+    """
+    graph = at.review.metadata.get("name") or ""
+    for index, name, component in at.components:
+        length, kind = len(graph) + 1 + len(name), component.get("type")
+        if length + _GENERATION <= _LONGEST or kind == LPX:
+            continue
+        if length <= _LONGEST and kind in WORKERS and not is_multinode(component) and explain_off_grove(at):
+            length += _GENERATION
+        # the name of a LeaderWorkerSet is cut
+        if length > _LONGEST and not (is_multinode(component) and explain_off_grove(at)):
+            text = f"must make a name of at most {_LONGEST} characters with the graph's name, makes one of {length}"
+            fix = format_words("shorten the name of the graph or the {service} by {surplus} characters", surplus=length - _LONGEST)
+            yield at.invalid(("components", index), name, text, fix=fix)

@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
 from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError, lacks_right
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import SECRETS
+from ...policies.frameworks import TRTLLM
 from ..common.keys import is_controlled, uid_of
 from ..common.problems import Problem, explain_missing_permission, problem_of_error
 from ..engine.context import Context
-from ..render.framework import TRTLLM
 from ..render.graph import Graph
 from ..render.multinode.trtllm import PRIVATE, PUBLIC
 

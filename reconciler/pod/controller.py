@@ -8,7 +8,7 @@ from typing import Final
 
 from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Presence
 from ...kube.clocks import Clocks
-from ...kube.errors import ApiError, ConflictError, NotFoundError
+from ...kube.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, Several
 from ...kube.resources import NODES, PODS
@@ -21,6 +21,7 @@ from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
 from .decide import decide, find_missing_label, lighten
 
 LOG: Final = logging.getLogger("reconciler.pods")
+_EXEMPT: Final = "if Grove's authorizer refuses it, add the reconciler's account to its exemptServiceAccountUserNames"
 WORKERS: Final = 4  # pods at a time
 # pods that are followed where a permission is granted
 _SELECTIONS: Final = ((TOPOLOGY_LABELS, f"{GRAPH_NAME},{COMPONENT}"), (POD_REPLACEMENT, f"{RESTORE_TARGET}=true"))
@@ -99,7 +100,11 @@ async def change_pod(context: Context, pod: Node) -> float:
         await _say(context, pod, "RestoredPodReplaced", f"Pod {key.name} is replaced: {plan.broken}")
     elif plan.labels:
         change = {"metadata": {"uid": uid_of(pod), "labels": dict(plan.labels)}}
-        await context.cluster.merge_patch(PODS, key.name, change, key.namespace)
+        try:
+            await context.cluster.merge_patch(PODS, key.name, change, key.namespace)
+        except ForbiddenError as error:
+            await _say(context, pod, "TopologyLabelRefused", f"{error.message}; {_EXEMPT}")
+            return RETRY_SLOW
     elif plan.lacking:
         await _say(context, pod, "TopologyLabelMissing", plan.lacking)
     return RETRY_SLOW if lacks and not plan.labels else 0.0

@@ -10,21 +10,14 @@ from ...api.paths import Path
 from ...conversion.lens.protocol import Fields
 from ...policies.components import find_main
 from ...policies.engines import find_sidecar, list_templates
+from ...policies.frameworks import PYTHON, SEPARATORS, find_frameworks, words_of
 from ...policies.image_tag import runtime_version
 from .errors import RenderError
 from .names import WORKERS
 from .template import shared_template
 
-VLLM: Final = "vllm"
-SGLANG: Final = "sglang"
-TRTLLM: Final = "trtllm"
 NONE: Final = ""  # no flags, no variables, unchanged probes
 
-# separate expressions, so that long lines take linear time
-_PYTHON: Final = re.compile(r"python[0-9.]*")
-_MODULE: Final = re.compile(r"\s-m(?=\s|dynamo\.)")
-_NAMED: Final = {framework: re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{framework}\b") for framework in (VLLM, SGLANG, TRTLLM)}
-_SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's commands
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 # the second part: characters that end a command in a shell, which the Go operator doesn't quote
 _NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]" r"|[&|;()<>]")
@@ -54,24 +47,11 @@ def path_of_main(component: Fields, path: Path) -> Path:
     return (*path, *role, *steps, *([index] if isinstance(index, int) else []))
 
 
-def words_of(container: Fields) -> list[str]:
-    """Command and arguments of a container."""
-    return [str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ()))]
-
-
 def detect_frameworks(component: Fields) -> list[str]:
     """The frameworks that a worker's command calls; none for other types."""
     if component.get("type") not in WORKERS:
         return []
-    commands = _SEPARATORS.split(" ".join(words_of(main_of({"podTemplate": shared_template(component)}))))
-    return [framework for framework in _NAMED if any(_calls(command, framework) for command in commands)]
-
-
-def _calls(command: str, framework: str) -> bool:
-    """Whether a command is a Python interpreter, then -m, then the framework's module."""
-    python = _PYTHON.search(command)
-    module = _MODULE.search(command, python.end()) if python else None
-    return module is not None and _NAMED[framework].search(command, module.end()) is not None
+    return find_frameworks(main_of({"podTemplate": shared_template(component)}))
 
 
 def framework_of(component: Fields, said: str, path: Path) -> str:
@@ -133,7 +113,7 @@ def _split_args(container: Fields) -> list[str]:
 def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
     """The arguments with flags added to every call of the framework in the first argument that has one."""
     for index, text in enumerate(args):
-        changed = "".join(_called(command, flags, framework) for command in _SEPARATORS.split(text))
+        changed = "".join(_called(command, flags, framework) for command in SEPARATORS.split(text))
         if changed != text:
             return [*args[:index], changed, *args[index + 1 :]]
     return args
@@ -141,7 +121,7 @@ def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
 
 def _called(command: str, flags: str, framework: str) -> str:
     """A command with flags after the last word that names the framework, if a Python interpreter precedes it."""
-    python = _PYTHON.search(command)
+    python = PYTHON.search(command)
     words = re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{re.escape(framework)}\S*")
     ends = [found.end() for found in words.finditer(command, python.end())] if python else []
     return f"{command[: ends[-1]]} {flags}{command[ends[-1] :]}" if ends else command

@@ -6,6 +6,7 @@ from typing import Any, Final
 from ...api.paths import Path
 from ...api.quantity import is_quantity, whole
 from ...conversion.lens.protocol import Fields
+from ...policies.components import DEVICE_CLASS
 from ...policies.gpu import is_gpu
 from .errors import RenderError
 from .framework import main_of, path_of_main
@@ -19,7 +20,6 @@ CONTROL_PATH: Final = "/gms-intrapod-control"
 CLAIM: Final = "intrapod-shared-gpu"
 SERVER: Final = "gms-server"
 SOCKET_DIRECTORY: Final = "GMS_SOCKET_DIR"
-DEVICE_CLASS: Final = "gpu.nvidia.com"
 SWITCHED_OFF: Final = "GMSSnapshotDisabled"
 _NOT_PREPARED: Final = "GMSPodTemplateNotPrepared"
 GATE: Final = "GMS + Snapshot is temporarily disabled; disable gpuMemoryService or enable the internal GMS + Snapshot gate"

@@ -134,7 +134,7 @@ def _profiling(seen: Seen) -> Plan:
         return Plan(phases.add_pulls(step, status, seen.pulls), POLL)
     ended = parse_time(job.get("completionTime"))
     if not is_there(data) and ended is not None and (seen.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
-        return Plan(None, RETRY_SOON)
+        return Plan(phases.await_result(), RETRY_SOON)
     return _finish(seen)
 
 

@@ -35,6 +35,8 @@ _NAMES: Final = (
     *("overrides", "profilingJob", "dgd", "features", "planner", "mocker", "searchStrategy", "autoApply"),
 )
 _ORDER: Final = {name: place for place, name in enumerate(_NAMES)}
+# a pod that is evicted or preempted is made again, and is no failure of the Job
+_EVICTED: Final = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}
 _JOB: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "completions", "parallelism", "suspend")
 _OWN: Final = frozenset({"app", "dgdr", REQUEST_NAME, NAMESPACE, MANAGED})
 _POD: Final = (
@@ -114,7 +116,8 @@ def render_job(request: Fields, hardware: Fields, settings: OperatorConfiguratio
     }
     _add_volumes(request, pod, file=file)
     deadline = max(1, int(settings.requests.deadline))
-    spec: Fields = {"backoffLimit": 0, "activeDeadlineSeconds": deadline, "template": {"metadata": {}, "spec": pod}}
+    template = {"metadata": {}, "spec": pod}
+    spec: Fields = {"backoffLimit": 0, "podFailurePolicy": _EVICTED, "activeDeadlineSeconds": deadline, "template": template}
     overlay_job(spec, ((request.get("spec") or {}).get("overrides") or {}).get("profilingJob"))
     return make_child("batch/v1", "Job", job_of(request), namespace, labels=labels, owner=request, spec=spec)
 

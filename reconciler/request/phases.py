@@ -139,6 +139,11 @@ def follow(status: Node, data: Node, waits: str) -> Step:
     return Step(PROFILING, ((RUN, "False", reason, text),), fields)
 
 
+def await_result() -> Step:
+    """The Job has ended, but nothing that it wrote is to be seen."""
+    return Step(PROFILING, ((RUN, "False", "AwaitingResult", "The profiling Job has ended, its result is awaited"),))
+
+
 def add_pulls(step: Step, status: Node, failures: Sequence[str]) -> Step:
     """A step with what pods can't pull, or with the end of that."""
     text, events = report_pull_failures(status, failures)

@@ -204,8 +204,10 @@ async def describe_ending(cluster: Cluster, job: Node, message: str) -> str:
 
 
 def _ends(pod: Node) -> list[str]:
-    out = []
-    status = pod["status"]
+    out, status = [], pod["status"]
+    if status.get("reason"):  # of the kubelet: Evicted, for example
+        said = f", Message: {str(status['message'])[:500]}" if status.get("message") else ""
+        out.append(f"Pod: {pod['metadata']['name']}, Reason: {status['reason']}{said}")
     for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
         end = (one.get("state") or {}).get("terminated") or {}
         if end.get("exitCode"):

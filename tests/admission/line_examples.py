@@ -175,6 +175,7 @@ ENUM: Final = "NotSupported spec.components[0].type"
 LPX_OFF: Final = "Forbidden spec.components[0].type"
 NO_LPX: Final[dict[str, tuple[str, ...]]] = {"before": (ENUM,), "older": (ENUM,)}  # which lines before 1.6 don't know
 LPX_ON: Final = {"lpx": True}
+OFF_GROVE: Final = {"grove": False}
 TEMPLATE: Final = "spec.components[0].podTemplate.spec"
 NO_CONTAINERS: Final = f"Required {TEMPLATE}.containers"
 NODES: Final = "Invalid spec.components[0].multinode"
@@ -206,7 +207,7 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E9", alone(spread({"name": "leader", "providerOverride": OVERRIDE}, WORKER)), same()),
     Example("E10", E10, same(f"Invalid {ROLES}[0].providerOverride.target"), E8_STORED),
     Example("E11", E1, same(), graph(spread())),
-    Example("E12", graph(spread(nodes=4)), later("Invalid spec.components[0].multinode.nodeCount"), graph(spread(nodes=2))),
+    Example("E12", graph(spread(nodes=4)), later("Invalid spec.components[0].multinode.nodeCount"), graph(spread(nodes=2)), OFF_GROVE),
     Example("E13", graph(worker(type="prefill")), same(CEL), graph(worker(type="decode"))),
     Example("E14", graph(worker()), same(), graph(worker(type=None))),
     Example("E15", graph(worker(type=None)), same(CEL), graph(worker())),
@@ -214,7 +215,7 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E17", E17, later("Forbidden spec.components[0].multinode")),
     Example("E18", LABELLED, same(), E17),
     Example("E19", graph(frontend()), later(before=(NODES,), older=(NODES,)), E17),
-    Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Forbidden spec.components[0].multinode"), E17),
+    Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Forbidden spec.components[0].multinode"), E17, OFF_GROVE),
     Example("S7", graph(frontend()), {"1.6": {NODES}}, graph({**frontend(multinode={"nodeCount": 2}), "type": None})),
     Example("E21", graph(picker("1.4.0")), same(NO_CONFIG, older=(NO_CONFIG,))),
     Example("E22", graph(picker("1.5.0", eppConfig=PICKER)), same("Forbidden spec.components[0].eppConfig")),

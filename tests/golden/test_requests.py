@@ -206,7 +206,7 @@ def _notes(annotations: Node) -> Node:
 
 
 def plain(obj: Node, case: Node) -> Node:
-    """An object without what is free: the copier and its rights, the deadline, and that the token may be absent."""
+    """An object without what is free: copier and its rights, deadline, policy for evictions, and that the token may be absent."""
     obj = copy.deepcopy(obj)
     metadata = obj["metadata"]
     for name in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"):
@@ -225,6 +225,7 @@ def _plain_job(obj: Node, case: Node) -> None:
     pod, name = obj["spec"]["template"]["spec"], case["object"]["metadata"]["name"]
     if obj["spec"].get("activeDeadlineSeconds") == _DEADLINE:
         del obj["spec"]["activeDeadlineSeconds"]
+    obj["spec"].pop("podFailurePolicy", None)
     if pod["serviceAccountName"] == account_of(name):
         pod["serviceAccountName"] = "dgdr-profiling-job"
     [copier] = [one for member in ("containers", "initContainers") for one in pod.get(member, ()) if one["name"] == COPIER]

@@ -9,9 +9,9 @@ from ....api.line import Line
 from ....api.paths import Path
 from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
-from ....policies.components import list_containers
+from ....policies.components import DEVICE_CLASS, list_containers
 from ..errors import RenderError
-from ..gms import DEVICE_CLASS, claim_spec, gpus_of, wire
+from ..gms import claim_spec, gpus_of, wire
 from ..graph import Graph, Member, experimental, spans_pods
 from ..merge import merge_override, object_items, string_map
 from ..names import (

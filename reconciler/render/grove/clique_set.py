@@ -7,12 +7,12 @@ from ....api.paths import Path, format_path, lookup
 from ....conversion.lens.protocol import Fields
 from ....policies.annotations import GROVE_UPDATE_STRATEGY
 from ....policies.engines import list_roles
+from ....policies.frameworks import TRTLLM, VLLM
 from ....policies.grove import list_grove_strategies
 from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from .. import discovery
 from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
 from ..errors import RenderError
-from ..framework import TRTLLM, VLLM
 from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
 from ..graph import Graph, Member, check_templates, experimental, is_inter_pod, replicas_in, size_of
 from ..merge import object_items, put_named, string_map

@@ -4,7 +4,8 @@ import shlex
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ..framework import is_python, join_shell, words_of
+from ....policies.frameworks import words_of
+from ..framework import is_python, join_shell
 from ..graph import Graph
 from ..merge import object_items, put_named
 from ..names import MANAGED_BY, OPERATOR

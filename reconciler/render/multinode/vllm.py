@@ -7,7 +7,8 @@ from importlib.resources import files
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ..framework import VLLM, add_flags, flag_value, has_flag, join_shell, words_of
+from ....policies.frameworks import VLLM, words_of
+from ..framework import add_flags, flag_value, has_flag, join_shell
 from ..graph import Graph
 from ..merge import object_items, put_named
 from ..names import GRAPH_NAME, ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR

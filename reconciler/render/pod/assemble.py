@@ -10,9 +10,10 @@ from ....conversion.lens.protocol import Fields
 from ....policies.component.elastic_ep import is_elastic_on_ray
 from ....policies.components import read_pod
 from ....policies.engines import find_sidecar
+from ....policies.frameworks import SGLANG, TRTLLM, VLLM
 from ..discovery import by_kubernetes
 from ..errors import RenderError
-from ..framework import SGLANG, TRTLLM, VLLM, add_flags, has_flag, has_native_picker, main_of
+from ..framework import add_flags, has_flag, has_native_picker, main_of
 from ..gms import CONTROL_PATH, wire
 from ..graph import INTER_POD, experimental, is_inter_pod
 from ..merge import merge_override, object_items, put_named

@@ -119,6 +119,19 @@ async def test_what_runs_is_scaled_though_grove_refuses_the_rest_of_a_change() -
         assert (await site.graph())["status"]["components"]["w"]["readyReplicas"] == 3
 
 
+async def test_pods_that_grove_can_not_make_are_told_of() -> None:
+    async with _started() as site:
+        made = await _set(site)
+        await site.kubelet.create(CLIQUES, clique_of(made, made["spec"]["template"]["cliques"][1]), NAMESPACE)
+        error = {"code": "ERR_CREATE_PODS", "description": 'pods "g-0-w-x7k2p" is forbidden: exceeded quota: gpus'}
+        await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"status": {"lastErrors": [error]}}, NAMESPACE)
+        await site.timing.advance(15)
+        said = f". Pods wait: g-0-w: {error['code']}: {error['description']}"
+        assert (await site.condition())["message"].endswith(said)
+        await _updated(site)
+        assert "quota" not in (await site.condition())["message"]
+
+
 async def test_pod_specs_of_cliques_are_not_held_in_memory() -> None:
     async with _started() as site:
         await _updated(site)

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
+from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import NODES, PODS
 from dynamo_webhooks.reconciler.pod.decide import Plan, decide, find_missing_label, lighten
@@ -107,6 +108,19 @@ async def test_pods_are_labelled_once_they_have_a_node() -> None:
         before = (await site.all(PODS))["p"]["metadata"]["resourceVersion"]
         await site.later(300)
         assert (await site.all(PODS))["p"]["metadata"]["resourceVersion"] == before
+
+
+async def test_a_refused_label_is_told_of_with_a_remedy_and_tried_again() -> None:
+    async with _site(**POLICY) as site:
+        await site.user.create(NODES, _node(**{ZONE: "a"}))
+        mend = site.refuse(ForbiddenError(403, "Forbidden", "admission webhook denied the request"), "merge_patch", PODS)
+        await site.kubelet.create(PODS, _pod(), NAMESPACE)
+        await site.later(2)
+        [text] = {text for _, reason, text in await site.events() if reason == "TopologyLabelRefused"}
+        assert text.startswith("admission webhook denied the request; if Grove's authorizer refuses it")
+        mend()
+        await site.later(65)
+        assert (await _labels(site))[ZONE] == "a"
 
 
 async def test_a_label_that_comes_later_reaches_the_pod() -> None:

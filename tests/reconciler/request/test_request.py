@@ -9,6 +9,7 @@ from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS, Resource
+from dynamo_webhooks.kube.times import format_time
 from dynamo_webhooks.reconciler.common.resources import FINALIZER, GRAPHS, REQUESTS, RETRY
 from dynamo_webhooks.reconciler.request.controller import RequestController
 from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
@@ -266,6 +267,30 @@ async def test_a_job_that_fails_is_told_with_how_its_failed_pods_ended() -> None
             "Pod: p, Container: first, ExitCode: 2, Reason: OOMKilled; Pod: p, Container: main, ExitCode: 3, Reason: Error, Message: no GPU"
         )
         assert (await site.told("Profiling"))[2] == f"profiling job failed: too many. Details: {ends}"
+
+
+async def test_a_pod_that_is_evicted_is_named_and_is_no_failure_of_the_job() -> None:
+    async with asking() as site:
+        [job] = (await site.all(JOBS)).values()
+        [rule] = job["spec"]["podFailurePolicy"]["rules"]
+        assert rule == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+        low = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory"}
+        await site.add_pod("p", {"job-name": JOB}, low)
+        await site.end("Failed", "Job was active longer than specified deadline")
+        said = "Details: Pod: p, Reason: Evicted, Message: The node was low on resource: memory"
+        assert (await site.told("Profiling"))[2].endswith(said)
+
+
+async def test_a_job_that_has_ended_is_not_said_to_be_in_progress() -> None:
+    async with asking() as site:
+        ended = format_time(site.timing.clocks().wall())
+        await site.report(JOBS, JOB, {"conditions": [{"type": "Complete", "status": "True"}], "completionTime": ended}, 5)
+        awaited = ("False", "AwaitingResult", "The profiling Job has ended, its result is awaited")
+        assert (await site.phase(), await site.told("Profiling")) == ("Profiling", awaited)
+        assert await site.writes_within(20) == []
+        await site.write(profiler_status="success", final_config__yaml=GRAPH)
+        await site.later(11)
+        assert await site.phase() == "Deployed"
 
 
 async def test_a_graph_of_somebody_else_is_left_alone() -> None:

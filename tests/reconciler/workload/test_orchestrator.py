@@ -14,7 +14,7 @@ from tests.rows import run_each
 GROVE, LWS = CLIQUE_SETS, LEADER_WORKER_SETS
 GROUPS = {"grove": GROVE_API, "lws": LWS_API}
 ENABLE = "nvidia.com/enable-grove"
-NAMES_FOR_GROVE = "a-name-that-is-too-long-for-cliques-of-grove-and-their-pods"
+NAMES_FOR_GROVE = "a-name-that-is-too-long-for-cliques-of-grove"
 
 
 async def _serve(site: Site, name: str) -> None:

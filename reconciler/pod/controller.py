@@ -21,7 +21,7 @@ from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
 from .decide import decide, find_missing_label, lighten
 
 LOG: Final = logging.getLogger("reconciler.pods")
-_EXEMPT: Final = "if Grove's authorizer refuses it, add the reconciler's account to its exemptServiceAccountUserNames"
+_EXEMPT: Final = "if Grove's authorizer refuses it, add the reconciler's account to those that Grove's configuration exempts"
 WORKERS: Final = 4  # pods at a time
 # pods that are followed where a permission is granted
 _SELECTIONS: Final = ((TOPOLOGY_LABELS, f"{GRAPH_NAME},{COMPONENT}"), (POD_REPLACEMENT, f"{RESTORE_TARGET}=true"))

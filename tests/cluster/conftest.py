@@ -36,6 +36,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.path.name.startswith("test_neighbours"):
                 item.add_marker(pytest.mark.neighbours)
     items.sort(key=lambda item: item.path.name not in LONG)
+    # of ways to break one installation a later one may need what the repair of an earlier one leaves, such as newer definitions
+    broken = [(place, item) for place, item in enumerate(items) if isinstance(item, pytest.Function) and "broken" in item.fixturenames]
+    for (place, _), (_, item) in zip(broken, sorted(broken, key=lambda each: each[1].callspec.indices["broken"]), strict=True):
+        items[place] = item
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check import outputs
+from dynamo_webhooks.cli.commands.check import options
 from tests.cluster.assets import build as assets_build
 from tests.cluster.processes import wait_until
 
@@ -56,4 +56,4 @@ def test_each_version_is_built_of_one_release_and_cached_by_itself() -> None:
         assert {*pinned} == {release.replace("v1.", "v0.")}
         assert release.removeprefix("v") in readme
     assert len({assets_build.directory_of(assets_build.plane_of(minor)) for minor in minors}) == 3
-    assert f"in the words of Kubernetes {assets_build.USUAL}" in inspect.getsource(outputs)
+    assert f"in the words of Kubernetes {assets_build.USUAL}" in inspect.getsource(options)

@@ -185,7 +185,7 @@ def test_a_cluster_that_takes_too_long_is_unreachable(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(made, "groups", never)
-    monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.PATIENCE", 0.01)
+    monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.SNAPSHOT_TIMEOUT_SECONDS", 0.01)
     connected(made)
     files(chat=FILE)
     ran = command("check", "chat.yaml", *CLUSTER)

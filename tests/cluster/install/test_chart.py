@@ -66,7 +66,7 @@ def _trust(plane: ControlPlane) -> set[str]:
 
 def _publish_trust(plane: ControlPlane) -> None:
     """Writes a bundle into each entry, as the provisioner does."""
-    for kind, count in (("validating", 8), ("mutating", 6)):
+    for kind, count in (("validating", 9), ("mutating", 6)):
         patch = json.dumps([{"op": "add", "path": f"/webhooks/{i}/clientConfig/caBundle", "value": BUNDLE} for i in range(count)])
         done = plane.kubectl("patch", f"{kind}webhookconfiguration", f"{RELEASE}-{kind}", "--type=json", "-p", patch)
         assert done.code == 0, done.stderr
@@ -288,7 +288,7 @@ def _configured(*values: str) -> Node:
 def test_the_values_of_the_go_operators_chart_reach_every_webhook() -> None:
     values = ("webhook.failurePolicy=Ignore", "webhook.timeoutSeconds=7", "webhook.namespaceSelector.matchLabels.team=a")
     hooks = _hooks(charted(NAMESPACE, *values))
-    assert len(hooks) == 14
+    assert len(hooks) == 15
     for hook in hooks:
         assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Ignore", 7)
         assert hook["namespaceSelector"] == {"matchLabels": {"team": "a"}}

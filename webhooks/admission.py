@@ -174,7 +174,7 @@ def _invalid(call: Call, route: Route, field: str, reason: str, text: str, messa
 
 def _name(call: Call) -> str:
     """Returns the object's name, or the name in the request if the object has none yet."""
-    metadata = call.object.get("metadata") if call.object is not None else None
+    metadata = call.object.get("metadata") if type(call.object) is dict else None
     name = (metadata.get("name") if isinstance(metadata, dict) else None) or call.request.get("name")
     return name if isinstance(name, str) else ""
 

@@ -42,6 +42,7 @@ def grove_pod_placement(at: At) -> Hits:
          {worker}
                podTemplate:
                  spec:
+                   containers: [{name: main}]
         -          nodeName: a  # expect
         -          topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]  # expect
         +          nodeSelector: {kubernetes.io/hostname: a}
@@ -51,6 +52,7 @@ def grove_pod_placement(at: At) -> Hits:
          {worker}
                podTemplate:
                  spec:
+                   containers: [{name: main}]
                    nodeName: a  # expect
     """
     for place, pod in _list_pods(at.value):
@@ -88,14 +90,15 @@ def grove_one_scheduler(at: At) -> Hits:
            components:
              - name: frontend
                type: frontend
-        +      podTemplate: {spec: {schedulerName: mine}}
+        +      podTemplate: {spec: {containers: [{name: main}], schedulerName: mine}}
              - name: worker
                type: worker
-        +      podTemplate: {spec: {schedulerName: mine}}
+        +      podTemplate: {spec: {containers: [{name: main}], schedulerName: mine}}
         +    - name: other
         +      type: worker
                podTemplate:
                  spec:
+                   containers: [{name: main}]
                    schedulerName: mine  # expect
     """
     found = [((("components", index, *place)), name) for index, _, one in at.components for place, name in _list_schedulers(one).items()]
@@ -132,6 +135,7 @@ def grove_scheduler_immutable(at: At) -> Hits:
          {worker}
                podTemplate:
                  spec:
+                   containers: [{name: main}]
                    schedulerName: mine  # expect
     """
     if at.old is None:

@@ -5,11 +5,13 @@ import logging
 import os
 import subprocess
 from collections.abc import Callable
+from itertools import islice
 from typing import Final, NamedTuple
 
 from . import child_process
 
 _LOG: Final = logging.getLogger("webhooks.reload")
+MAX_FILES: Final = 1_000  # of a folder that are looked at
 
 
 class Source(NamedTuple):
@@ -67,9 +69,10 @@ def _state_of(path: str) -> object:
     """The content of a file, or names, times and sizes in a folder; None while a file is replaced."""
     try:
         if os.path.isdir(path):  # noqa: PTH112 - as its files are found
-            # a mounted ConfigMap is replaced as a whole, by a link to another folder
-            with os.scandir(path) as entries:
-                return sorted((one.name, (status := one.stat()).st_mtime_ns, status.st_size, status.st_ino) for one in entries)
+            files = islice((os.path.join(root, name) for root, _, names in os.walk(path) for name in names), MAX_FILES)  # noqa: PTH118
+            # a mounted ConfigMap is replaced as a whole, by a link to another folder: its files are other ones then
+            found = ((file, os.stat(file)) for file in files)  # noqa: PTH116 - as above
+            return sorted((file, status.st_mtime_ns, status.st_size, status.st_ino) for file, status in found)
         with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read() or None
     except OSError:

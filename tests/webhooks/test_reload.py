@@ -84,3 +84,7 @@ async def test_a_mounted_folder_is_read_again_when_its_link_moves_or_it_comes(tm
         await reload.look()
         await reload.look()
         assert taken == [b"read\n"] * number
+    (mounted / "below").mkdir()
+    (mounted / "below" / "q.yaml").write_text("a file in a folder")
+    await reload.look()
+    assert len(taken) == 3

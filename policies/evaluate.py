@@ -24,7 +24,7 @@ from .rule import DCD, DCD_V1ALPHA1, Level, Rule, field_of
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
-Rules: TypeAlias = tuple[Rule, ...]
+Rules: TypeAlias = dict[Rule, None]  # in their order; a rule's hash is that of the object
 # by the field of a place that wakes them: rules, and what else must hold for that field; None for no more than that it is there
 Keyed: TypeAlias = dict[str, list[tuple["Condition | None", Rules]]]
 
@@ -153,15 +153,15 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
                         yield _instead(rule, at.path, error)
 
 
-def _list_asked(value: Fields, group: _Group) -> list[Rule]:
-    """The rules that the fields of a place wake, and those that need none; null fields are absent ones."""
-    asked = list(group.always)
+def _list_asked(value: Fields, group: _Group) -> dict[Rule, None]:
+    """The rules that the fields of a place wake, and those that need none, each once; null fields are absent ones."""
+    asked = group.always.copy()
     for key, content in value.items():
         if content is None or (woken := group.keyed.get(key)) is None:
             continue
         for condition, sharing in woken:
             if condition is None or condition.holds(content):
-                asked += [rule for rule in sharing if rule not in asked]
+                asked.update(sharing)
     return asked
 
 
@@ -216,9 +216,9 @@ def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group
         _Group(
             _steps(selector),
             _places(selector),
-            tuple(always.get(selector, ())),
+            dict.fromkeys(always.get(selector, ())),
             {
-                field: [(Condition(rest) if rest else None, tuple(found)) for rest, found in conditions.items()]
+                field: [(Condition(rest) if rest else None, dict.fromkeys(found)) for rest, found in conditions.items()]
                 for field, conditions in keyed.get(selector, {}).items()
             },
         )

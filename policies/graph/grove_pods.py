@@ -27,8 +27,12 @@ def _list_pods(component: Fields) -> Iterator[tuple[Path, Fields]]:
         yield (*place, "podTemplate", "spec"), template.get("spec") or {}
 
 
+_PLACED: Final = ("podTemplate.spec.nodeName", "podTemplate.spec.topologySpreadConstraints", "roles")
+_SCHEDULED: Final = ("components.*.podTemplate.spec.schedulerName", "components.*.roles")
+
+
 @differs((), _REFUSED, lacking=True)
-@rule("DYN118", where=GRAPH_COMPONENT, when=("podTemplate", "roles"), stage=Stage.SCHEDULING, needs=("grove",))
+@rule("DYN118", where=GRAPH_COMPONENT, when=_PLACED, stage=Stage.SCHEDULING, needs=("grove",))
 def grove_pod_placement(at: At) -> Hits:
     """A component on Grove chooses a node or spreads its pods.
 
@@ -75,7 +79,7 @@ def _list_schedulers(component: Fields) -> dict[Path, str]:
 
 
 @differs((), _REFUSED, lacking=True)
-@rule("DYN119", where=GRAPH, when="components", stage=Stage.SCHEDULING, needs=("grove",))
+@rule("DYN119", where=GRAPH, when=_SCHEDULED, stage=Stage.SCHEDULING, needs=("grove",))
 def grove_one_scheduler(at: At) -> Hits:
     """Components on Grove have different schedulers.
 

@@ -20,7 +20,8 @@ from .grove.clique_set import clique_set
 from .grove.member import with_old_selectors
 from .merge import string_map
 from .multinode import trtllm, vllm
-from .multinode.role import USUAL, Role, check_nodes, count_claimed, lws_roles
+from .multinode.gpus import USUAL, count_claimed
+from .multinode.role import Role, check_nodes, lws_roles
 from .names import API_VERSION, ENABLE_GROVE, GRAPH_NAME, WORKLOAD_PROVIDER, is_provided_by_grove
 from .names import COMPONENT as COMPONENT_LABEL
 from .objects import canonical, make_child

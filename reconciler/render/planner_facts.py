@@ -13,7 +13,7 @@ from .errors import RenderError
 from .framework import main_of
 from .graph import nodes
 from .merge import object_items
-from .multinode.role import count_claimed, count_gpus_per_node, count_pod_claims
+from .multinode.gpus import count_claimed, count_gpus_per_node, count_pod_claims
 from .names import LEADER, WORKER, WORKERS
 from .settings import Claims
 from .template import of_role, shared_template

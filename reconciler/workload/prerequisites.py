@@ -15,7 +15,7 @@ from ..engine.context import Context
 from ..render.checkpoint import storage
 from ..render.graph import Graph
 from ..render.grove.member import QUEUE, VOLCANO
-from ..render.multinode.role import find_needed_classes, find_needed_templates
+from ..render.multinode.gpus import find_needed_classes, find_needed_templates
 from ..render.settings import Checkpoints, Claims
 
 

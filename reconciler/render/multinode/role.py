@@ -1,39 +1,13 @@
-"""The role of one pod in a multinode replica, for each orchestrator; and its GPUs, also those by claims of devices (DRA)."""
+"""The role of one pod in a multinode replica, for each orchestrator."""
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from ....api.paths import Path
-from ....api.quantity import is_quantity, whole
 from ....conversion.lens.protocol import Fields
-from ....policies.components import read_pod
-from ....policies.engines import list_templates
-from ....policies.gpu import is_gpu
 from ..errors import RenderError
-from ..framework import main_of
-from ..merge import object_items
 from ..names import lower_name
-from ..settings import Claims
-
-USUAL: Final = "nvidia.com/gpu"
-
-
-def count_gpus_per_node(container: Fields) -> int:
-    """The GPUs of a container: requests before limits, the usual name before others; 0 if there are none or the amount is invalid."""
-    resources = container.get("resources") or {}
-    for part in ("requests", "limits"):
-        amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if _counts(name) and amount is not None}
-        if amounts:
-            amount = amounts.get(USUAL, amounts[min(amounts)])
-            return (whole(amount) if is_quantity(amount) else None) or 0
-    return 0
-
-
-def _counts(name: str) -> bool:
-    return name in (USUAL, "gpu", "nvidia/gpu") or name.endswith("/gpu") or ".com/gpu" in name or name.startswith("mig-") or "/mig-" in name
-
 
 LEADER_ADDRESS: Final = "DYNAMO_LEADER_ADDRESS"
 RANK: Final = "DYNAMO_RANK"
@@ -102,112 +76,3 @@ def grove_rank(component: str, nodes: int, rank: int) -> Role:
 
 def _grove_host(component: str, pod: str) -> str:
     return f"{_GROVE_REPLICA}-{lower_name(component)}-{pod}.{_GROVE_DOMAIN}"
-
-
-_GPUS: Final = ("gpu.", "mig.")  # how names of drivers and classes of GPUs begin, as gpu.nvidia.com does
-_OTHERS: Final = ("compute-domain",)  # channels between nodes
-_DRIVER: Final = re.compile(r"device\.driver\s*==\s*[\"']([^\"']+)[\"']")
-
-
-class _UncountableError(Exception):
-    """Nobody can say how many GPUs a claim gives; the message says why."""
-
-
-def count_gpus(component: Fields, path: Path, known: Claims) -> int:
-    """The GPUs of a component's main container: of its resources, else of its claims. Raises: RenderError if a claim can't be counted."""
-    return count_gpus_per_node(main_of(component)) or count_claimed(component, path, known)
-
-
-def count_claimed(component: Fields, path: Path, known: Claims) -> int:
-    """The GPUs that its claims alone give. Raises: RenderError if a claim can't be counted."""
-    entries = {one.get("name"): one for one in _pod_claims(component)}
-    named = object_items((main_of(component).get("resources") or {}).get("claims"))
-    return sum(_count(one, entries.get(one.get("name")) or {}, path, known) for one in named)
-
-
-def count_pod_claims(component: Fields, path: Path, known: Claims) -> int:
-    """The GPUs that all claims of a pod give, whichever container uses them. Raises: RenderError if a claim can't be counted."""
-    return sum(_count({"name": one.get("name")}, one, path, known) for one in _pod_claims(component))
-
-
-def _count(claim: Fields, entry: Fields, path: Path, known: Claims) -> int:
-    try:
-        return _of_claim(entry, str(claim.get("request") or ""), known)
-    except _UncountableError as error:
-        text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_short(claim.get('name'))}: {error}"
-        raise RenderError((*path, "podTemplate", "spec", "resourceClaims"), text) from None
-
-
-def find_needed_templates(component: Fields) -> set[str]:
-    """The claim templates by which the GPUs of a component's pods are counted."""
-    pods = [component, *({"podTemplate": template} for _, template in list_templates(component))]
-    return {name for pod in pods for one in _pod_claims(pod) if (name := str(one.get("resourceClaimTemplateName") or ""))}
-
-
-def find_needed_classes(template: Fields) -> set[str]:
-    """The device classes of a claim template whose names don't say what they are."""
-    every = {str(one.get("deviceClassName") or "") for request in _requests(template) for one in _alternatives(request)}
-    return {name for name in every if name and not name.startswith((*_GPUS, *_OTHERS))}
-
-
-def _pod_claims(component: Fields) -> list[Fields]:
-    return object_items(read_pod(component).get("resourceClaims"))
-
-
-def _of_claim(entry: Fields, request: str, known: Claims) -> int:
-    name = str(entry.get("resourceClaimTemplateName") or "")
-    if not name:
-        raise _UncountableError("must name a template by resourceClaimTemplateName, since each node needs its own devices")
-    template = known.templates.get(name, known.absent)
-    if isinstance(template, str):
-        raise _UncountableError(f"ResourceClaimTemplate {_short(name)} {template}")
-    return sum(_of_request(one, known) for one in _requests(template) if request in ("", one.get("name")))
-
-
-def _of_request(request: Fields, known: Claims) -> int:
-    counts = {_of_devices(one, str(request.get("name")), known) for one in _alternatives(request)}
-    if len(counts) > 1:
-        raise _UncountableError(f"request {_short(request.get('name'))} must give as many GPUs by each of its alternatives")
-    return counts.pop() if counts else 0
-
-
-def _of_devices(asked: Fields, request: str, known: Claims) -> int:
-    if asked.get("adminAccess") is True or not _gives_gpus(str(asked.get("deviceClassName") or ""), known):
-        return 0
-    if asked.get("allocationMode") == "All":
-        raise _UncountableError(f"request {_short(request)} asks for all devices; it must ask for a count")
-    count = asked.get("count")
-    return count if type(count) is int else 1
-
-
-def _gives_gpus(name: str, known: Claims) -> bool:
-    """Whether the devices of a class are GPUs: by its name, else by the driver that its selectors ask for."""
-    if name.startswith(_GPUS):
-        return True
-    if not name or name.startswith(_OTHERS):
-        return False
-    found = known.classes.get(name, known.absent)
-    if isinstance(found, str):
-        raise _UncountableError(f"DeviceClass {_short(name)} {found}")
-    spec = found.get("spec") or {}
-    if is_gpu(str(spec.get("extendedResourceName") or "")):
-        return True
-    texts = [str((one.get("cel") or {}).get("expression")) for one in object_items(spec.get("selectors"))]
-    drivers: set[str] = {driver for text in texts for driver in _DRIVER.findall(text)}
-    if len(drivers) != 1:
-        raise _UncountableError(f"DeviceClass {_short(name)} must name one driver by device.driver, for GPUs to be told from others")
-    return drivers.pop().startswith(_GPUS)
-
-
-def _requests(template: Fields) -> list[Fields]:
-    spec = (template.get("spec") or {}).get("spec") or {}
-    return object_items((spec.get("devices") or {}).get("requests"))
-
-
-def _alternatives(request: Fields) -> list[Fields]:
-    """What a request asks for: one of several, or exactly one, which older versions write into the request itself."""
-    return object_items(request.get("firstAvailable")) or [request.get("exactly") or request]
-
-
-def _short(name: object) -> str:
-    return str(name)[:80]

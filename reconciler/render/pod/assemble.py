@@ -18,7 +18,8 @@ from ..gms import CONTROL_PATH, wire
 from ..graph import INTER_POD, experimental, is_inter_pod
 from ..merge import merge_override, object_items, put_named
 from ..multinode import trtllm, vllm
-from ..multinode.role import Role, count_gpus
+from ..multinode.gpus import count_gpus
+from ..multinode.role import Role
 from ..names import (
     EPP,
     FORWARD_PASS_PORT,

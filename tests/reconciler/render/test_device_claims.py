@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dynamo_webhooks.reconciler.render.multinode.role import find_needed_classes
+from dynamo_webhooks.reconciler.render.multinode.gpus import find_needed_classes
 from dynamo_webhooks.reconciler.render.settings import Claims
 from tests.reconciler.rendering import graph, rendered, vllm
 from tests.rows import run_each

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.reconciler.render.children import set_name
-from dynamo_webhooks.reconciler.render.multinode.role import MAX_NODES, count_gpus_per_node
+from dynamo_webhooks.reconciler.render.multinode.gpus import count_gpus_per_node
+from dynamo_webhooks.reconciler.render.multinode.role import MAX_NODES
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
 from tests.reconciler.rendering import alpha, children, component, env_of, graph, rendered, vllm

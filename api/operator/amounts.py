@@ -8,7 +8,7 @@ _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|
 _SIZE: Final = re.compile(r"([1-9][0-9]*)(Ki|Mi|Gi|)")
 _SIZES: Final = {"Gi": 2**30, "Mi": 2**20, "Ki": 2**10, "": 1}
 # what the Go operator can hold: nanoseconds in 64 bits, about 292 years
-LONGEST: Final = 2**63 / 1e9
+MAX_SPAN_SECONDS: Final = 2**63 / 1e9
 
 
 def seconds(text: str) -> float | None:
@@ -20,7 +20,7 @@ def seconds(text: str) -> float | None:
     if not parts or "".join(number + unit for number, unit in parts) != rest:
         return None
     total = sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
-    return total if abs(total) < LONGEST else None
+    return total if abs(total) < MAX_SPAN_SECONDS else None
 
 
 def span(length: float) -> str:

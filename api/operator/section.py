@@ -7,7 +7,7 @@ from functools import cache
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, TypeVar, cast, dataclass_transform, get_type_hints
 
 from ..wording import URL
-from .amounts import LONGEST, amount, seconds, size, span
+from .amounts import MAX_SPAN_SECONDS, amount, seconds, size, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ def _listed(text: str, good: Callable[[list[Any]], bool]) -> Allowed:
     return Allowed(text, lambda value: (*value,) if isinstance(value, list) and good(value) else None, list)
 
 
-def span_of(low: float = 0, high: float = LONGEST, *, above: bool = False) -> Allowed:
+def span_of(low: float = 0, high: float = MAX_SPAN_SECONDS, *, above: bool = False) -> Allowed:
     """A duration in seconds within bounds; `above` excludes the lower bound."""
     least = "more than 0s" if above else f"at least {span(low)}"
-    most = "" if high == LONGEST else f" and at most {span(high)}"
+    most = "" if high == MAX_SPAN_SECONDS else f" and at most {span(high)}"
 
     def read(value: object) -> float | None:
         length = seconds(value) if isinstance(value, str) else None

@@ -43,8 +43,8 @@ def service_name_collision(at: At) -> Hits:
             yield at.duplicate(("components", names[name]), name, text)
 
 
-_LONGEST: Final = 63
-_NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za-z0-9])?")
+_MAX_NAME_CHARACTERS: Final = 63
+_NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_MAX_NAME_CHARACTERS - 2}}}[A-Za-z0-9])?")
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
@@ -70,9 +70,9 @@ def service_name_format(at: At) -> Hits:
     """
     for index, name, _ in at.components:
         # most names are letters and digits only, which needs no pattern
-        if not (name.isalnum() and name.isascii() and len(name) <= _LONGEST) and not _NAME.fullmatch(name):
-            seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'
-            text = f"must be named with 1 to {_LONGEST} letters, digits and inner dashes, got {seen}"
+        if not (name.isalnum() and name.isascii() and len(name) <= _MAX_NAME_CHARACTERS) and not _NAME.fullmatch(name):
+            seen = f"{len(name)} characters" if len(name) > _MAX_NAME_CHARACTERS else f'"{name}"'
+            text = f"must be named with 1 to {_MAX_NAME_CHARACTERS} letters, digits and inner dashes, got {seen}"
             yield at.invalid(("components", index), name, text)
 
 
@@ -96,13 +96,13 @@ def dynamo_namespace_length(at: At) -> Hits:
         +  name: disaggregated-serving
     """
     name, namespace = at.review.metadata.get("name") or "", at.review.metadata.get("namespace")
-    if not namespace or (length := len(namespace) + 1 + len(name)) <= _LONGEST:
+    if not namespace or (length := len(namespace) + 1 + len(name)) <= _MAX_NAME_CHARACTERS:
         return
     if not all(
         component.get("globalDynamoNamespace") or component.get("type") == LPX for _, _, component in list_components(at.review.spec)
     ):
-        text = f'must make a label of at most {_LONGEST} characters with the namespace "{namespace}", makes one of {length}'
-        yield at.invalid("metadata.name", name, text, fix=f"shorten the graph's name by {length - _LONGEST} characters")
+        text = f'must make a label of at most {_MAX_NAME_CHARACTERS} characters with the namespace "{namespace}", makes one of {length}'
+        yield at.invalid("metadata.name", name, text, fix=f"shorten the graph's name by {length - _MAX_NAME_CHARACTERS} characters")
 
 
 _GENERATION: Final = len("-01234567")  # of workers, in the names of their Deployments
@@ -133,12 +133,14 @@ def child_name_length(at: At) -> Hits:
     graph = at.review.metadata.get("name") or ""
     for index, name, component in at.components:
         length, kind = len(graph) + 1 + len(name), component.get("type")
-        if length + _GENERATION <= _LONGEST or kind == LPX:
+        if length + _GENERATION <= _MAX_NAME_CHARACTERS or kind == LPX:
             continue
-        if length <= _LONGEST and kind in WORKERS and not is_multinode(component) and explain_off_grove(at):
+        if length <= _MAX_NAME_CHARACTERS and kind in WORKERS and not is_multinode(component) and explain_off_grove(at):
             length += _GENERATION
         # the name of a LeaderWorkerSet is cut
-        if length > _LONGEST and not (is_multinode(component) and explain_off_grove(at)):
-            text = f"must make a name of at most {_LONGEST} characters with the graph's name, makes one of {length}"
-            fix = format_words("shorten the name of the graph or the {service} by {surplus} characters", surplus=length - _LONGEST)
+        if length > _MAX_NAME_CHARACTERS and not (is_multinode(component) and explain_off_grove(at)):
+            text = f"must make a name of at most {_MAX_NAME_CHARACTERS} characters with the graph's name, makes one of {length}"
+            fix = format_words(
+                "shorten the name of the graph or the {service} by {surplus} characters", surplus=length - _MAX_NAME_CHARACTERS
+            )
             yield at.invalid(("components", index), name, text, fix=fix)

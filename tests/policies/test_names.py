@@ -9,7 +9,7 @@ from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
 
-_LONGEST = 63
+_MAX_CHARACTERS = 63
 _RULES = {"dynamo-namespace-length", "child-name-length"}
 
 
@@ -45,7 +45,7 @@ def test_names_are_refused_where_children_cannot_have_them(kind: str, *, grove: 
         obj = _graph(namespace, graph, component, type=kind)
         children = render(obj, settings)
         assert not children.problems
-        too_long = any(len(name) > _LONGEST for name in _list_names(children.children))
+        too_long = any(len(name) > _MAX_CHARACTERS for name in _list_names(children.children))
         assert _refused(obj, grove=grove) is too_long, (namespace, graph, component)
 
 

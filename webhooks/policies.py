@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 import orjson
@@ -13,17 +13,18 @@ _LOG: Final = logging.getLogger("policies")
 MAX_PROBLEMS: Final = 20  # that are logged and reported one by one
 
 
+def digest_documents(documents: Iterable[str]) -> str:
+    """A short digest, by which replicas can be compared."""
+    return hashlib.sha256("\n".join(documents).encode()).hexdigest()[:12]
+
+
 class PolicySet(NamedTuple):
     """The content of a folder of policies."""
 
     documents: tuple[str, ...] = ()  # policies, Bindings, parameters and Namespaces, as JSON
     usable: int = 0  # policies that can be asked
     problems: tuple[str, ...] = ()  # a sentence for each thing that can't be used, with its place
-
-    @property
-    def digest(self) -> str:
-        """A short digest of the documents, by which replicas can be compared."""
-        return hashlib.sha256("\n".join(self.documents).encode()).hexdigest()[:12]
+    digest: str = digest_documents(())  # of the documents; computed where they are read, as each scrape reports it
 
     def gauges(self) -> dict[str, float | Values]:
         """The metrics, by name."""
@@ -54,7 +55,7 @@ class Policies:
         """Takes over the policies that a reader printed; if it failed, the earlier ones stay in force."""
         try:
             found = orjson.loads(printed)
-            self.current = PolicySet(tuple(found["documents"]), found["usable"], tuple(found["problems"]))
+            self.current = PolicySet(tuple(found["documents"]), found["usable"], tuple(found["problems"]), found["digest"])
         except (ValueError, TypeError, KeyError):
             failed = "the policies have changed and could not be read; the earlier ones stay in force"
             self.current = self.current._replace(problems=(failed, *(each for each in self.current.problems if each != failed)))

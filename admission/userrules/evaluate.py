@@ -351,7 +351,7 @@ def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ..
     """The policies of JSON documents, the other objects among these, and what one expression may cost."""
     documents = [json.loads(text) for text in texts]
     bindings = [_bound(one) for one in documents if is_binding(one)]
-    policies = tuple(read_or_mark(one, bindings) for one in documents if is_policy(one))
+    policies = tuple(_read_or_mark(one, bindings) for one in documents if is_policy(one))
     return policies, tuple(one for one in documents if not is_policy(one) and not is_binding(one)), share_budget(policies)
 
 
@@ -363,16 +363,20 @@ def _bound(data: Fields) -> Binding:
         return Binding(str(lookup(data, ("metadata", "name"))), str(lookup(data, ("spec", "policyName"))), NO_WRITE, (DENY,))
 
 
-def read_or_mark(data: Fields, bindings: Iterable[Binding]) -> Policy:
+def _read_or_mark(data: Fields, bindings: Iterable[Binding]) -> Policy:
     """A policy as the server asks it; its `trouble` says why it can't be asked. Raises: PolicyError without a usable name."""
     name = name_of(data)
     try:
         policy = read_policy(data, bindings, "")
     except PolicyError as error:
         return read_unusable_policy(data, name, f"the policy can't be used: {format_path(error.path)}: {error.text}")
-    if lacking := sorted(policy.reads & _LACKING):
-        return policy._replace(trouble=f"must not read {lacking[0]}, which the server does not know; leave it to check")
-    return policy
+    return policy._replace(trouble=find_trouble(policy))
+
+
+def find_trouble(policy: Policy) -> str:
+    """Why the server can't ask a policy, though `check` can; empty if it can."""
+    lacking = sorted(policy.reads & _LACKING)
+    return f"must not read {lacking[0]}, which the server does not know; leave it to check" if lacking else ""
 
 
 def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sure: bool = False) -> list[Finding]:

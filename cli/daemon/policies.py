@@ -4,10 +4,9 @@ import json
 import os
 import sys
 
-from ...admission.userrules.evaluate import read_or_mark
-from ...admission.userrules.read import is_policy
+from ...admission.userrules.evaluate import find_trouble
 from ...webhooks.child_process import command
-from ...webhooks.policies import PolicySet
+from ...webhooks.policies import PolicySet, digest_documents
 from ...webhooks.reload import Source, watch
 from ..console.exits import UsageError
 from ..userrules.load import read_user_rules
@@ -25,10 +24,9 @@ def read_policies(folder: str) -> PolicySet:
         rules, errors = read_user_rules([folder], os.path.realpath(folder))
     except (OSError, UsageError) as error:
         return PolicySet(problems=(f"serving.policies: {error}",))
-    read = [read_or_mark(one, ()) for one in rules.documents if is_policy(one)]
-    lacking = [f"{one.name}: {one.trouble}" for one in read if one.trouble and any(known.name == one.name for known in rules.policies)]
-    usable = sum(not one.trouble for one in read)
-    return PolicySet(tuple(json.dumps(one) for one in rules.documents), usable, (*map(str, errors), *lacking))
+    lacking = [f"{one.name}: {trouble}" for one in rules.policies if (trouble := find_trouble(one))]
+    documents = tuple(json.dumps(one) for one in rules.documents)
+    return PolicySet(documents, len(rules.policies) - len(lacking), (*map(str, errors), *lacking), digest_documents(documents))
 
 
 def policy_source(folder: str) -> Source:

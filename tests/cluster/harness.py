@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from tests.cluster import programs
+from tests.cluster import programs, rights
 from tests.cluster.processes import Process, fetched, free_ports, running, wait_until
 
 Node: TypeAlias = dict[str, Any]
@@ -108,6 +108,7 @@ class ControlPlane:
 
     def kubeconfig_of(self, account: str, namespace: str, file: Path) -> Path:
         """Writes a kubeconfig that holds nothing but a token of a service account."""
+        self.await_rights()
         wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
         reply = self.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", wanted)
         assert reply.status == 201, reply.body
@@ -208,6 +209,27 @@ class ControlPlane:
             path = f"{self._path_of(obj)}?fieldManager=kubectl&fieldValidation=Strict"
             reply = self.request("PATCH", path, obj, kind=_APPLY)
             assert reply.status in (200, 201), (path, reply.body)
+        if any(obj["apiVersion"].startswith(f"{rights.GROUP}/") for obj in objects):
+            self.await_rights()
+
+    def await_rights(self) -> None:
+        """Waits until the API server's authorizer knows every role and binding that was written before.
+
+        It follows them by four watches, each in order: that the last written one of each kind counts shows that all do.
+        """
+        name = f"rights-{next(self._names)}"
+        written = [(f"{rights.ROOT}/{collection}", obj) for collection, obj in rights.probes(name)]
+        for path, obj in written:
+            reply = self.request("POST", path, obj)
+            assert reply.status == 201, reply.body
+        for review in rights.reviews(name):
+            wait_until(partial(self._is_allowed, review), f"the rights of {name} being known", self.server)
+        for path, _ in written:
+            self.request("DELETE", f"{path}/{name}")
+
+    def _is_allowed(self, review: Node) -> bool:
+        reply = self.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        return bool(reply.body["status"]["allowed"])
 
     def _path_of(self, obj: Node) -> str:
         """Where an object is, once its kind is served."""

@@ -341,7 +341,7 @@ def compile_call(compiler: Compiler, tree: Tree) -> Run:
     if overloads is None:
         raise compiler.wrong(tree, f"undeclared reference to '{name}' (in container '')")
     runs = tuple(map(compiler.compile, below))
-    if not _may_fit(below, overloads):
+    if all(len(one.types) != len(below) for one in overloads):
         kinds = [type_of(one.value).name if one.kind == "const" else "dyn" for one in below]
         shown = f"{kinds[0]}.({', '.join(kinds[1:])})" if of_value else f"({', '.join(kinds)})"
         raise compiler.wrong(tree, f"found no matching overload for '{name}' applied to '{shown}'")
@@ -354,13 +354,6 @@ def _no_overload(name: str, arguments: list[Any]) -> EvaluationError:
         return no_overload()
     kinds = f"({', '.join(type_of(one).name for one in arguments)})" if name != "size" else ""
     return EvaluationError(f"no such overload: {name}{kinds}")
-
-
-def _may_fit(below: tuple[Tree, ...], overloads: list[Overload]) -> bool:
-    """Whether an overload may take the operands of a call; literals show their types."""
-    if all(one.kind == "const" for one in below):
-        return choose(overloads, [one.value for one in below]) is not None
-    return any(len(one.types) == len(below) for one in overloads)
 
 
 def _called(name: str, overloads: list[Overload], runs: tuple[Run, ...]) -> Run:

@@ -11,10 +11,11 @@ from .values import LARGEST
 
 MAX_LEVELS: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
 
-_RESERVED: Final = frozenset(
+RESERVED: Final = frozenset(
     "as break const continue else for function if import let loop package namespace return var void while".split()  # noqa: SIM905
 )
 _WORDS: Final = {"true": True, "false": False, "null": None}
+NO_NAMES: Final = RESERVED | {*_WORDS, "in"}
 _CHAINS: Final = ("or", "and", "chain", "chain", "chain")
 _LEVELS: Final = {sign: level for level, signs in enumerate(("||", "&&", "== != < <= > >= in", "+ -", "* / %")) for sign in signs.split()}
 
@@ -178,7 +179,7 @@ class _Parser:
             raise wrong_at(self._text, token.at, f"Syntax error: there must be a value instead of {token.value!r}")
         if token.value in _WORDS and not leading:
             return Tree("const", token.at, value=_WORDS[token.value])
-        if token.value in _RESERVED:
+        if token.value in RESERVED:
             raise wrong_at(self._text, token.at, f"Syntax error: {token.value} is a reserved word")
         if self._skip("("):
             return Tree("call", token.at, token.value, tuple(self._arguments(")")), False)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..console.exits import UsageError
+from ..console.kubernetes import OLDEST_MINOR
 from ..console.nearest import did_you_mean
 from ..files.find import find_files
 from ..yaml.errors import InputError
 from .discover import find_project_file
-from .keys import USER
+from .keys import KUBERNETES, USER
 
 if TYPE_CHECKING:
     from ..userrules.load import UserRules
@@ -53,8 +54,11 @@ def _given(options: Any, name: str) -> bool:
     return any(getattr(options, one, None) for one in (_INPUTS if name == "paths" else (name,)))
 
 
-def load_own_rules(project: ProjectOptions) -> UserRules | None:
-    """Reads the users' own rules and lists them in the catalogue. Raises: UsageError for a policy that can't be used, or is not there."""
+def load_own_rules(project: ProjectOptions, minor: int | None = None) -> UserRules | None:
+    """Reads the users' own rules and lists them in the catalogue. Raises: UsageError for a policy that can't be used, or is not there.
+
+    `minor` is the oldest release of Kubernetes that must accept them, where a flag names one.
+    """
     from ...policies.catalogue import set_user_rules
 
     if project.file is None or RULES_FROM not in project.laid:
@@ -63,7 +67,7 @@ def load_own_rules(project: ProjectOptions) -> UserRules | None:
     from ..userrules.load import load_user_rules
 
     values = project.file.values
-    rules = load_user_rules(values[RULES_FROM], project.file.folder)
+    rules = load_user_rules(values[RULES_FROM], project.file.folder, minor or values.get(KUBERNETES) or OLDEST_MINOR)
     set_user_rules(one.rule for one in rules.policies)
     known = [one.rule.name for one in rules.policies]
     weighed = [values.get("rules", {}), *(one.rules for one in values.get("overrides", ()))]

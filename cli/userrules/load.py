@@ -42,18 +42,19 @@ class UserRules(NamedTuple):
     documents: tuple[dict[str, Any], ...] = ()  # all of these, and the bindings, as written
 
 
-def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
+def load_user_rules(paths: Sequence[str], folder: str, minor: int) -> UserRules:
     """Reads files and folders, all in `folder`. Raises: UsageError with file, line and column of the first thing that can't be used."""
-    rules, problems = read_user_rules(paths, folder)
+    rules, problems = read_user_rules(paths, folder, minor)
     if problems:
         raise problems[0]
     return rules
 
 
-def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[UsageError]]:
+def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[UserRules, list[UsageError]]:
     """Reads files and folders; returns the rules that can be used, and an error for all else.
 
-    Policies with a name and Bindings are among `documents`, even if they can't be used.
+    Policies with a name and Bindings are among `documents`, even if they can't be used. `minor` is the oldest release of Kubernetes that
+    must accept them; 0 is any.
     """
     problems: list[UsageError] = []
     policies: dict[str, Document] = {}
@@ -88,7 +89,7 @@ def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[
     read: list[Policy] = []
     for document in used.values():
         try:
-            read.append(read_policy(document.data, bindings, document.source.name))
+            read.append(read_policy(document.data, bindings, document.source.name, minor))
         except PolicyError as error:
             problems.append(_placed(error, document))
     return UserRules(tuple(read), tuple(objects), documents), problems

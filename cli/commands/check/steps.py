@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 def check(options: Options) -> int:
     """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
     options = apply_project(options, _KEYS, options.paths)
-    rules = load_own_rules(options.project)
+    rules = load_own_rules(options.project, options.kubernetes)
     if options.show_config:
         from .settings import format_settings
 

@@ -179,7 +179,7 @@ def test_messages_are_those_of_an_api_server(repository: Path, command: Command)
     assert message() == f"failed expression: {FEW}"
     assert message(message=" two ") == "two"
     assert message(message="two", messageExpression="'at most ' + string(1 + 1)") == "at most 2"
-    assert message(message="two", messageExpression="object.nothing") == "two"
+    assert message(message="two", messageExpression="string(object.nothing)") == "two"
     assert message(message="two", messageExpression="'a\\nb'") == "two"
 
 
@@ -263,7 +263,7 @@ BAD: dict[str, tuple[str, str]] = {
     "params without a kind": (policy("params.x == 1"), "spec.validations[0].expression: is not an expression of CEL: "),
     "long": (policy(f"'{'x' * 65_536}' != ''"), "must have at most 16384 characters, got 65544"),
     "deep": (policy(f"{'(' * 1000}true{')' * 1000}"), "spec.validations[0].expression: is not an expression of CEL: "),
-    "cycle": (policy(variables=LOOP), "spec.variables[0].expression: reads variables.b, which is not defined above it"),
+    "cycle": (policy(variables=LOOP), "spec.variables[0].expression: is not an expression of CEL: undefined field 'b' in variables"),
     "unknown fact": (policy("facts.grvoe", kind="Check"), "reads facts.grvoe, and there is no such fact; known are operatorScope"),
     "unknown field": (policy(matchConstraint={}), "spec.matchConstraint: there is no such field here"),
     "no list": (policy(validations="x"), 'spec.validations: must be a list, got "x"'),

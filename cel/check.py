@@ -329,11 +329,11 @@ class _Checker:
         self._late(below[0], f"invalid {name} argument: {error}")
 
     def _pattern(self, tree: Tree, pattern: str) -> None:
-        from .regex.machine import compile_regex
+        from .regex.machine import read_pattern
         from .regex.syntax import RegexError
 
         try:
-            compile_regex(pattern)
+            read_pattern(pattern)
         except RegexError as error:
             self._late(tree, f"invalid matches argument: error parsing regexp: {error}")
 

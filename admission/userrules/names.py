@@ -60,7 +60,7 @@ _PLAIN: Final = frozenset({"bool", "bytes", "double", "int", "null_type", "strin
 
 
 def type_of_variable(found: StaticType) -> StaticType:
-    """The type that a variable has for the expressions below it: what is neither plain nor made of plain values isn't known any more."""
+    """The type of a variable in the expressions below it. As in an API server, only plain types, and lists and maps of them, are kept."""
     if found.name in ("list", "map"):
         return StaticType(found.name, tuple(map(type_of_variable, found.of)))
     return found if found.name in _PLAIN or found.name in ("google.protobuf.Duration", "google.protobuf.Timestamp") else DYN

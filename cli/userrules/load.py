@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...admission.userrules.evaluate import Around, UnknownError, Write, find_namespace, find_objects, known_facts, share_budget
 from ...admission.userrules.policy import Binding, Policy, PolicyError
 from ...admission.userrules.read import is_binding, is_policy, name_of, read_binding, read_policy
+from ...admission.userrules.warn import find_warnings
 from ...api.kinds import BY_NAME
 from ...api.line import Line
 from ...api.paths import Path, format_path
@@ -40,6 +41,15 @@ class UserRules(NamedTuple):
     policies: tuple[Policy, ...] = ()
     objects: tuple[dict[str, Any], ...] = ()
     documents: tuple[dict[str, Any], ...] = ()  # all of these, and the bindings, as written
+    written: tuple[Document, ...] = ()  # those of the policies
+
+    def warnings(self, line: Line) -> list[str]:
+        """A sentence with file, line and column for each expression that doesn't fit the schema of an operator release."""
+        return [
+            f"{_at(document, one.path, one.line, one.column)}: {format_path(one.path)}: {one.text}"
+            for policy, document in zip(self.policies, self.written, strict=True)
+            for one in find_warnings(policy, line)
+        ]
 
 
 def load_user_rules(paths: Sequence[str], folder: str, minor: int) -> UserRules:
@@ -86,13 +96,13 @@ def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[
         problems.append(UsageError(f"rules-from must hold at most {MAX_POLICIES} policies, got {len(policies)}"))
     used = dict(islice(policies.items(), MAX_POLICIES))
     documents = (*(one.data for one in used.values()), *(one.data for one in bound), *objects)
-    read: list[Policy] = []
+    read: list[tuple[Policy, Document]] = []
     for document in used.values():
         try:
-            read.append(read_policy(document.data, bindings, document.source.name, minor))
+            read.append((read_policy(document.data, bindings, document.source.name, minor), document))
         except PolicyError as error:
             problems.append(_placed(error, document))
-    return UserRules(tuple(read), tuple(objects), documents), problems
+    return UserRules(tuple(one for one, _ in read), tuple(objects), documents, tuple(one for _, one in read)), problems
 
 
 def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:

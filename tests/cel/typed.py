@@ -5,6 +5,8 @@ from random import Random
 from typing import Final
 
 from dynamo_webhooks.cel.declarations import DECLARED, OPERATORS, split
+from dynamo_webhooks.cel.parser import NO_NAMES
+from dynamo_webhooks.cel.types import StaticType
 
 _ATOMS: Final[dict[str, tuple[str, ...]]] = {
     "bool": ("true", "false", "has(object.spec)", "request.dryRun", "object.spec.f == 1"),
@@ -194,3 +196,39 @@ _MORE: Final[dict[str, tuple[_More, ...]]] = {
     "optional": (lambda writer, below: writer.of_optional(below),),
     "dyn": (lambda writer, below: writer.selected(below), lambda writer, below: writer.literal(below)),
 }
+
+
+class FieldWriter:
+    """Writes expressions about the fields of a structure, of which some are misspelt, or compared with another type."""
+
+    def __init__(self, dice: Random, wrong: float = 0.15) -> None:
+        self._dice, self._wrong = dice, wrong
+
+    def about(self, at: str, kind: StaticType, depth: int = 6) -> str:
+        """Something that is true or false of a value."""
+        if kind.fields is not None and depth and kind.fields:
+            field = self._dice.choice([one for one in kind.fields if one.isidentifier() and one not in _OPEN])
+            below = kind.fields[field]
+            if self._dice.random() < self._wrong:
+                field = self._dice.choice((field[:-1], f"{field}s", field.upper(), f"{field}x"))
+            if field in NO_NAMES or not field:
+                return f"{at} != null"
+            guard = self._dice.choice(("", "", f"!has({at}.{field}) || ", f"has({at}.{field}) && "))
+            return f"{guard}{self.about(f'{at}.{field}', below, depth - 1)}"
+        name = f"v{depth}"
+        if kind.name == "list" and depth:
+            inner = self.about(name, kind.of[0], depth - 1)
+            return self._dice.choice(
+                (f"{at}.all({name}, {inner})", f"{at}.exists({name}, {inner})", f"{at}[0] != {at}[1]", f"{at}.size() > 1")
+            )
+        if kind.name == "map" and depth:
+            return self._dice.choice(
+                (f"'a' in {at}", f"{self.about(f'{at}.a', kind.of[1], depth - 1)}", f"{at}.all({name}, {name} != '')", f"{at} == {{}}")
+            )
+        fits = kind.name == "dyn" or self._dice.random() > self._wrong
+        return f"{at} == {self._dice.choice(_EQUAL.get(kind.name, ('null',)) if fits else _OTHERS)}"
+
+
+_OTHERS: Final = ("1", "null", "[1]", "b'x'")
+_OPEN: Final = ("parameters",)  # without a type, which an API server knows nothing of
+_EQUAL: Final = {"string": ("'a'",), "int": ("1",), "bool": ("true",), "double": ("1.5",)}

@@ -33,7 +33,20 @@ if TYPE_CHECKING:
     from .selection import Choice
 
 # of the project file
-_KEYS: Final = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules", "overrides", "baseline", "site", "outputs")
+_KEYS: Final = (
+    "paths",
+    "exclude",
+    "line",
+    "facts",
+    "clusters",
+    "rules-from",
+    "kubernetes",
+    "rules",
+    "overrides",
+    "baseline",
+    "site",
+    "outputs",
+)
 
 
 class Plan(NamedTuple):
@@ -64,6 +77,8 @@ def check(options: Options) -> int:
         write_stdout(format_settings(options))
         return OK
     plan = make_plan(options, rules)
+    for warning in rules.warnings(plan.usual.facts.line) if rules is not None and not options.quiet else ():
+        write_stderr(f"warning: {warning}")
     result = judge(plan)
     spare(plan.reports, result)
     result, changed = change(plan, result)

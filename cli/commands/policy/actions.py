@@ -8,6 +8,7 @@ from typing import Any, Final
 from ....admission.userrules.policy import PolicyError
 from ....admission.userrules.read import read_policy
 from ....api.kinds import GROUP
+from ....api.line import NEWEST
 from ....api.paths import format_path
 from ....api.wording import count_of
 from ....kube.errors import ApiError
@@ -77,6 +78,8 @@ def try_cases(file: str, minor: int = OLDEST_MINOR) -> Iterator[tuple[str, str]]
     """Runs the cases of one file by the policies of the file beside it; name and failure, empty for none, of each. Raises: UsageError."""
     beside = next((f"{file.removesuffix(suffix)}.yaml" for suffix in CASES if file.endswith(suffix)), file)
     rules = load_user_rules([beside], os.path.dirname(os.path.realpath(beside)), minor)  # noqa: PTH120 - as above
+    for warning in rules.warnings(NEWEST):
+        write_stderr(f"warning: {warning}")
     try:
         documents = load_documents(load_text(file), file)
     except InputError as error:

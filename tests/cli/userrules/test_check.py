@@ -281,8 +281,94 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "no such policy": (policy() + binding("fwe"), "spec.policyName: must be the name of a policy in rules-from, got fwe"),
     "deny and warn": (policy() + binding(actions=("Deny", "Warn")), "spec.validationActions: must not have both Deny and Warn"),
+    "two types": (
+        policy("1 + 'a' == 2"),
+        "policies/p.yaml:18:19: spec.validations[0].expression: is not an expression of CEL: found no match",
+    ),
+    "no boolean": (policy("object.spec"), "policies/p.yaml:18:17: spec.validations[0].expression: must evaluate to bool, got dyn"),
+    "no such field": (policy("request.user == ''"), "undefined field 'user' in kubernetes.AdmissionRequest, did you mean userInfo?"),
+    "permissions": (
+        policy("authorizer.path('/').allowed()"),
+        "found no matching overload for 'allowed' applied to 'kubernetes.authorization",
+    ),
+    "no message": (policy(validations=[{"expression": FEW, "messageExpression": "1"}]), "must evaluate to string, got int"),
+    "blank message": (policy(validations=[{"expression": FEW, "message": " "}]), 'spec.validations[0].message: must not be blank, got " "'),
+    "audit": (policy(auditAnnotations=[{"key": "a", "valueExpression": "1"}]), "must evaluate to string or null_type, got int"),
+    "audit key": (policy(auditAnnotations=[{"key": "a/b", "valueExpression": "'a'"}]), "key: must be a name such as team"),
+    "condition's variable": (
+        policy(variables=[LOOP[1]], matchConditions=[{"name": "a", "expression": "variables.b"}]),
+        "spec.variables[0].expression: is not an expression of CEL: undefined field 'a' in variables",
+    ),
+    "condition's name": (
+        policy(matchConditions=[{"name": "a b", "expression": "true"}]),
+        "spec.matchConditions[0].name: must be a name such as",
+    ),
+    "conditions": (
+        policy(matchConditions=[{"name": f"a{number}", "expression": "true"} for number in range(65)]),
+        "spec.matchConditions: must have at most 64 entries, got 65",
+    ),
+    "two conditions": (
+        policy(matchConditions=[{"name": "a", "expression": "true"}] * 2),
+        "spec.matchConditions[1].name: must not come twice",
+    ),
+    "reserved": (policy(variables=[{"name": "namespace", "expression": "1"}]), "spec.variables[0].name: must be an identifier"),
+    "pattern": (
+        policy("object.a.matches('[')"),
+        "policies/p.yaml:18:34: spec.validations[0].expression: is not an expression of CEL: invalid",
+    ),
+    "newer": (policy("[1].first().hasValue()"), "first needs Kubernetes 1.33 or newer"),
+    "no action": (
+        policy() + binding(paramRef={"name": "a"}),
+        "spec.paramRef.parameterNotFoundAction: must be one of Allow, Deny, got null",
+    ),
     "broken YAML": ("a: [", "policies/p.yaml:2:1: a value is required here"),
 }
+
+
+def test_newer_functions_need_a_newer_kubernetes(repository: Path, command: Command) -> None:
+    text = policy("object.spec.components.first().hasValue()")
+    (repository / "policies/few.yaml").write_text(text)
+    assert command("check", "graph.yaml").code == 2
+    assert command("check", "graph.yaml", "--kubernetes", "1.33").code == 0
+    assert "must be a release of Kubernetes from" in command("check", "graph.yaml", "--kubernetes", "1.29").err
+    (repository / PROJECT).write_text('rules-from: [policies]\nkubernetes: "1.34"\n')
+    assert command("check", "graph.yaml").code == 0
+    assert command("check", "graph.yaml", "--kubernetes", "1.32").code == 2
+    (repository / "policies/few.yaml").write_text(policy("[1].first().value() == 1", kind="Check"))
+    assert command("check", "graph.yaml", "--kubernetes", "1.30").code == 0
+
+
+def test_what_a_cluster_accepts_is_accepted(repository: Path, command: Command) -> None:
+    audited = [{"key": "a", "valueExpression": "object.kind == 'x' ? 'y' : string(object.spec)"}, {"key": "b", "valueExpression": "null"}]
+    for text in (
+        policy("[optional.of(1)].unwrapOpt() == optional.unwrap([optional.of(1)])"),
+        policy("object.spec.components.last().optMap(c, c.name != '').orValue(true)"),
+        policy(validations=[], auditAnnotations=audited),
+        policy("true", auditAnnotations=audited),
+        policy(validations=[{"expression": "true", "messageExpression": ""}]),
+        policy("true", matchConditions=[{"name": "example.com/a", "expression": "authorizer.requestResource.check('get').allowed()"}]),
+    ):
+        (repository / "policies/few.yaml").write_text(text)
+        assert command("check", "graph.yaml", "--kubernetes", "1.33").code == 0
+
+
+def test_a_misspelt_field_is_a_warning(repository: Path, command: Command) -> None:
+    replicas = "object.spec.components.all(c, !has(c.replica) || c.replicas == 'a')"
+    variables = [{"name": "called", "expression": "object.metadata.nmae"}]
+    (repository / "policies/few.yaml").write_text(policy(replicas, variables=variables))
+    said = [line for line in command("check", "graph.yaml").err.splitlines() if line.startswith("warning: ")]
+    place = "warning: policies/few.yaml:{}: spec.{}: DynamoGraphDeployment v1beta1: "
+    assert said == [
+        place.format("22:32", "variables[0].expression") + "undefined field 'nmae' in DynamoGraphDeployment.metadata, did you mean name?",
+        place.format("18:53", "validations[0].expression")
+        + "undefined field 'replica' in DynamoGraphDeployment.spec.components, did you mean replicas?",
+        place.format("18:77", "validations[0].expression") + "found no matching overload for '_==_' applied to '(int, string)'",
+    ]
+    assert "warning: " not in command("check", "-q", "graph.yaml").err
+    (repository / "policies/few.yaml").write_text(
+        policy("params.data.x == 'a' && params.dta.x == 'a'", paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
+    )
+    assert "undefined field 'dta' in ConfigMap, did you mean data?" in command("check", "graph.yaml").err
 
 
 Checked = Callable[..., Ran]

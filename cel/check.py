@@ -12,12 +12,13 @@ from .lexer import wrong_at
 from .overloads import choose, find
 from .parser import Tree
 from .types import BOOL, DYN, ERROR, INT, StaticType, Unifier, is_more_general, is_same, make_type, read_type, rename
-from .values import TYPES, type_of
+from .values import TYPES, Uint, type_of
 
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 _PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 _WRITTEN: Final = {"?:": "_?_:_", "!": "!_", "neg": "-_", "[]": "_[_]", "[?]": "_[?_]", "in": "@in"}  # how an API server names operators
 _ACCUMULATOR: Final = "__result__"
+_KEYS: Final = (str, int, Uint, float, bool)  # Python's types of constants that may stand in brackets
 _NOTHING: Final = object()  # the value of what is no constant
 
 
@@ -109,13 +110,15 @@ class _Checker:
     def _ident(self, tree: Tree) -> StaticType:
         if tree.name in self.scope and not tree.value:
             return self.scope[tree.name]
-        return self._root(tree.name) or self.fault(tree, f"undeclared reference to '{tree.name}' (in container '')")
+        return self._root(tree, tree.name) or self.fault(tree, f"undeclared reference to '{tree.name}' (in container '')")
 
-    def _root(self, name: str) -> StaticType | None:
+    def _root(self, tree: Tree, name: str) -> StaticType | None:
+        """The type of a name that isn't a variable of a macro."""
         if name in self.names:
             return self.names[name]
         if name not in TYPES:
             return None
+        self.constants[id(tree)] = TYPES[name]
         held = {"list": (DYN,), "map": (DYN, DYN), "optional_type": (DYN,)}.get(name, ())
         return make_type("type", make_type(name, *held))
 
@@ -130,7 +133,7 @@ class _Checker:
 
     def _select(self, tree: Tree) -> StaticType:
         name = self._qualified(tree)
-        known = self._root(name) if name is not None else None
+        known = self._root(tree, name) if name is not None else None
         return known or self._field(tree, is_optional=bool(tree.value))
 
     def _field(self, tree: Tree, *, is_optional: bool = False) -> StaticType:
@@ -161,6 +164,9 @@ class _Checker:
 
     def _index(self, tree: Tree) -> StaticType:
         operands = [self.type_of(one) for one in tree.below]
+        key = self.constants.get(id(tree.below[1]), "")
+        if type(key) not in _KEYS:
+            self._late(tree.below[1], f"invalid qualifier type: {type_of(key).name}")
         return self._applied(tree, "[?]" if tree.value else "[]", operands)
 
     def _or(self, tree: Tree) -> StaticType:

@@ -72,6 +72,8 @@ def test_the_type_of_an_expression(text: str, kind: str) -> None:
         ("'%s'.format([1, 2]) == ''", "1:6: too many arguments supplied to string.format (expected 1, got 2)"),
         ("'%s %s'.format(['a']) == ''", "1:9: index 1 out of range"),
         ("[?object.a] == []", "1:9: expected type 'optional_type(dyn)' but found 'dyn'"),
+        ("object.a[[1]] == 1", "1:10: invalid qualifier type: list"),
+        ("object.a[?int] == optional.none()", "1:11: invalid qualifier type: type"),
         ("object.all(__result__, true)", "1:12: iteration variable overwrites accumulator variable"),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from dynamo_webhooks.admission.userrules.policy import PolicyError
 from dynamo_webhooks.admission.userrules.read import is_policy, read_binding, read_policy
 from tests.cel.calls import write_calls
+from tests.cel.limits import EXPRESSIONS
 from tests.cel.typed import TypedWriter
 from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.harness import ControlPlane
@@ -227,6 +228,12 @@ def test_policies_by_dice_are_taken_as_by_an_api_server(plane: ControlPlane) -> 
     different, taken = _different(plane, _written(Random(SEED), SPECS))  # noqa: S311 - no secret
     assert different == []
     assert SPECS / 8 < taken < SPECS * 7 / 8
+
+
+def test_the_limits_of_functions_are_taken_as_by_an_api_server(plane: ControlPlane) -> None:
+    different, taken = _different(plane, (_policy(validations=[{"expression": f"[dyn({text})].size() == 0"}]) for text in EXPRESSIONS))
+    assert different == []
+    assert len(EXPRESSIONS) / 2 < taken < len(EXPRESSIONS)
 
 
 def test_each_field_is_taken_as_by_an_api_server(plane: ControlPlane) -> None:

@@ -4,6 +4,7 @@ POLICY_SPECS is their number (400; `make nightly` tries 2,000), LAWS_SEED the se
 """
 
 from collections.abc import Iterator
+from itertools import count
 from random import Random
 from typing import Final
 
@@ -35,7 +36,17 @@ def plane(planes: Planes) -> Iterator[ControlPlane]:
     """An API server with some of our kinds and Kubernetes' controllers."""
     with planes.lend(managed=True) as found:
         install(found, *(crd(kind, versions=[VERSION], line=LINE) for kind in KINDS))
+        for kind in KINDS:  # which the controller learns of a while after the API server serves it
+            numbers = count()
+            wait_until(lambda kind=kind, numbers=numbers: _knows(found, kind, next(numbers)), f"{kind} being known", found.server)  # type: ignore[misc]
         yield found
+
+
+def _knows(plane: ControlPlane, kind: str, number: int) -> bool:
+    """Whether a cluster warns of a field that the kind lacks."""
+    name = f"probe-{kind.lower()}-{number}"
+    assert _post(plane, _policy(name, kind, ["object.nothing == 1"] * 2)).status == 201
+    return bool(_online(plane, name))
 
 
 def _policy(name: str, kind: str, expressions: list[str]) -> Node:

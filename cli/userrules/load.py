@@ -28,6 +28,7 @@ from ..objects.forms import FormError, convert
 from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
+from .marks import find_place
 
 MAX_FILE_BYTES: Final = 2**20
 MAX_POLICIES: Final = 200  # and files
@@ -137,21 +138,7 @@ def _placed(error: PolicyError, document: Document) -> UsageError:
 
 
 def _at(document: Document, path: Path, line: int = 0, column: int = 0) -> str:
-    """File, line and column of a field, or of a place in its text, which is looked for in the lines where it can be."""
-    position = document.value_position(path)
-    place = f"{document.source.name}:{position.line}:{position.column}"
-    value = document.data
-    for step in path if line else ():
-        value = value[step]
-    if not line or not isinstance(value, str):
-        return place
-    wanted = (value.split("\n")[line - 1 : line] or [""])[0]
-    lines = document.source.lines
-    for number in (*((position.line,) if line == 1 else ()), position.line + line):
-        begin = lines[number - 1].find(wanted.strip()) if wanted.strip() and number <= len(lines) else -1
-        if begin >= 0:
-            return f"{document.source.name}:{number}:{begin + max(column - (len(wanted) - len(wanted.lstrip())), 1)}"
-    return place
+    return ":".join((document.source.name, *map(str, find_place(document, path, line, column))))
 
 
 class Asked:

@@ -209,6 +209,24 @@ def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, comma
     assert [(one.rule, one.position.line) for one in problems] == [("user/few", 10)]
 
 
+def test_an_editor_marks_mistakes_in_policies_and_reads_them_again(repository: Path, command: Command, served: list[Asked]) -> None:
+    (repository / "policies/all.yaml").write_text(policy("1 + 'a' == 2", "all"))
+    assert "a policy is left out: policies/all.yaml:18:19: spec.validations[0].expression" in command("lsp").err
+    (asked,) = served
+    assert [one.rule for one in find_problems("graph.yaml", GRAPH, asked).findings] == ["user/few"]
+    misspelt = policy("object.spec.component.size() > 1\n  && 1 + 'a' == 2") + binding(actions=())
+    assert [one[:2] for one in find_problems("p.yaml", misspelt, asked).marks] == [(18, 17), (27, 3)]
+    warned = find_problems("p.yaml", policy("object.spec.component.size() > 1"), asked).marks
+    assert [(one.line, one.column, one.is_error) for one in warned] == [(18, 28, False)]
+    assert "did you mean components?" in warned[0].text
+    (repository / "policies/all.yaml").write_text(policy("false", "all"))
+    asked.reload()
+    assert [one.rule for one in find_problems("graph.yaml", GRAPH, asked).findings] == ["user/all", "user/few"]
+    (repository / PROJECT).write_text("a: b: c")
+    asked.reload()
+    assert len(find_problems("graph.yaml", GRAPH, asked).findings) == 2
+
+
 def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command) -> None:
     (repository / "policies/few.yaml").write_text(policy("request.userInfo.username == 'admin'"))
     assert (found(command, "graph.yaml"), len(notes(command, "graph.yaml"))) == ([], 1)

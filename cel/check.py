@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from .check_macros import MACROS
 from .declarations import DECLARED, NAMES, OPERATORS, SINCE, SINCE_MODULE, SINCE_TWO_VARIABLES, split
 from .errors import EvaluationError, ParseError
 from .lexer import wrong_at
@@ -64,7 +65,7 @@ class Checked(NamedTuple):
 
 def check_tree(text: str, tree: Tree, names: Mapping[str, StaticType], minor: int = 0) -> Checked:
     """Checks the tree of a text whose names have types; 0 is any minor release of Kubernetes."""
-    checker = _Checker(text, names, minor)
+    checker = Checker(text, names, minor)
     try:
         found = checker.unifier.resolve(checker.type_of(tree), unbound=DYN)
         faults = checker.faults or [*checker.mixed(), *checker.late]
@@ -73,7 +74,7 @@ def check_tree(text: str, tree: Tree, names: Mapping[str, StaticType], minor: in
     return Checked(found, tuple(faults))
 
 
-class _Checker:
+class Checker:
     """Finds the types of one tree. `late` are faults that an API server looks for only where the types are right."""
 
     def __init__(self, text: str, names: Mapping[str, StaticType], minor: int) -> None:
@@ -83,15 +84,15 @@ class _Checker:
         self.late: list[ParseError] = []
         self.scope: dict[str, StaticType] = {}
         self.literals: list[tuple[Tree, tuple[StaticType, ...]]] = []  # lists and maps, with the types of what is in them
-        self.formats: list[tuple[Tree, dict[int, StaticType]]] = []
-        self.exempt: list[dict[int, StaticType]] = []  # types of what stands in calls of `format`
+        self.formats: list[Tree] = []  # calls of `format` whose text and arguments stand there
+        self.in_formats = 0  # how many calls of `format` the node is in
+        self.types: dict[int, StaticType] = {}
         self.constants: dict[int, Any] = {}
 
     def type_of(self, tree: Tree) -> StaticType:
         """The type of a node."""
         made: StaticType = getattr(self, "_" + tree.kind)(tree)
-        if self.exempt:
-            self.exempt[0][id(tree)] = made
+        self.types[id(tree)] = made
         return made
 
     def fault(self, tree: Tree, sentence: str) -> StaticType:
@@ -167,7 +168,7 @@ class _Checker:
         key = self.constants.get(id(tree.below[1]), "")
         if type(key) not in _KEYS:
             self._late(tree.below[1], f"invalid qualifier type: {type_of(key).name}")
-        return self._applied(tree, "[?]" if tree.value else "[]", operands)
+        return self.applied(tree, "[?]" if tree.value else "[]", *operands)
 
     def _or(self, tree: Tree) -> StaticType:
         found = [self.must_be_bool(one) for one in tree.below]
@@ -184,18 +185,18 @@ class _Checker:
         return fits
 
     def _cond(self, tree: Tree) -> StaticType:
-        return self._applied(tree, "?:", [self.type_of(one) for one in tree.below])
+        return self.applied(tree, "?:", *map(self.type_of, tree.below))
 
     def _not(self, tree: Tree) -> StaticType:
-        return self._applied(tree, "!", [self.type_of(tree.below[0])])
+        return self.applied(tree, "!", self.type_of(tree.below[0]))
 
     def _neg(self, tree: Tree) -> StaticType:
-        return self._applied(tree, "neg", [self.type_of(tree.below[0])])
+        return self.applied(tree, "neg", self.type_of(tree.below[0]))
 
     def _chain(self, tree: Tree) -> StaticType:
         found = self.type_of(tree.below[0])
         for (sign, at), operand in zip(tree.value, tree.below[1:], strict=True):
-            found = self._applied(tree._replace(at=at), sign, [found, self.type_of(operand)])
+            found = self.applied(tree._replace(at=at), sign, found, self.type_of(operand))
         return found
 
     def _list(self, tree: Tree) -> StaticType:
@@ -222,7 +223,7 @@ class _Checker:
         return make_type("map", kept or self.unifier.parameter(), held or self.unifier.parameter())
 
     def _note_literal(self, tree: Tree, found: list[StaticType]) -> None:
-        if not self.exempt:
+        if not self.in_formats:
             self.literals.append((tree, tuple(found)))
         if all(id(one) in self.constants for one in tree.below):
             self.constants[id(tree)] = [] if tree.kind == "list" else {}  # whose content no conversion reads
@@ -235,7 +236,7 @@ class _Checker:
         if found.name == "optional_type":
             return found.of[0]
         # an API server breaks off at an item of any type, but for one that `format` is given
-        if found is not DYN or not self.exempt:
+        if found is not DYN or not self.in_formats:
             note = self.fault if found is not DYN else self._late
             note(tree, f"expected type 'optional_type({found})' but found '{found}'")
         return found
@@ -248,46 +249,51 @@ class _Checker:
         return before if is_more_general(before, one) else one
 
     def _call(self, tree: Tree) -> StaticType:
-        macro = _MACROS.get((tree.name, len(tree.below) - bool(tree.value))) if tree.value else None
         if tree.name == "has" and not tree.value and len(tree.below) == 1:
             self._field(tree.below[0])
             return BOOL
+        macro = MACROS.get((tree.name, len(tree.below) - 1)) if tree.value else None
         if macro is not None:
-            if macro.two_variables:
-                self._since(tree, SINCE_TWO_VARIABLES, f"the macro {tree.name} with two variables")
-            return macro.check(self, tree, 2 if macro.two_variables else 1)
+            check, variables = macro
+            if variables == 2:
+                self._is_newer(tree, SINCE_TWO_VARIABLES, f"the macro {tree.name} with two variables")
+            outer = self.scope
+            made = check(self, tree, variables)
+            self.scope = outer
+            return made
         name, below, of_value = tree.name, tree.below, bool(tree.value)
         space = self._qualified(below[0]) if of_value else None
         if space is not None and _overloads(f"{space}.{name}", False):
             name, below, of_value = f"{space}.{name}", below[1:], False
         if name == "format" and of_value:
             return self._format(tree)
-        found = self._applied(tree, name, [self.type_of(one) for one in below], of_value=of_value)
+        found = self.applied(tree, name, *map(self.type_of, below), of_value=of_value)
         self._constant(tree, name, below, of_value=of_value)
         return found
 
     def _format(self, tree: Tree) -> StaticType:
         """A call of `format`, whose arguments may be mixed."""
-        types: dict[int, StaticType] = {}
-        self.exempt.append(types if not self.exempt else self.exempt[0])
+        self.in_formats += 1
         operands = [self.type_of(one) for one in tree.below]
-        self.exempt.pop()
+        self.in_formats -= 1
         text, *arguments = tree.below
         if text.kind == "const" and type(text.value) is str and len(arguments) == 1 and arguments[0].kind == "list":
-            self.formats.append((tree, self.exempt[0] if self.exempt else types))
-        return self._applied(tree, "format", operands, of_value=True)
+            self.formats.append(tree)
+        return self.applied(tree, "format", *operands, of_value=True)
 
-    def _since(self, tree: Tree, since: int, what: str) -> None:
-        if self.minor and since > self.minor:
-            self.fault(tree, f"{what} needs Kubernetes 1.{since} or newer; --kubernetes names the oldest that must take the policy")
+    def _is_newer(self, tree: Tree, since: int, what: str) -> bool:
+        """Whether something is newer than the oldest release of Kubernetes, which is a fault."""
+        if not 0 < self.minor < since:
+            return False
+        self.fault(tree, f"{what} needs Kubernetes 1.{since} or newer; --kubernetes names the oldest that must take the policy")
+        return True
 
-    def _applied(self, tree: Tree, name: str, operands: list[StaticType], *, of_value: bool = False) -> StaticType:
+    def applied(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType:
         """The type that a function or an operator makes of others."""
         known = _overloads(name, of_value)
         if not known and not _overloads(name, not of_value):
             return self.fault(tree, f"undeclared reference to '{name}' (in container '')")
-        if known and min(one.since for one in known) > self.minor > 0:
-            self._since(tree, min(one.since for one in known), name)
+        if known and self._is_newer(tree, min(one.since for one in known), name):
             return ERROR
         result: StaticType | None = None
         for one in known:
@@ -295,7 +301,7 @@ class _Checker:
                 continue
             fresh: dict[str, StaticType] = {}
             given = tuple(rename(each, fresh, self.unifier.parameter) for each in one.given)
-            if not self.unifier.fit(tuple(operands), given):
+            if not self.unifier.fit(operands, given):
                 continue
             made = self.unifier.resolve(rename(one.result, fresh, self.unifier.parameter))
             if result is None:
@@ -306,7 +312,7 @@ class _Checker:
             return result
         shown = [str(self._shown(one)) for one in operands]
         applied = f"{shown[0]}.({', '.join(shown[1:])})" if of_value else f"({', '.join(shown)})"
-        written = _WRITTEN.get(name) or (name if _is_word(name) else f"_{name}_")
+        written = _WRITTEN.get(name) or (name if name.replace(".", "_").isidentifier() else f"_{name}_")
         return self.fault(tree, f"found no matching overload for '{written}' applied to '{applied}'")
 
     def _shown(self, one: StaticType) -> StaticType:
@@ -316,9 +322,10 @@ class _Checker:
         """Looks at what an API server evaluates at once: conversions of constants, and regular expressions."""
         values = [self.constants.get(id(one), _NOTHING) for one in below]
         if name in _PATTERNS:
-            for index in (0, 1) if name == "matches" and not of_value else (1,):
-                if type(values[index : index + 1][0] if len(values) > index else None) is str:
-                    self._pattern(below[index], str(values[index]))
+            # of the function, an API server takes the text for a pattern, too
+            for index in range(name != "matches" or of_value, len(values)):
+                if index < 2 and type(values[index]) is str:
+                    self._pattern(below[index], values[index])
         if name not in _CONVERSIONS or of_value or len(values) != 1 or values[0] is _NOTHING:
             return
         if name in ("dyn", "type"):
@@ -357,8 +364,8 @@ class _Checker:
         if self.formats:
             from .check_format import check_format
 
-            for tree, given in self.formats:
-                wrong = check_format(tree, lambda one, given=given: self._shown(given[id(one)]))  # type: ignore[misc]
+            for tree in self.formats:
+                wrong = check_format(tree, lambda one: self._shown(self.types[id(one)]))
                 found += [wrong_at(self.text, wrong[0].at, wrong[1])] if wrong else []
         return found
 
@@ -388,102 +395,12 @@ class _Checker:
                 self.fault(one, "iteration variable overwrites accumulator variable")
         self.scope = {**self.scope, **{one.name: kind for one, kind in zip(names, types, strict=False)}}
 
-    def gathered(self, tree: Tree, made: StaticType, make: Callable[[StaticType], StaticType], test: Tree | None) -> StaticType:
-        """The type of what a macro gathers: `made` is that of nothing yet, `make` says what an item makes of it, `test` keeps some."""
-        kept = None if test is None else self.type_of(test)
+    def gathered(self, tree: Tree, made: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType:
+        """The type of what a macro gathers: `made` is that of nothing yet, `make` says what an item makes of it, a test keeps some."""
+        kept = [self.type_of(one) for one in tests]
         step = make(made)
-        if kept is not None:
-            step = self._applied(tree, "?:", [kept, step, made])
+        if kept:
+            step = self.applied(tree, "?:", *kept, step, made)
         if not self.unifier.fit((made,), (step,)):
             self.fault(tree, f"expected type '{self._shown(made)}' but found '{self._shown(step)}'")
         return self.unifier.resolve(made)
-
-    def applied(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType:
-        """The type of a function's value."""
-        return self._applied(tree, name, [*operands], of_value=of_value)
-
-
-def _is_word(name: str) -> bool:
-    return name.replace(".", "_").isidentifier()
-
-
-class _Macro(NamedTuple):
-    check: Callable[[_Checker, Tree, int], StaticType]
-    two_variables: bool
-
-
-def _in_scope(check: Callable[[_Checker, Tree, int], StaticType]) -> Callable[[_Checker, Tree, int], StaticType]:
-    """A macro whose names are gone behind it."""
-
-    def checked(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-        outer = checker.scope
-        found = check(checker, tree, variables)
-        checker.scope = outer
-        return found
-
-    return checked
-
-
-def _quantified(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    (test,) = checker.loop(tree, variables)
-    checker.must_be_bool(test)
-    return BOOL
-
-
-def _exists_one(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    (test,) = checker.loop(tree, variables)
-    checker.applied(tree, "?:", checker.type_of(test), INT, INT)
-    return BOOL
-
-
-def _filter(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    (test,) = checker.loop(tree, variables)
-    items = make_type("list", checker.scope[tree.below[1].name])
-    empty = make_type("list", checker.unifier.parameter())
-    return checker.gathered(tree, empty, lambda one: checker.applied(tree, "+", one, items), test)
-
-
-def _mapped(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    *tests, made = checker.loop(tree, variables)
-
-    def make(one: StaticType) -> StaticType:
-        return checker.applied(tree, "+", one, make_type("list", checker.type_of(made)))
-
-    return checker.gathered(tree, make_type("list", checker.unifier.parameter()), make, tests[0] if tests else None)
-
-
-def _transformed(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    *tests, made = checker.loop(tree, variables)
-    empty = make_type("map", checker.unifier.parameter(), checker.unifier.parameter())
-    key = () if tree.name == "transformMapEntry" else (checker.scope[tree.below[1].name],)
-    return checker.gathered(
-        tree, empty, lambda one: checker.applied(tree, "insert", one, *key, checker.type_of(made)), tests[0] if tests else None
-    )
-
-
-def _of_optional(checker: _Checker, tree: Tree, _: int) -> StaticType:
-    target = checker.type_of(tree.below[0])
-    checker.applied(tree, "hasValue", target, of_value=True)
-    checker.bind(tree.below[1:2], (checker.applied(tree, "value", target, of_value=True),))
-    body = checker.type_of(tree.below[2])
-    made = checker.applied(tree, "optional.of", body) if tree.name == "optMap" else body
-    return checker.applied(tree, "?:", BOOL, made, checker.applied(tree, "optional.none"))
-
-
-# name and number of arguments -> what checks it
-_MACROS: Final[dict[tuple[str, int], _Macro]] = {
-    (name, count + variables - 1): _Macro(_in_scope(check), variables == 2)
-    for names, counts, numbers, check in (
-        (("all", "exists"), (2,), (1, 2), _quantified),
-        (("exists_one",), (2,), (1, 2), _exists_one),
-        (("existsOne",), (2,), (2,), _exists_one),
-        (("filter",), (2,), (1,), _filter),
-        (("map",), (2, 3), (1,), _mapped),
-        (("transformList",), (2, 3), (2,), _mapped),
-        (("transformMap", "transformMapEntry"), (2, 3), (2,), _transformed),
-        (("optMap", "optFlatMap"), (2,), (1,), _of_optional),
-    )
-    for name in names
-    for count in counts
-    for variables in numbers
-}

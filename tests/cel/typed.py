@@ -1,6 +1,7 @@
 """Expressions by dice whose operands mostly have the types that they must have: some pass a type checker, and some nearly do."""
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -8,6 +9,7 @@ from dynamo_webhooks.cel.declarations import DECLARED, OPERATORS, split
 from dynamo_webhooks.cel.parser import NO_NAMES
 from dynamo_webhooks.cel.types import StaticType
 
+TYPED: Final = Path(__file__).with_name("typed.txt")  # expressions that are right or wrong by their types, each on a line
 _ATOMS: Final[dict[str, tuple[str, ...]]] = {
     "bool": ("true", "false", "has(object.spec)", "request.dryRun", "object.spec.f == 1"),
     "int": ("1", "-2", "0x1F", "object.spec.n + 1", "size(object.metadata.name)", "namespaceObject.metadata.generation"),

@@ -11,7 +11,7 @@ from .declarations import DECLARED, NAMES, OPERATORS, SINCE, SINCE_MODULE, SINCE
 from .errors import EvaluationError, ParseError
 from .lexer import wrong_at
 from .overloads import choose, find
-from .parser import Tree
+from .parser import Tree, dotted_name
 from .types import BOOL, DYN, ERROR, INT, StaticType, Unifier, is_more_general, is_same, make_type, read_type, rename
 from .values import TYPES, Uint, type_of
 
@@ -123,17 +123,8 @@ class Checker:
         held = {"list": (DYN,), "map": (DYN, DYN), "optional_type": (DYN,)}.get(name, ())
         return make_type("type", make_type(name, *held))
 
-    def _qualified(self, tree: Tree) -> str | None:
-        parts: list[str] = []
-        while tree.kind == "select" and not tree.value:
-            parts.append(tree.name)
-            tree = tree.below[0]
-        if tree.kind != "ident" or (tree.name in self.scope and not tree.value):
-            return None
-        return ".".join((tree.name, *reversed(parts)))
-
     def _select(self, tree: Tree) -> StaticType:
-        name = self._qualified(tree)
+        name = dotted_name(tree, self.scope)
         known = self._root(tree, name) if name is not None else None
         return known or self._field(tree, is_optional=bool(tree.value))
 
@@ -262,7 +253,7 @@ class Checker:
             self.scope = outer
             return made
         name, below, of_value = tree.name, tree.below, bool(tree.value)
-        space = self._qualified(below[0]) if of_value else None
+        space = dotted_name(below[0], self.scope) if of_value else None
         if space is not None and _overloads(f"{space}.{name}", False):
             name, below, of_value = f"{space}.{name}", below[1:], False
         if name == "format" and of_value:

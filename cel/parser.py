@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Final, NamedTuple
 
 from .errors import ParseError
@@ -28,6 +28,17 @@ class Tree(NamedTuple):
     name: str = ""
     below: tuple[Tree, ...] = ()
     value: Any = None
+
+
+def dotted_name(tree: Tree, variables: Container[str]) -> str | None:
+    """Returns the dotted name that a tree spells, unless it begins with a variable of a macro."""
+    parts: list[str] = []
+    while tree.kind == "select" and not tree.value:
+        parts.append(tree.name)
+        tree = tree.below[0]
+    if tree.kind != "ident" or (tree.name in variables and not tree.value):
+        return None
+    return ".".join((tree.name, *reversed(parts)))
 
 
 def parse(text: str) -> Tree:

@@ -30,7 +30,7 @@ def find_warnings(policy: Policy, line: Line) -> Iterator[Warned]:
             found = type_of_kind(kind, version, line)
         except KeyError:  # of a later release
             continue
-        for path, expression, names in _typed(policy, found):
+        for path, expression, names in _typed(policy, found, line):
             for fault in expression.program.check(names).faults:
                 yield Warned(path, f"{kind} {version}: {fault}", fault.line, fault.column)
 
@@ -48,11 +48,22 @@ def _kinds_of(policy: Policy) -> Iterator[tuple[str, str]]:
                     yield kind.name, version.name
 
 
-def _typed(policy: Policy, found: StaticType) -> Iterator[tuple[Path, Expression, dict[str, StaticType]]]:
+def _type_of_params(version: str, kind: str, line: Line) -> StaticType:
+    """The type of parameters: that of ConfigMaps, or of a kind of ours."""
+    group, _, name = version.rpartition("/")
+    if (version, kind) == ("v1", "ConfigMap"):
+        return type_of_config_map()
+    try:
+        return type_of_kind(kind, name, line) if group == GROUP else DYN
+    except KeyError:
+        return DYN
+
+
+def _typed(policy: Policy, found: StaticType, line: Line) -> Iterator[tuple[Path, Expression, dict[str, StaticType]]]:
     """Each expression with its path and the types of names."""
     names = {**NAMES, **AUTHORIZER, "object": found, "oldObject": found, **(CHECK_NAMES if policy.kind == CHECK else {})}
     if policy.param is not None:
-        names["params"] = type_of_config_map() if policy.param == ("v1", "ConfigMap") else DYN
+        names["params"] = _type_of_params(*policy.param, line)
     for index, (_, one) in enumerate(policy.conditions):
         yield ("spec", "matchConditions", index, "expression"), one, names
     types: dict[str, StaticType] = {}

@@ -387,6 +387,10 @@ def test_a_misspelt_field_is_a_warning(repository: Path, command: Command) -> No
         policy("params.data.x == 'a' && params.dta.x == 'a'", paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
     )
     assert "undefined field 'dta' in ConfigMap, did you mean data?" in command("check", "graph.yaml").err
+    for version, kind, warned in (("nvidia.com/v1alpha1", "DynamoModel", True), ("a/v1", "Any", False), ("nvidia.com/v1", "Any", False)):
+        about = policy("params.spec.modleName == 'a'", paramKind={"apiVersion": version, "kind": kind})
+        (repository / "policies/few.yaml").write_text(about)
+        assert ("undefined field 'modleName' in DynamoModel.spec" in command("check", "graph.yaml").err) is warned
 
 
 Checked = Callable[..., Ran]

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 MAX_TYPE_PARTS: Final = 100  # of a type written out; a larger one counts as dyn
+_MAX_KNOWN_TYPES: Final = 10_000
 _MAX_SHOWN_PARTS: Final = 12
 
 
 class StaticType:
-    """The type of an expression. Types that are written alike are one object, but for structures."""
+    """The type of an expression. Most types that are written alike are one object."""
 
     __slots__ = ("fields", "is_open", "name", "of", "parts")
 
@@ -38,16 +39,18 @@ def make_type(name: str, *of: StaticType) -> StaticType:
     """The type of a name and parameters."""
     if sum(one.parts for one in of) > MAX_TYPE_PARTS:
         return DYN
-    if any(one.is_open for one in of):
-        return StaticType(name, of)
-    return _KNOWN.setdefault((name, of), StaticType(name, of))
+    known = _KNOWN.get((name, of))
+    if known is None:
+        known = StaticType(name, of)
+        if not known.is_open and len(_KNOWN) < _MAX_KNOWN_TYPES:
+            _KNOWN[(name, of)] = known
+    return known
 
 
 DYN: Final = StaticType("dyn")
 ERROR: Final = StaticType("error")  # of an expression that has no type: everything goes with it
 BOOL: Final = make_type("bool")
 INT: Final = make_type("int")
-STRING: Final = make_type("string")
 NULL: Final = make_type("null_type")
 _KNOWN[("dyn", ())] = DYN
 _TIMES: Final = ("google.protobuf.Timestamp", "google.protobuf.Duration")

@@ -49,7 +49,7 @@ def _kinds_of(policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def _type_of_params(version: str, kind: str, line: Line) -> StaticType:
-    """The type of parameters: that of ConfigMaps, or of a kind of ours."""
+    """The type of parameters: that of ConfigMaps, or of a Dynamo kind."""
     group, _, name = version.rpartition("/")
     if (version, kind) == ("v1", "ConfigMap"):
         return type_of_config_map()

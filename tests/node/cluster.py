@@ -72,9 +72,10 @@ class Cluster:
         ]
 
     def warnings(self, namespace: str) -> list[str]:
-        """The Warnings among the Events of a namespace."""
+        """The Warnings among the Events of a namespace, but for probes of pods that aren't ready yet."""
         found = [event for event in self.items(f"/api/v1/namespaces/{namespace}/events") if event["type"] == "Warning"]
-        return [f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in found]
+        told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in found}
+        return sorted(each for each in told if ": Readiness probe failed: " not in each)
 
 
 def is_ready(pod: Node) -> bool:

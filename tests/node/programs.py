@@ -52,6 +52,7 @@ def kubelet(built: Path, home: Path, name: str, address: str, kubeconfig: Path, 
         "authorization": {"mode": "AlwaysAllow"},
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": cgroups,
+        "clusterDNS": ["10.79.0.10"],  # where nobody answers: pods name no host
         "containerRuntimeEndpoint": f"unix://{socket}",
         "enforceNodeAllocatable": [],
         "evictionHard": {"memory.available": "10Mi", "nodefs.available": "1%", "imagefs.available": "1%", "nodefs.inodesFree": "0%"},

@@ -42,7 +42,7 @@ def _check(cluster: Cluster, admin: Admin, namespace: str, count: int) -> None:
     assert [each["spec"]["components"][0]["name"] for each in cluster.items(beta)] == ["w"]
     findings = json.loads(admin.run("dynamo-webhooks doctor -o json"))["findings"]
     assert [each for each in findings if each["level"] != "info"] == []
-    assert cluster.warnings(namespace) == []
+    assert cluster.warnings(namespace) == [], "Events warn"
 
 
 def _secret() -> str:

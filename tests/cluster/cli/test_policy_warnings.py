@@ -18,6 +18,7 @@ from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from tests.cel.typed import FieldWriter
+from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.cli.test_policy_types import SEED, SPECS, Node
 from tests.cluster.cli.test_user_rules import _post
 from tests.cluster.definitions import install
@@ -25,6 +26,7 @@ from tests.cluster.harness import ControlPlane
 from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
 
+pytestmark = pytest.mark.skipif(KUBERNETES != USUAL, reason=f"warnings are compared with those of Kubernetes {USUAL}")
 LINE: Final = Line.V1_2
 KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentRequest")
 VERSION: Final = "v1beta1"

@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from .parser import Tree
-from .types import BOOL, INT, StaticType, make_type
-
-if TYPE_CHECKING:
-    from .check import Checker
-
-_Check: TypeAlias = Callable[["Checker", Tree, int], StaticType]
+from .types import BOOL, INT, StaticType, Unifier, make_type
 
 
-def _quantified(checker: Checker, tree: Tree, variables: int) -> StaticType:
+class _Checker(Protocol):
+    """What macros need of the checker of a tree, which documents it."""
+
+    scope: dict[str, StaticType]
+    unifier: Unifier
+
+    def type_of(self, tree: Tree) -> StaticType: ...
+    def must_be_bool(self, tree: Tree) -> bool: ...
+    def applied(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType: ...
+    def loop(self, tree: Tree, variables: int) -> list[Tree]: ...
+    def bind(self, names: tuple[Tree, ...], types: tuple[StaticType, ...]) -> None: ...
+    def gathered(self, tree: Tree, made: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType: ...
+
+
+_Check: TypeAlias = Callable[[_Checker, Tree, int], StaticType]
+
+
+def _quantified(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     (test,) = checker.loop(tree, variables)
     checker.must_be_bool(test)
     return BOOL
 
 
-def _exists_one(checker: Checker, tree: Tree, variables: int) -> StaticType:
+def _exists_one(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     (test,) = checker.loop(tree, variables)
     checker.applied(tree, "?:", checker.type_of(test), INT, INT)
     return BOOL
 
 
-def _filter(checker: Checker, tree: Tree, variables: int) -> StaticType:
+def _filter(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     (test,) = checker.loop(tree, variables)
     items = make_type("list", checker.scope[tree.below[1].name])
     empty = make_type("list", checker.unifier.parameter())
     return checker.gathered(tree, empty, lambda one: checker.applied(tree, "+", one, items), [test])
 
 
-def _mapped(checker: Checker, tree: Tree, variables: int) -> StaticType:
+def _mapped(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     *tests, made = checker.loop(tree, variables)
 
     def make(one: StaticType) -> StaticType:
@@ -42,7 +54,7 @@ def _mapped(checker: Checker, tree: Tree, variables: int) -> StaticType:
     return checker.gathered(tree, make_type("list", checker.unifier.parameter()), make, tests)
 
 
-def _transformed(checker: Checker, tree: Tree, variables: int) -> StaticType:
+def _transformed(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     *tests, made = checker.loop(tree, variables)
     empty = make_type("map", checker.unifier.parameter(), checker.unifier.parameter())
     key = () if tree.name == "transformMapEntry" else (checker.scope[tree.below[1].name],)
@@ -53,7 +65,7 @@ def _transformed(checker: Checker, tree: Tree, variables: int) -> StaticType:
     return checker.gathered(tree, empty, make, tests)
 
 
-def _of_optional(checker: Checker, tree: Tree, _: int) -> StaticType:
+def _of_optional(checker: _Checker, tree: Tree, _: int) -> StaticType:
     target = checker.type_of(tree.below[0])
     checker.applied(tree, "hasValue", target, of_value=True)
     checker.bind(tree.below[1:2], (checker.applied(tree, "value", target, of_value=True),))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+# ruff: noqa: PTH100 - pathlib takes longer to import than a small file takes to check
+import os
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..console.exits import UsageError
 from ..console.kubernetes import OLDEST_MINOR
 from ..console.nearest import did_you_mean
-from ..files.find import find_files
+from ..files.find import find_files, is_excluded
+from ..files.read import STDIN
 from ..yaml.errors import InputError
 from .discover import find_project_file
 from .keys import KUBERNETES, USER
@@ -91,6 +94,19 @@ def input_files(project: ProjectOptions, paths: Sequence[str], excluded: Sequenc
     files = find_files(paths, excluded)
     if project.file is None:
         return files
-    from .load import filter_files
+    return [*_filter_files(project, files, () if "paths" in project.laid else named)]
 
-    return [*filter_files(project, files, () if "paths" in project.laid else named)]
+
+def _filter_files(project: ProjectOptions, files: Sequence[str | InputError], named: Sequence[str]) -> Iterator[str | InputError]:
+    """Those files that the project leaves in, or that are `named`, or whose folder is."""
+    patterns, folder = project.value("exclude") or (), project.file.excluding if project.file is not None else ""
+
+    def out(name: str) -> bool:
+        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)
+
+    folders = (f"{os.path.normpath(path)}/" for path in named)
+    asked = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
+    for file in files:
+        name = file.name if isinstance(file, InputError) else file
+        if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
+            yield file

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from ...api.line import Line
@@ -18,12 +18,10 @@ from ...api.wording import URL, shorten
 from ..console.exits import UsageError
 from ..console.kubernetes import read_minor
 from ..console.nearest import did_you_mean
-from ..files.find import is_excluded
 from ..files.read import STDIN, folders_above, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
 from .discover import NAME, Match, PatternError, Place, expand_pattern
-from .options import ProjectOptions
 from .reports import SUFFIXES, ReportRequest
 
 _Several = TypeVar("_Several", dict[str, Any], list[Any])
@@ -357,21 +355,6 @@ def _document(file: str) -> Document | None:
     if len(documents) > 1 or not isinstance(documents[0].data, dict):
         raise UsageError(f"{file}:{documents[-1].position(()).line}: must be one mapping; known keys: {', '.join(keys.BY_NAME)}")
     return documents[0]
-
-
-def filter_files(project: ProjectOptions, files: Sequence[str | InputError], named: Sequence[str]) -> Iterator[str | InputError]:
-    """Those files that the project leaves in, or that are `named`, or whose folder is."""
-    patterns, folder = project.value("exclude") or (), project.file.excluding if project.file is not None else ""
-
-    def out(name: str) -> bool:
-        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)
-
-    folders = (f"{os.path.normpath(path)}/" for path in named)
-    asked = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
-    for file in files:
-        name = file.name if isinstance(file, InputError) else file
-        if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
-            yield file
 
 
 def _requests(outputs: Mapping[str, str]) -> tuple[ReportRequest, ...]:

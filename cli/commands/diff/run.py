@@ -18,7 +18,7 @@ from ...files.revision import Trees, below
 from ...objects.forms import FormError, Server, complete, in_version
 from ...objects.manifest import Identity, Manifest, find_manifests, place_in
 from ...objects.pairs import Placed, pair_up
-from ...objects.stored import Old, Previous, format_place
+from ...objects.stored import Old, Previous, apply_to, format_place, is_live, store_as
 from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
 from ...validation.pipeline import Settings, check_object
 from ...yaml.load import InputError, Source
@@ -187,22 +187,35 @@ def compare_pair(pair: Pair, asked: Asked) -> Compared:
         answered = check_object(pair.new, CREATE, None, Settings(*asked.server)) if asked.live else Outcome([], [])
         return Compared(pair, ADDED, pair.new.version if asked.live else "", findings=_sorted(answered))
     old, new, kind, line = pair.old, pair.new, pair.identity.kind, asked.server.line
+    drifted, applied = is_live(new) and not is_live(old), not asked.live and new.known and is_live(old) and not is_live(new)
     version = asked.to if asked.to and kind in KINDS else new.version
     try:
         with limit_cpu(source_of(pair)):
             # the namespace that only one side names is the same one: it decided the match
-            before = _placed(complete(old, asked.server, None), pair)
+            held = in_version(complete(new, asked.server, None), old.version, line) if drifted else None
+            before = _placed(complete(old, asked.server, held), pair)
+            if applied:
+                new.document.data = _applied(old, new, line)
             after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
             found = find_differences(before, after, kind, version, line)
             real = [one for one in found if not one.change.spelling]
             spelt = [one for one in found if one.change.spelling]
             rewritten = not real and old.data != new.data
-            findings = _findings(old, new, asked) if real or rewritten else []
+            # what a cluster holds is no update of a file
+            findings = _findings(old, new, asked) if (real or rewritten) and not drifted else []
             if not real:  # a field that no version has makes no difference, and is refused all the same
                 findings = [one for one in findings if one.rule == UNKNOWN_FIELD.name]
     except (FormError, InputError) as error:
         return Compared(pair, FAILED, failure=str(error))
     return Compared(pair, CHANGED if real or findings else EQUAL, version, real, spelt, rewritten, findings)
+
+
+def _applied(old: Manifest, new: Manifest, line: Line) -> Fields:
+    """A file's object as kubectl applies it to one of a cluster."""
+    stored = store_as(old, new.version, line)
+    if isinstance(stored, InputError):
+        raise stored
+    return apply_to(old.data, stored, new).applied or new.data
 
 
 def _placed(obj: Fields, pair: Pair) -> Fields:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ...api.wording import escape_unprintable
 from ..console.exits import UsageError
 from ..console.nearest import did_you_mean
+from ..console.output import write_stderr
 from ..files.find import find_files
 from ..yaml.errors import InputError
 from .discover import find_project_file
@@ -64,6 +66,8 @@ def load_own_rules(project: ProjectOptions) -> UserRules | None:
 
     values = project.file.values
     rules = load_user_rules(values[RULES_FROM], project.file.folder)
+    for sentence in rules.idle:
+        write_stderr(escape_unprintable(sentence))
     set_user_rules(one.rule for one in rules.policies)
     known = [one.rule.name for one in rules.policies]
     weighed = [values.get("rules", {}), *(one.rules for one in values.get("overrides", ()))]

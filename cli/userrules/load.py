@@ -27,6 +27,7 @@ from ..objects.forms import FormError, convert
 from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
+from .idle import list_idle
 
 MAX_FILE_BYTES: Final = 2**20
 MAX_POLICIES: Final = 200  # and files
@@ -40,6 +41,7 @@ class UserRules(NamedTuple):
     policies: tuple[Policy, ...] = ()
     objects: tuple[dict[str, Any], ...] = ()
     documents: tuple[dict[str, Any], ...] = ()  # all of these, and the bindings, as written
+    idle: tuple[str, ...] = ()  # sentences about what enforces nothing
 
 
 def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
@@ -60,7 +62,8 @@ def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[
     bound: list[Document] = []
     bindings: list[Binding] = []
     objects: list[dict[str, Any]] = []
-    for document in _documents(paths, folder, problems):
+    found = [*_documents(paths, folder, problems)]
+    for document in found:
         data = document.data
         try:
             if is_policy(data):
@@ -91,7 +94,7 @@ def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[
             read.append(read_policy(document.data, bindings, document.source.name))
         except PolicyError as error:
             problems.append(_placed(error, document))
-    return UserRules(tuple(read), tuple(objects), documents), problems
+    return UserRules(tuple(read), tuple(objects), documents, tuple(list_idle(found))), problems
 
 
 def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:
@@ -149,6 +152,7 @@ class Asked:
     def __init__(self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods]) -> None:
         """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders."""
         self.rules, self._documents, self._pods = rules, cache(documents), cache(pods)
+        self.took_part: set[str] = set()  # names of policies about the kinds of the objects of the run
         self._newest: dict[Line, list[Fields]] = {}
         self._around: tuple[Facts, Around] | None = None
 

@@ -21,6 +21,7 @@ class Previous(NamedTuple):
     moved: Fields | None = None  # the object as it was written, where that was in another version
     applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
     server_side: bool = False  # by the server
+    held: bool = False  # whether a cluster holds it
 
 
 class StoredObjects(Protocol):
@@ -63,7 +64,7 @@ class Old:
         old = self._found[new.identity]
         if is_live(old) and not is_live(new):
             return apply_to(old.data, found, new)
-        return Previous(found, moved=read_other_version(old, new.version))
+        return Previous(found, moved=read_other_version(old, new.version), held=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -93,7 +94,7 @@ def apply_to(held: Fields, stored: Fields, new: Manifest) -> Previous:
     from .apply import is_server_side, simulate_apply
 
     applied = simulate_apply(new.data, stored, held, new.identity.kind)
-    return Previous(stored, applied=applied, server_side=is_server_side(held))
+    return Previous(stored, applied=applied, server_side=is_server_side(held), held=True)
 
 
 def format_place(found: Manifest) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,12 +22,13 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
-from ...policies.review import CREATE, DELETE, Fields
+from ...policies.review import CREATE, DELETE, UPDATE, Fields
 from ...policies.rule import Level
 from ..console.nearest import SURE, did_you_mean, nearest
 from ..facts.load import flag_for
 from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
+from .conflicts import find_conflicts
 from .fields import first_line, known_fields
 from .finding import Findings, Outcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
@@ -56,6 +57,7 @@ class Settings(NamedTuple):
     asked: Asked | None = None  # users' own rules, and what they read; None without any
     groups: tuple[str, ...] = ()  # of the user; none where they are not known
     server_side: bool = False  # whether the object is the result of a server-side apply
+    held: bool = False  # whether the old object is one that a cluster holds
     before: Line | None = None  # the line that an upgrade begins with; None without one
 
     @property
@@ -92,6 +94,8 @@ class _Run:
         self.findings = Findings(found, self.write)
 
     def run(self) -> Outcome:
+        if self.settings.phases is not None:
+            self._namespace(self.found.identity.namespace, self.settings.phases)
         if legacy := recognise(self.found.data):
             text = f"is an earlier form of the API ({legacy}), which today's definitions do not have"
             self.findings.add(checks.LEGACY_KIND, ERROR, DECODE, ("kind",), text)
@@ -99,7 +103,10 @@ class _Run:
         if not self.found.known:
             self._unknown_kind()
             return self.findings.outcome
-        wrong = self.write.decode()
+        wrong = self._decode()
+        if self.settings.held:
+            for name, text in find_conflicts(self.write.object, self.write.old):
+                self.findings.add(checks.CONFLICT, ERROR, DECODE, ("metadata", name), text)
         if self.write.operation == DELETE:
             self._wrong_types(wrong)
             self._user_rules(wrong)
@@ -126,6 +133,23 @@ class _Run:
             self._references()
         return self.findings.outcome
 
+    def _decode(self) -> tuple[FieldError, ...]:
+        """Wrong types; a status is only read by a mutating webhook, and by the server of a server-side apply."""
+        wrong, settings = self.write.decode(), self.settings
+        if (settings.defaults and self.write.mutated) or settings.server_side or not settings.schema:
+            return wrong
+        return tuple(error for error in wrong if error.path[:1] != ("status",) or "status" not in BY_NAME[self.kind].subresources)
+
+    def _namespace(self, name: str, phases: Mapping[str, str]) -> None:
+        """Report what an API server says about the namespace alone."""
+        text = ""
+        if name and name not in phases:
+            text = f'must be a namespace of the cluster, got "{name}"'
+        elif name and phases[name] == "Terminating" and self.write.operation != UPDATE:
+            text = f'must be a namespace that stays, and "{name}" is being deleted'
+        if text:
+            self.findings.add(checks.NAMESPACE, ERROR, SCHEMA, ("metadata", "namespace"), text)
+
     def _references(self) -> None:
         """Report references whose meaning changes on the way to this line."""
         if self.settings.before is None or not self.settings.before < Line.V1_5 <= self.settings.line:
@@ -142,10 +166,10 @@ class _Run:
         self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
 
     def find_dropped(self) -> None:
-        """Report fields that the server drops. All of the status is dropped without a report, since only the subresource writes it."""
+        """Report fields that the server drops. A known status is dropped without a report, since only the subresource writes it."""
         schema, done = self.write.schema, self.write.shape(nulls=self.settings.server_side)
         level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
-        for path in () if self.settings.validate == IGNORE else _asked(done.pruned, self.kind):
+        for path in _refused(done.pruned, self.kind, self.settings.validate):
             if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
                 continue
             if find_node(whole_schema(self.kind, self.version), path) is not None:
@@ -282,6 +306,11 @@ class _Run:
             rule = checks.CHECKS_BY_NAME[loss.name]
             if rule is not checks.UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
                 self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)
+
+
+def _refused(paths: tuple[Path, ...], kind: str, validate: str) -> Sequence[Path]:
+    """The paths of unknown fields to report; strict decoding looks at a status, too."""
+    return () if validate == IGNORE else paths if validate == STRICT else _asked(paths, kind)
 
 
 def _asked(paths: tuple[Path, ...], kind: str) -> list[Path]:

@@ -15,6 +15,7 @@ from ...api.kinds import BY_NAME, GROUP, api_version
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
 from ...api.schema import find_node, whole_schema
+from ...api.walk.admit import shape
 from ...api.walk.errors import NOWHERE, FieldError, Reason
 from ...api.walk.validate import HINT
 from ...api.wording import shorten
@@ -92,8 +93,19 @@ class _Run:
         serving = Serving(settings.facts)
         self.write = Admission(self.kind, self.version, operation, data, old, user=settings.user, settings=serving)
         self.findings = Findings(found, self.write)
+        self._read_as: dict[str, bool] = {}  # by version
+        self.slips: dict[str, str] = {}  # absent fields that are there by another name -> how to mend that
 
     def run(self) -> Outcome:
+        """Takes the object through the stages; a field that is missing because its name is misspelt is mended by the name."""
+        outcome = self._through()
+        for index, one in enumerate(outcome.findings) if self.slips else ():
+            for path, fix in self.slips.items():
+                if one.rule != checks.UNKNOWN_FIELD.name and (one.path == path or one.path.startswith((f"{path}.", f"{path}["))):
+                    outcome.findings[index] = one._replace(fix=fix, edit=None)
+        return outcome
+
+    def _through(self) -> Outcome:
         if self.settings.phases is not None:
             self._namespace(self.found.identity.namespace, self.settings.phases)
         if legacy := recognise(self.found.data):
@@ -183,7 +195,10 @@ class _Run:
             known = known_fields(schema, path)
             text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
             edit = correct_spelling(self.found.data, path, known)
-            fix = f"Rename it to {edit.value}" if edit is not None else ""
+            fix = ""
+            if edit is not None:
+                fix = f"Rename it to {edit.value}"
+                self.slips[format_path((*path[:-1], edit.value))] = f"Rename {path[-1]} to {edit.value}"
             self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
@@ -204,14 +219,23 @@ class _Run:
         found = find_foreign(self.kind, self.version, path, self.found.data)
         if found is None:
             return False
-        version = f"apiVersion: {api_version(found.version)}"
+        version = f"apiVersion: {api_version(found.version)}" if self._reads_as(found.version) else ""
         if found.here is None:
-            text, fix = f"is a field of {found.version}, and none of {self.version}{lost}", f"Remove the field, or write {version}"
+            text = f"is a field of {found.version}, and none of {self.version}{lost}"
+            fix = f"Remove the field{f', or write {version}' * bool(version)}"
         else:
-            text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}, or {version}"
+            text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}{f', or {version}' * bool(version)}"
+            if lookup(self.found.data, found.here) is MISSING:
+                self.slips[format_path(found.here)] = f"Write {found.name} in place of {path[-1]}"
         edit = Edit(MOVE, path, (self.settings.line, found.there)) if found.is_sure else None
         self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         return True
+
+    def _reads_as(self, version: str) -> bool:
+        """Whether the object has only fields of another version, beside those that its own lacks."""
+        if version not in self._read_as:
+            self._read_as[version] = not shape(deepcopy(self.found.data), self.kind, version, self.settings.line).pruned
+        return self._read_as[version]
 
     def _schema(self, told: set[Path]) -> set[Path]:
         """Report errors of the server's own validation, except where a finding exists; returns the paths of all errors."""
@@ -242,15 +266,18 @@ class _Run:
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
         for error in errors:
-            from .schema_messages import suggest_quotes
+            from .schema_messages import suggest_number, suggest_quotes
 
-            wanted = (find_node(self.write.schema, error.path) or {}).get("type", "")
+            node = find_node(self.write.schema, error.path) or {}
+            wanted = node.get("type", "")
             if not wanted and error.message.startswith("must be a string"):  # labels and annotations, which no schema has
                 wanted = "string"
             value = lookup(self.write.object, error.path)
             edit = convert_scalar_type(wanted, value, self._written(error.path))
             edit = edit._replace(path=error.path) if edit is not None else None
-            self.findings.add(checks.WRONG_TYPE, ERROR, DECODE, error.path, error.message, suggest_quotes(wanted, value), edit)
+            name = str(error.path[-1]) if error.path else ""
+            fix = suggest_quotes(wanted, value) or suggest_number(wanted, value, name, node.get("description", ""))
+            self.findings.add(checks.WRONG_TYPE, ERROR, DECODE, error.path, error.message, fix, edit)
 
     def _written(self, path: Path) -> str:
         """A scalar's text in the file; empty if it is not on one line."""

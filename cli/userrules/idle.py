@@ -93,6 +93,6 @@ def _texts(value: object) -> list[str]:
 
 
 def _covered(resource: str) -> Iterable[str]:
-    """The resources of ours that an entry means, with or without subresources."""
+    """The resources of Dynamo kinds that an entry means, with or without subresources."""
     name = resource.partition("/")[0]
     return _PLURALS if name == _ANY else (name,) if name in _PLURALS else ()

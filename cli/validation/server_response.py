@@ -150,7 +150,7 @@ class _Server:
         obj, old = copy.deepcopy(found.data), copy.deepcopy(old)
         self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving)
         self.warnings: list[str] = []
-        self._status = {"status": obj["status"]} if "status" in obj else {}  # which the mutating webhook reads, and nobody after it
+        self._status = {"status": obj["status"]} if "status" in obj else {}  # only the mutating webhook reads it
         self._conflicts = dict(find_conflicts(obj, old)) if settings.held else {}
 
     def refusal(self) -> _Refusal | None:

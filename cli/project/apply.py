@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ...api.wording import escape_unprintable
 from ..console.exits import UsageError
+from ..console.kubernetes import OLDEST_MINOR
 from ..console.nearest import did_you_mean
-from ..console.output import write_stderr
 from ..files.find import find_files
 from ..yaml.errors import InputError
 from .discover import find_project_file
-from .keys import USER
+from .keys import KUBERNETES, USER
 
 if TYPE_CHECKING:
     from ..userrules.load import UserRules
@@ -55,24 +54,34 @@ def _given(options: Any, name: str) -> bool:
     return any(getattr(options, one, None) for one in (_INPUTS if name == "paths" else (name,)))
 
 
-def load_own_rules(project: ProjectOptions) -> UserRules | None:
-    """Reads the users' own rules and lists them in the catalogue. Raises: UsageError for a policy that can't be used, or is not there."""
+def oldest_minor(project: ProjectOptions) -> int:
+    """The oldest release of Kubernetes that must accept policies, where no flag names one."""
+    return int(project.file.values.get(KUBERNETES, OLDEST_MINOR)) if project.file is not None else OLDEST_MINOR
+
+
+def load_own_rules(project: ProjectOptions, minor: int | None = None, problems: list[UsageError] | None = None) -> UserRules | None:
+    """Reads the users' own rules and lists them in the catalogue. Raises: UsageError for a policy that can't be used, or is not there.
+
+    `minor` is the oldest release of Kubernetes that must accept them, where a flag names one; `problems` takes mistakes in policies.
+    """
     from ...policies.catalogue import set_user_rules
 
     if project.file is None or RULES_FROM not in project.laid:
         set_user_rules(())
         return None
-    from ..userrules.load import load_user_rules
+    from ..userrules.load import read_user_rules
 
     values = project.file.values
-    rules = load_user_rules(values[RULES_FROM], project.file.folder)
-    for sentence in rules.idle:
-        write_stderr(escape_unprintable(sentence))
+    rules, found = read_user_rules(values[RULES_FROM], project.file.folder, minor or oldest_minor(project))
+    if found and problems is None:
+        raise found[0]
+    if problems is not None:
+        problems += found
     set_user_rules(one.rule for one in rules.policies)
     known = [one.rule.name for one in rules.policies]
     weighed = [values.get("rules", {}), *(one.rules for one in values.get("overrides", ()))]
     for name, severity in (pair for each in weighed for pair in each.items()):
-        if name.startswith(USER) and name not in known:
+        if name.startswith(USER) and name not in known and not found:
             raise UsageError(f"{severity.origin}: {name}: there is no such rule in rules-from{did_you_mean(name, known)}")
     return rules
 

@@ -16,6 +16,7 @@ from ...api.line import Line
 from ...api.paths import Path, format_path
 from ...api.wording import URL, shorten
 from ..console.exits import UsageError
+from ..console.kubernetes import read_minor
 from ..console.nearest import did_you_mean
 from ..files.find import is_excluded
 from ..files.read import STDIN, folders_above, is_within, load_text
@@ -94,6 +95,8 @@ class Judge:
                 return self._line(path, data)
             case keys.PATH:
                 return self._path(path, data)
+            case keys.KUBERNETES:
+                return self._minor(path, data)
             case keys.URL:
                 return self._url(path, data)
             case keys.RULES:
@@ -107,6 +110,12 @@ class Judge:
 
     def _line(self, path: Path, data: Any) -> Line:
         return Line(self._choice(path, str(data) if isinstance(data, float) else data, keys.LINES))
+
+    def _minor(self, path: Path, data: Any) -> int:
+        try:
+            return read_minor(self._text(path, data))
+        except ValueError as error:
+            self._wrong(path, str(error))
 
     def _url(self, path: Path, data: Any) -> str:
         if not isinstance(data, str) or not URL.fullmatch(data):
@@ -242,7 +251,7 @@ class Judge:
 
     def _known(self, path: Path, word: str, known: Any, what: str) -> None:
         if word not in known:
-            short = f"; known here: {', '.join(known)}" if len(known) <= 12 else ""
+            short = f"; known here: {', '.join(known)}" if len(known) <= len(keys.KEYS) else ""
             self._wrong(path, f"there is no such {what}{did_you_mean(word, known) or short}")
 
     def _wrong(self, path: Path, text: str) -> NoReturn:

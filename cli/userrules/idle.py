@@ -7,7 +7,7 @@ from ...admission.userrules.policy import BINDING, CHECK, CHECK_VERSION, POLICY,
 from ...admission.userrules.read import is_binding, is_policy
 from ...api.kinds import GROUP, KINDS
 from ...api.paths import Path, format_path
-from ...api.wording import shorten
+from ...api.wording import escape_unprintable, shorten
 from ..console.nearest import SURE, nearest
 from ..yaml.load import Document
 
@@ -25,7 +25,7 @@ _NAMES: Final = {**{kind.name: kind.plural for kind in KINDS}, **{plural: plural
 def list_idle(documents: Iterable[Document]) -> list[str]:
     """A sentence for each mistake, behind its file, line and column."""
     found = [(one, *mistake) for one in documents if isinstance(one.data, dict) for mistake in _mistakes(one.data)]
-    return [f"{_place(document, path)}: warning: {format_path(path)}: {text}" for document, path, text in found]
+    return [escape_unprintable(f"{_place(document, path)}: {format_path(path)}: {text}") for document, path, text in found]
 
 
 def _place(document: Document, path: Path) -> str:

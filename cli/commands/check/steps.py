@@ -33,7 +33,20 @@ if TYPE_CHECKING:
     from .selection import Choice
 
 # of the project file
-_KEYS: Final = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules", "overrides", "baseline", "site", "outputs")
+_KEYS: Final = (
+    "paths",
+    "exclude",
+    "line",
+    "facts",
+    "clusters",
+    "rules-from",
+    "kubernetes",
+    "rules",
+    "overrides",
+    "baseline",
+    "site",
+    "outputs",
+)
 
 
 class Plan(NamedTuple):
@@ -58,13 +71,15 @@ class Plan(NamedTuple):
 def check(options: Options) -> int:
     """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
     options = apply_project(options, _KEYS, options.paths)
-    rules = load_own_rules(options.project)
+    rules = load_own_rules(options.project, options.kubernetes)
     if options.show_config:
         from .settings import format_settings
 
         write_stdout(format_settings(options))
         return OK
     plan = make_plan(options, rules)
+    for warning in rules.warnings(plan.usual.facts.line) if rules is not None and not options.quiet else ():
+        write_stderr(f"warning: {warning}")
     result = judge(plan)
     spare(plan.reports, result)
     result, changed = change(plan, result)

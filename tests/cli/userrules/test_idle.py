@@ -40,7 +40,7 @@ RULE = "spec.matchConstraints.resourceRules[0]"
         (_about(apiVersions=["2"]), "it must be v1alpha1 or v1beta1"),
         (
             policy().replace("kind: Validating", "kind: Valdating"),
-            "p.yaml:2:7: warning: kind: ValdatingAdmissionPolicy is not read, and enforces",
+            "p.yaml:2:7: kind: ValdatingAdmissionPolicy is not read, and enforces",
         ),
         (policy().replace("admissionregistration.k8s.io", "admission.k8s.io"), "apiVersion: ValidatingAdmissionPolicy is read only with"),
         (policy(kind="Check").replace("dynamo-webhooks/v1", "dynamo-webhooks/v2"), "Check is read only with dynamo-webhooks/v1, got"),

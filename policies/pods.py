@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..api.paths import Key, Path
 from ..api.quantity import is_quantity, parse
-from .components import MAIN
+from .components import MAIN, read_failover, read_gms
 from .patterns import is_label
 from .review import Fields
 from .words import quote_once
@@ -54,6 +54,17 @@ class _Place(NamedTuple):
 
 _Check: TypeAlias = Callable[[Any, Path, Mistakes], None]
 _InPod: TypeAlias = Callable[[Any, Path, _Place, Mistakes], None]
+
+
+def list_refused(component: Fields, spec: Fields) -> Mistakes:
+    """The mistakes of the pod spec of a component, by their paths below it, as far as the pods that are made of it have them."""
+    known = find_volumes(spec)
+    if cache := component.get("compilationCache"):
+        known |= {cache.get("pvcName") or ""}
+    found = list_mistakes(spec, known)
+    if found and (read_gms(component) is not None or read_failover(component) is not None):  # whose claims replace GPUs
+        return [(path, text) for path, text in found if "resources" not in path]
+    return found
 
 
 def list_mistakes(spec: Fields, known: frozenset[str]) -> Mistakes:

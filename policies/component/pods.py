@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from ...api.paths import Path
 from ..at import At, Hits
-from ..components import WORKERS, read_failover, read_gms
+from ..components import WORKERS
 from ..engines import list_sidecars, list_templates
-from ..pods import find_volumes, list_mistakes
+from ..pods import list_refused
 from ..rule import COMPONENT, Stage, differs, rule
 from ..words import quote_once
 
@@ -57,14 +57,8 @@ def pod_refused(at: At) -> Hits:
         -                - {name: model, mountPath: /models}  # expect
         +                - {name: models, mountPath: /models}
     """
-    spec = at.value["podTemplate"]["spec"]
-    known = find_volumes(spec)
-    if cache := at.value.get("compilationCache"):
-        known |= {cache.get("pvcName") or ""}
-    shares = read_gms(at.value) is not None or read_failover(at.value) is not None  # whose claims replace GPUs
-    for path, text in list_mistakes(spec, known):
-        told = (shares and "resources" in path) or (path[-1] == "mountPath" and (*_SPEC, *path[:2]) == at.main[1])  # by other rules
-        if not told:
+    for path, text in list_refused(at.value, at.value["podTemplate"]["spec"]):
+        if path[-1] != "mountPath" or (*_SPEC, *path[:2]) != at.main[1]:  # another rule reports those of the main container
             yield at.invalid((*_SPEC, *path), None, text)
 
 

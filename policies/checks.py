@@ -181,6 +181,14 @@ REFERENCE: Final = _check(
     "Take a PodSnapshot with the Snapshot operator and name it, or remove the reference.",
     Level.WARNING,
 )
+CONFLICT: Final = _check(
+    "DYN021",
+    "object-conflict",
+    "The file's `uid` or `resourceVersion` is not that of the stored object.",
+    "The API server refuses such an update: the object has changed since, or another object has its name. Only `--cluster` finds it, and "
+    "`--old` with what `kubectl get -o yaml` prints.",
+    "Remove `metadata.uid` and `metadata.resourceVersion`, or read the object again.",
+)
 CHECKS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Rule))
 CHECKS_BY_NAME: Final = {rule.name: rule for rule in CHECKS}
 _OF_CONVERSION: Final = (UNCONVERTIBLE, DAMAGED_REMAINDER, CONVERSION_LOSS, LONG_REMAINDER, KEPT_VALUE)

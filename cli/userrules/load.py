@@ -28,6 +28,7 @@ from ..objects.forms import FormError, convert
 from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
+from .idle import list_idle
 from .marks import find_place
 
 MAX_FILE_BYTES: Final = 2**20
@@ -43,14 +44,16 @@ class UserRules(NamedTuple):
     objects: tuple[dict[str, Any], ...] = ()
     documents: tuple[dict[str, Any], ...] = ()  # all of these, and the bindings, as written
     written: tuple[Document, ...] = ()  # those of the policies
+    idle: tuple[str, ...] = ()  # sentences about what enforces nothing
 
     def warnings(self, line: Line) -> list[str]:
-        """A sentence with file, line and column for each expression that doesn't fit the schema of an operator release."""
-        return [
+        """A sentence with its place for what enforces nothing, and for what doesn't fit the schema of an operator release."""
+        unfit = (
             f"{_at(document, one.path, one.line, one.column)}: {format_path(one.path)}: {one.text}"
             for policy, document in zip(self.policies, self.written, strict=True)
             for one in find_warnings(policy, line)
-        ]
+        )
+        return [*self.idle, *unfit]
 
 
 def load_user_rules(paths: Sequence[str], folder: str, minor: int) -> UserRules:
@@ -72,7 +75,8 @@ def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[
     bound: list[Document] = []
     bindings: list[Binding] = []
     objects: list[dict[str, Any]] = []
-    for document in _documents(paths, folder, problems):
+    found = [*_documents(paths, folder, problems)]
+    for document in found:
         data = document.data
         try:
             if is_policy(data):
@@ -103,7 +107,8 @@ def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[
             read.append((read_policy(document.data, bindings, document.source.name, minor), document))
         except PolicyError as error:
             problems.append(_placed(error, document))
-    return UserRules(tuple(one for one, _ in read), tuple(objects), documents, tuple(one for _, one in read)), problems
+    written = tuple(one for _, one in read)
+    return UserRules(tuple(one for one, _ in read), tuple(objects), documents, written, tuple(list_idle(found))), problems
 
 
 def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:
@@ -147,6 +152,7 @@ class Asked:
     def __init__(self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods]) -> None:
         """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders."""
         self.rules, self._documents, self._pods = rules, cache(documents), cache(pods)
+        self.took_part: set[str] = set()  # names of policies about the kinds of the objects of the run
         self._newest: dict[Line, list[Fields]] = {}
         self._around: tuple[Facts, Around] | None = None
 

@@ -59,6 +59,7 @@ class Plan(NamedTuple):
     choice: Choice
     inputs: Inputs
     usual: Settings  # of a file that belongs to no cluster
+    own_rules: int | None  # how many rules of users there are; None without rules-from
 
     def settings(self, file: str) -> Settings:
         """The settings of a file."""
@@ -108,7 +109,7 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
         asked=ask_rules(rules, inputs.files, inputs.fill),
     )
-    return Plan(options, reports, known, targets, choice, inputs, usual)
+    return Plan(options, reports, known, targets, choice, inputs, usual, None if rules is None else len(rules.policies))
 
 
 def judge(plan: Plan, mends: Sequence[Mended] = (), upgraded: Line | None = None) -> Result:
@@ -154,6 +155,8 @@ def weigh(plan: Plan, result: Result) -> Result:
     lines = explain_lines(options, plan.targets, {one.source.name for one in result.checked}, inputs.add_facts)
     site, namespace = options.project.value("site") or "", inputs.namespace if inputs.old is not None else ""
     result = result._replace(lines=lines, site=site, namespace=namespace)
+    if plan.own_rules is not None:
+        result = result._replace(own_rules=(len(plan.usual.asked.took_part) if plan.usual.asked else 0, plan.own_rules))
     if options.upgrade_to is not None:
         result = add_later_lines(result, list_steps(plan.usual.line, options.upgrade_to), lambda line: judge(plan, upgraded=line))
     if inputs.sight is not None and inputs.sight.unreachable:

@@ -28,6 +28,7 @@ _FLAGS: Final = (
     "--disable-admission-plugins=",
     "--authorization-mode=Node,RBAC",
 )
+_LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _SECONDS: Final = 180.0  # in which pods of a machine that does much else besides must be ready
 
 
@@ -45,6 +46,13 @@ class Cluster:
             wait_until(lambda: bool(question()), what, *self.processes, patience=_SECONDS)
         except StartError as error:
             raise StartError("\n".join([*self.describe_pods(), str(error)])) from error
+
+    def is_furnished(self) -> bool:
+        """Whether all namespaces have their account and the authority of the API server, and the node its Lease."""
+        named = {each: [one["metadata"]["name"] for one in self.items(f"/api/v1/{each}")] for each in ("serviceaccounts", "configmaps")}
+        wanted = len(self.items("/api/v1/namespaces"))
+        has_all = len(named["serviceaccounts"]) >= wanted and named["configmaps"].count("kube-root-ca.crt") >= wanted
+        return has_all and bool(self.items(_LEASES))
 
     def items(self, path: str) -> list[Node]:
         """The objects of a collection."""
@@ -106,6 +114,7 @@ def one_node(home: Path) -> Iterator[Cluster]:
         )
         cluster = Cluster(plane, home, [runtime, managers, places, kubelet, proxy])
         cluster.until(lambda: [node for node in cluster.items("/api/v1/nodes") if is_ready(node)], "the node being ready")
+        cluster.until(cluster.is_furnished, "namespaces having what each gets")
         yield cluster
 
 

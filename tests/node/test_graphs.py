@@ -128,7 +128,7 @@ def test_a_deleted_graph_leaves_no_pod(made: Graph, policy: str) -> None:
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
     assert made.cluster.plane.request("DELETE", made.path, options).status == 200
     made.cluster.until(lambda: not made.cluster.items(f"/api/v1/namespaces/{made.namespace}/pods"), "all pods being gone")
-    assert made.cluster.plane.request("GET", made.path).status == 404
+    made.cluster.until(lambda: made.cluster.plane.request("GET", made.path).status == 404, "the graph being gone")
 
 
 def test_a_graph_that_is_deleted_without_its_children_takes_them_up_again(made: Graph) -> None:

@@ -7,7 +7,7 @@ typos show, and Kubernetes' types stay references. What only the server enforces
 from typing import Any, Final
 
 from ....api.kinds import GROUP, KINDS, Kind, api_version, list_kind_versions
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, NEWEST, Line
 from ....api.schema import OLDER, Node, load_schema, resolve
 from ....api.walk.metadata import METADATA, Shape
 
@@ -55,6 +55,8 @@ class Translation:
 
     def _plain(self, node: Node) -> Node:
         out: Node = {key: node[key] for key in SAME if key in node}
+        if node.get("exclusiveMinimum"):
+            out["exclusiveMinimum"] = out.pop("minimum")
         if node.get("x-kubernetes-int-or-string"):
             out["type"] = ["integer", "string"]
         elif "type" in node:
@@ -114,14 +116,14 @@ def _shaped(shape: Shape) -> Node:
     return {"type": ["object", "null"], "properties": members, "additionalProperties": False}
 
 
-def schema_of(kind: str, version: str, line: Line = NEWEST) -> Node:
+def schema_of(kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
     """The schema of objects of one kind and version, as a line has it. Raises: KeyError when there is none."""
     translation = Translation()
     root = _root(translation, kind, version, line)
     return {"$schema": DRAFT, "title": f"{kind} {version}", **root, "definitions": translation.definitions()}
 
 
-def mixed_schema(line: Line = NEWEST) -> Node:
+def mixed_schema(line: Line = DEFAULT_LINE) -> Node:
     """One schema for arbitrary files: a Dynamo object must match its apiVersion and kind, other objects are not checked."""
     translation = Translation()
     roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in list_kind_versions()}
@@ -138,7 +140,7 @@ def mixed_schema(line: Line = NEWEST) -> Node:
     }
 
 
-def _root(translation: Translation, kind: str, version: str, line: Line = NEWEST) -> Node:
+def _root(translation: Translation, kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
     root = translation.node(load_schema(kind, version, line))
     properties = root["properties"]
     properties["apiVersion"] = {**properties["apiVersion"], "type": "string", "const": api_version(version)}
@@ -156,4 +158,4 @@ def _exists(kind: Kind) -> Node:
     """Our kind in our group is in a version that there is."""
     ours = _is(kind.name, "")
     ours["properties"]["apiVersion"] = {"type": "string", "pattern": f"^{GROUP.replace('.', '[.]')}/"}
-    return {"if": ours, "then": {"properties": {"apiVersion": {"enum": [api_version(version.name) for version in kind.versions]}}}}
+    return {"if": ours, "then": {"properties": {"apiVersion": {"enum": [api_version(version.name) for version in kind.of_line(NEWEST)]}}}}

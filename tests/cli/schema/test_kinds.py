@@ -54,7 +54,7 @@ def refused(obj: Object, kind: str, version: str) -> list[object]:
 SILENT = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type", "x-kubernetes-validations")
 TRANSLATED = (
     *("type", "format", "enum", "allOf", "anyOf", "required", "properties", "items", "additionalProperties", "nullable", "$ref"),
-    *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
+    *("exclusiveMinimum", "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
 )
 KNOWN = {*SAME, *SILENT, *TRANSLATED, *MARKS, OLDER}
 

@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks import reconciler as room
 from dynamo_webhooks.api.kinds import list_kind_versions
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.paths import Path as FieldPath
 from dynamo_webhooks.api.schema import load_schema
@@ -62,7 +62,7 @@ FREE: Final = "DynamoWorkerMetadata"  # workers write and read its data, which h
 
 
 def _fields(kind: str, version: str) -> tuple[Fields, list[FieldPath]]:
-    schema = load_schema(kind, version, NEWEST)["properties"]["spec"]
+    schema = load_schema(kind, version, DEFAULT_LINE)["properties"]["spec"]
     paths = [path for path, _ in leaves(schema)]
     return schema, [path for path in paths if path[:3] != TEMPLATE or len(path) == 4]  # what is deeper is copied as a whole
 

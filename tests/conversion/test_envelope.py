@@ -17,6 +17,8 @@ NATIVE: dict[str, Any] = {
     "modelRef": {"name": "m"},
     "backends": ["vllm"],
     "hardware": {"gpu": {"sku": "gb300", "budget": 8}},
+    "workload": {"static": {"isl": 1000, "osl": 100, "numRequestRatio": 1, "concurrency": 4}},
+    "objective": {"mode": "optimize", "metric": "goodput"},
     "search": {"budget": {"maxRounds": 2, "parallelEvaluations": 1, "newLimit": 3}},
 }
 

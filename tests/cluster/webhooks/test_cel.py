@@ -88,7 +88,7 @@ def _below(node: Node, path: Path) -> Iterator[tuple[Path, str]]:
 def _object(site: Site, value: Any) -> Node:
     spec = copy.deepcopy(BASES.get((site.kind, site.version), {}))
     if site.version == GAMMA and len(site.path) > 1:
-        spec = {name: copy.deepcopy(member) for name, member in NATIVE.items() if name != site.path[1]}
+        spec = {name: copy.deepcopy(member) for name, member in NATIVE.items() if name != site.path[1] or site.path[-1] == "sla"}
     if site.path[-1] == "labelKey":
         spec["experimental"] = {"kvTransferPolicy": {"domain": "z"}}
     part = spec["components"][0] if "components" in spec else spec.get("services", {}).get("w", spec)

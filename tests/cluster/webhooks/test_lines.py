@@ -36,7 +36,7 @@ Node = dict[str, Any]
 Objects = dict[tuple[str, str, str, str], Node]  # by kind, version, namespace and name
 OF_CLUSTER: Final = {**FACTS, "lpx": True}
 # which rows are tried where the specification has none; what is expected says the offline answer
-ROWS: Final = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5}
+ROWS: Final = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5, Line.V1_7: Line.V1_6}
 # a field that a line adds
 NEW: Final[dict[Line, Node]] = {
     Line.V1_3: {"components": [{"name": "w", "minAvailable": 1}]},

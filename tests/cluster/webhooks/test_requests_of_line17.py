@@ -120,7 +120,7 @@ def _with(member: str, value: Any) -> Node:
 )
 def test_the_definition_judges_members_of_v1beta2(plane: ControlPlane, spec: Node, field: str) -> None:
     reply = plane.request("POST", f"{path('v1beta2', plane.namespace())}?dryRun=All", request("v1beta2", "r", spec))
-    assert (reply.status, {each for each, _ in reply.causes()} if field else set()) == ((422, {field}) if field else (201, set()))
+    assert (reply.status, {each for each, _ in reply.causes()} - {"<nil>"}) == ((422, {field}) if field else (201, set()))
 
 
 @pytest.mark.parametrize("kind", [RUN, CANDIDATE])

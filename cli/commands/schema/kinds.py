@@ -4,10 +4,11 @@ Structural schemas are another dialect: nulls that the API server drops are allo
 typos show, and Kubernetes' types stay references. What only the server enforces (CEL rules, keys of lists, names in metadata) is left out.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ....api.kinds import GROUP, KINDS, Kind, api_version, list_kind_versions
-from ....api.line import DEFAULT_LINE, NEWEST, Line
+from ....api.line import DEFAULT_LINE, Line
 from ....api.schema import OLDER, Node, load_schema, resolve
 from ....api.walk.metadata import METADATA, Shape
 
@@ -125,17 +126,14 @@ def schema_of(kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
 
 def mixed_schema(line: Line = DEFAULT_LINE) -> Node:
     """One schema for arbitrary files: a Dynamo object must match its apiVersion and kind, other objects are not checked."""
-    translation = Translation()
-    roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in list_kind_versions()}
-    cases = [
-        {"if": _is(kind, api_version(version)), "then": {"$ref": f"#/definitions/{kind}.{version}"}}
-        for kind, version in list_kind_versions()
-    ]
+    translation, pairs = Translation(), list_kind_versions(line)
+    roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in pairs}
+    cases = [{"if": _is(kind, api_version(version)), "then": {"$ref": f"#/definitions/{kind}.{version}"}} for kind, version in pairs]
     listed: Node = {"if": _is("List", "v1"), "then": {"properties": {"items": {"type": "array", "items": {"$ref": "#"}}}}}
     return {
         "$schema": DRAFT,
         "title": "Kinds of NVIDIA Dynamo",
-        "allOf": [*(_exists(kind) for kind in KINDS), *cases, listed],
+        "allOf": [*(_exists(kind, [version for name, version in pairs if name == kind.name]) for kind in KINDS), *cases, listed],
         "definitions": {**roots, **translation.definitions()},
     }
 
@@ -154,8 +152,8 @@ def _is(kind: str, version: str) -> Node:
     return {"type": "object", "properties": {"apiVersion": {"const": version}, "kind": {"const": kind}}, "required": ["apiVersion", "kind"]}
 
 
-def _exists(kind: Kind) -> Node:
+def _exists(kind: Kind, versions: Iterable[str]) -> Node:
     """Our kind in our group is in a version that there is."""
     ours = _is(kind.name, "")
     ours["properties"]["apiVersion"] = {"type": "string", "pattern": f"^{GROUP.replace('.', '[.]')}/"}
-    return {"if": ours, "then": {"properties": {"apiVersion": {"enum": [api_version(version.name) for version in kind.of_line(NEWEST)]}}}}
+    return {"if": ours, "then": {"properties": {"apiVersion": {"enum": [*map(api_version, versions)]}}}}

@@ -43,10 +43,13 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
     """
     if type(obj) is not dict:
         raise ConversionError((), f"must be an object, got {article(obj)}")
-    if _has_metadata_alone(obj, wanted):
-        return Converted({**obj, "apiVersion": wanted.api_version, "metadata": obj.get("metadata") or {}}, ())
-    name, version = _identity(obj, wanted)
     _require_objects(obj)
+    try:
+        name, version = _identity(obj, wanted)
+    except ConversionError:
+        if _has_metadata_alone(obj, wanted):
+            return Converted({**obj, "apiVersion": wanted.api_version}, ())
+        raise
     if version == wanted.version:
         return Converted(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
     if name == REQUEST and (GAMMA in (version, wanted.version) or is_enveloped(obj)):

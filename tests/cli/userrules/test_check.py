@@ -366,7 +366,7 @@ def _unknown(*_: object) -> Any:
     raise UnknownError("nothing is known here")
 
 
-@run_each(("kind", "version"), list_kind_versions())
+@run_each(("kind", "version"), list_kind_versions(DEFAULT_LINE))
 def test_policies_refuse_what_the_rules_of_the_definitions_refuse(kind: str, version: str) -> None:
     read = [read_policy(one, (), "made") for one in export_policies(DEFAULT_LINE)]
     policies = [one for one in read if f"{kind}/{version}" in one.rule.where]

@@ -8,11 +8,11 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 BESIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20 $(if $(LAWS_SEED),--randomly-seed=$(LAWS_SEED)) $(REPORT)
 # what `make test` leaves to the other targets: it needs Python alone
-ELSEWHERE := cluster or neighbours or browser or nightly
+ELSEWHERE := cluster or neighbours or browser or node or nightly
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo up test unit check cluster neighbours browser nightly laws hostile site playground compiled build-compiled bench bench-graphs lint types contracts format generate docs stale assets release lock new-rule clean
+.PHONY: help serve demo up test unit check cluster neighbours browser node nightly laws hostile site playground compiled build-compiled bench bench-graphs lint types contracts format generate docs stale assets release lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,7 +52,7 @@ test: $(READY) ## lint, types and every test that needs Python alone; about eigh
 	$(MAKE) --no-print-directory -j2 types unit
 
 unit: $(READY)
-	$(PYTEST) $(BESIDE) $(foreach each,cluster release bench playground,--ignore=tests/$(each)) -m 'not ($(ELSEWHERE))'
+	$(PYTEST) $(BESIDE) $(foreach each,cluster node release bench playground,--ignore=tests/$(each)) -m 'not ($(ELSEWHERE))'
 
 check: $(READY) ## lint, types, contracts and the tests of a room in about a minute: make check ROOM=policies, or ROOM="api cel"
 	@echo 'lint, types, contracts and tests of $(or $(ROOM),no room; name one: make check ROOM=policies): about a minute on two cores'
@@ -72,6 +72,11 @@ neighbours: $(READY) ## tests with real LeaderWorkerSets, scheduler, cert-manage
 	$(MAKE) --no-print-directory assets SETS='assets helm lws kube-scheduler kwok cert-manager promtool actionlint'
 	$(PYTEST) $(BESIDE) -n 4 -m 'neighbours and not nightly'
 
+node: $(READY) ## the installation and graphs on a node that runs containers, in namespaces of its own; about six minutes
+	@echo 'an etcd, an API server, a scheduler, containerd, a kubelet and kube-proxy in namespaces of their own: about six minutes on two cores'
+	@echo "needs root, Debian's containerd, runc, containernetworking-plugins, conntrack and buildah, gcc, and Go 1.25 for the first run, ten more"
+	$(BIN)/python -m tests.node tests/node
+
 browser: site ## the site, the playground and the page of a report in a headless Chromium, which must be on the PATH; about five minutes
 	@echo 'tests in a headless Chromium: about five minutes on two cores; needs chromium, node and npm'
 	$(PYTEST) --durations=20 -m browser
@@ -81,13 +86,13 @@ HOSTILE = HOSTILE_SEED=$(or $(HOSTILE_SEED),$(shell date +%Y%m%d%H%M)) HOSTILE_R
 nightly: $(READY) ## every test in its largest size, other versions of Kubernetes and Python, compiled code, a storm and the measurements; hours
 	@echo 'everything, in its largest sizes: several hours on two cores; needs what cluster, neighbours and browser need'
 	$(MAKE) --no-print-directory assets
-	LAWS_OBJECTS=10000 CLUSTER_OBJECTS=10000 LINE15_EVERY=1 $(HOSTILE) $(PYTEST) $(BESIDE) -m 'not browser' --junit-xml=build/nightly.xml
+	LAWS_OBJECTS=10000 CLUSTER_OBJECTS=10000 POLICY_SPECS=2000 LINE15_EVERY=1 $(HOSTILE) $(PYTEST) $(BESIDE) -m 'not (browser or node)' --junit-xml=build/nightly.xml
 	$(BIN)/python -m tests.durations build/nightly.xml
 	for version in 1.30 1.37; do KUBERNETES=$$version $(MAKE) --no-print-directory cluster || exit 1; done
 	for version in 3.12 3.13 3.14; do ! python$$version -m venv --help >/dev/null 2>&1 || $(MAKE) --no-print-directory unit PYTHON=python$$version VENV=.venv-$$version || exit 1; done
 	$(MAKE) --no-print-directory compiled bench
 	$(BIN)/python -m tests.hostile.storm --cluster
-	$(MAKE) --no-print-directory browser
+	$(MAKE) --no-print-directory browser node
 
 laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from the seed of the day
 	LAWS_SEED=$(or $(LAWS_SEED),$(shell date +%Y%m%d)) LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) $(PYTEST) tests/laws tests/admission/test_judging.py

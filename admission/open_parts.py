@@ -11,9 +11,11 @@ from ..api.walk.default import without_nulls
 from ..api.walk.prune import prune
 from ..api.walk.structure import structure_errors
 from ..policies.checks import SCHEMA_RULE, UNKNOWN_FIELD
+from ..policies.component.pods import pod_refused
 from ..policies.engines import ENGINES_SINCE, list_templates
 from ..policies.evaluate import is_deletion
 from ..policies.finding import Cause, Finding
+from ..policies.pods import list_refused
 from ..policies.review import Fields, Review
 from ..policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Level
 from .kept import as_finding
@@ -44,9 +46,13 @@ def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:
             known = without_nulls(template, node)  # a copy, which may be pruned
             for below in prune(known, node):
                 yield Finding(UNKNOWN_FIELD, Cause.INVALID, Level.ERROR, whole + below, "is not a field of this kind")
-            for check in (structure_errors, list_errors):
-                for error in check(known, node):
-                    yield as_finding(error._replace(path=whole + error.path), SCHEMA_RULE)
+            errors = [error for check in (structure_errors, list_errors) for error in check(known, node)]
+            for error in errors:
+                yield as_finding(error._replace(path=whole + error.path), SCHEMA_RULE)
+            # v1alpha1 has features beside the other fields
+            features = {**component, "experimental": component.get("experimental") or component}
+            for below, text in () if errors else list_refused(features, known.get("spec") or {}):
+                yield Finding(pod_refused, Cause.INVALID, Level.ERROR, (*whole, "spec", *below), text)
 
 
 def _list_components(obj: Fields, place: str) -> Iterator[tuple[Path, Fields]]:

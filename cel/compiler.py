@@ -14,7 +14,7 @@ from .frame import SIZED, Frame, Run
 from .lexer import wrong_at
 from .operators import BINARY, METERED, negate
 from .overloads import Overload, choose, find
-from .parser import Tree
+from .parser import Tree, dotted_name
 from .values import NONE, TYPES, Lazy, Optional, look_up_optional, make_map, type_of
 
 Macro: TypeAlias = Callable[["Compiler", Tree], Run]
@@ -83,18 +83,8 @@ class Compiler:
             return lambda _frame: value
         return None
 
-    def qualified(self, tree: Tree) -> str | None:
-        """Returns the dotted name that a tree spells, unless it begins with a variable of a macro."""
-        parts: list[str] = []
-        while tree.kind == "select" and not tree.value:
-            parts.append(tree.name)
-            tree = tree.below[0]
-        if tree.kind != "ident" or (tree.name in self.scope and not tree.value):
-            return None
-        return ".".join((tree.name, *reversed(parts)))
-
     def _select(self, tree: Tree) -> Run:
-        name = self.qualified(tree)
+        name = dotted_name(tree, self.scope)
         found = None if name is None else self._root(name)
         if found is not None:
             return found
@@ -332,7 +322,7 @@ _SILENT: Final = frozenset({"startsWith", "endsWith", "contains", "matches", "fi
 def compile_call(compiler: Compiler, tree: Tree) -> Run:
     """Returns the function of a call: of a name behind a point, of a value, or of arguments alone."""
     name, below, of_value = tree.name, tree.below, bool(tree.value)
-    space = compiler.qualified(below[0]) if of_value else None
+    space = dotted_name(below[0], compiler.scope) if of_value else None
     overloads = find(f"{space}.{name}", of_value=False) if space is not None else None
     if overloads is not None:
         name, below, of_value = f"{space}.{name}", below[1:], False
@@ -341,7 +331,7 @@ def compile_call(compiler: Compiler, tree: Tree) -> Run:
     if overloads is None:
         raise compiler.wrong(tree, f"undeclared reference to '{name}' (in container '')")
     runs = tuple(map(compiler.compile, below))
-    if not _may_fit(below, overloads):
+    if all(len(one.types) != len(below) for one in overloads):
         kinds = [type_of(one.value).name if one.kind == "const" else "dyn" for one in below]
         shown = f"{kinds[0]}.({', '.join(kinds[1:])})" if of_value else f"({', '.join(kinds)})"
         raise compiler.wrong(tree, f"found no matching overload for '{name}' applied to '{shown}'")
@@ -354,13 +344,6 @@ def _no_overload(name: str, arguments: list[Any]) -> EvaluationError:
         return no_overload()
     kinds = f"({', '.join(type_of(one).name for one in arguments)})" if name != "size" else ""
     return EvaluationError(f"no such overload: {name}{kinds}")
-
-
-def _may_fit(below: tuple[Tree, ...], overloads: list[Overload]) -> bool:
-    """Whether an overload may take the operands of a call; literals show their types."""
-    if all(one.kind == "const" for one in below):
-        return choose(overloads, [one.value for one in below]) is not None
-    return any(len(one.types) == len(below) for one in overloads)
 
 
 def _called(name: str, overloads: list[Overload], runs: tuple[Run, ...]) -> Run:

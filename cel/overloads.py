@@ -5,29 +5,12 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeVar
 
+from .declarations import DECLARED, split
 from .values import class_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 ANY: Final = object()
-
-# where functions are, by module of the library; tests compare it with what the modules declare
-_HOMES: Final = {
-    "conversions": "bool bytes double dyn int string type uint size",
-    "formats": "validate format.{}",
-    "formatting": "format strings.quote",
-    "lists": "indexOf isSorted join lastIndexOf max min sets.{} sum",
-    "network": "cidr containsCIDR containsIP family ip ip.isCanonical isCIDR isGlobalUnicast isIP isLinkLocalMulticast isLinkLocalUnicast"
-    " isLoopback isUnspecified masked prefixLength",
-    "optionals": "first hasValue last optional.{} unwrapOpt value",
-    "quantities": "add asApproximateFloat asInteger compareTo isGreaterThan isInteger isLessThan isQuantity quantity sign sub",
-    "regexes": "find findAll matches",
-    "semvers": "compareTo isGreaterThan isLessThan isSemver major minor patch semver",
-    "strings": "charAt contains endsWith indexOf lastIndexOf lowerAscii replace split startsWith substring trim upperAscii",
-    "times": "duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes getMonth getSeconds"
-    " timestamp",
-    "urls": "getEscapedPath getHost getHostname getPort getQuery getScheme isURL url",
-}
 
 
 class Overload(NamedTuple):
@@ -39,10 +22,10 @@ class Overload(NamedTuple):
 
 
 _TABLE: dict[tuple[str, bool], list[Overload]] = {}
-_HOME_OF: Final[dict[str, list[str]]] = {}
-for _module, _names in _HOMES.items():
-    for _name in _names.split():
-        _HOME_OF.setdefault(_name, []).append(_module)
+_HOME_OF: Final[dict[str, dict[str, None]]] = {}
+for _module, _signatures in DECLARED.items():
+    for _signature in _signatures:
+        _HOME_OF.setdefault(split(_signature)[0], {})[_module] = None
 
 
 def function(name: str, *types: Any, metered: bool = False) -> Callable[[Function], Function]:
@@ -72,8 +55,7 @@ def _declared(name: str, of_value: bool, types: tuple[Any, ...], metered: bool) 
 
 def find(name: str, *, of_value: bool) -> list[Overload] | None:
     """Returns the overloads of a name, or None where there are none."""
-    space, point, _ = name.partition(".")
-    for home in _HOME_OF.get(name, ()) or (_HOME_OF.get(space + ".{}", ()) if point else ()):
+    for home in _HOME_OF.get(name, ()):
         import_module(f"{__package__}.library.{home}")
     return _TABLE.get((name, of_value))
 

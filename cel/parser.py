@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Final, NamedTuple
 
 from .errors import ParseError
@@ -11,10 +11,11 @@ from .values import LARGEST
 
 MAX_LEVELS: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
 
-_RESERVED: Final = frozenset(
+RESERVED: Final = frozenset(
     "as break const continue else for function if import let loop package namespace return var void while".split()  # noqa: SIM905
 )
 _WORDS: Final = {"true": True, "false": False, "null": None}
+NO_NAMES: Final = RESERVED | {*_WORDS, "in"}
 _CHAINS: Final = ("or", "and", "chain", "chain", "chain")
 _LEVELS: Final = {sign: level for level, signs in enumerate(("||", "&&", "== != < <= > >= in", "+ -", "* / %")) for sign in signs.split()}
 
@@ -27,6 +28,17 @@ class Tree(NamedTuple):
     name: str = ""
     below: tuple[Tree, ...] = ()
     value: Any = None
+
+
+def dotted_name(tree: Tree, variables: Container[str]) -> str | None:
+    """Returns the dotted name that a tree spells, unless it begins with a variable of a macro."""
+    parts: list[str] = []
+    while tree.kind == "select" and not tree.value:
+        parts.append(tree.name)
+        tree = tree.below[0]
+    if tree.kind != "ident" or (tree.name in variables and not tree.value):
+        return None
+    return ".".join((tree.name, *reversed(parts)))
 
 
 def parse(text: str) -> Tree:
@@ -178,7 +190,7 @@ class _Parser:
             raise wrong_at(self._text, token.at, f"Syntax error: there must be a value instead of {token.value!r}")
         if token.value in _WORDS and not leading:
             return Tree("const", token.at, value=_WORDS[token.value])
-        if token.value in _RESERVED:
+        if token.value in RESERVED:
             raise wrong_at(self._text, token.at, f"Syntax error: {token.value} is a reserved word")
         if self._skip("("):
             return Tree("call", token.at, token.value, tuple(self._arguments(")")), False)

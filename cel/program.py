@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import macros
 from .compiler import Compiler
@@ -11,6 +11,10 @@ from .errors import EvaluationError, ParseError
 from .frame import Frame
 from .parser import Tree, parse
 from .values import Lazy
+
+if TYPE_CHECKING:
+    from .check import Checked
+    from .types import StaticType
 
 # the object has no such field, or if a value is given, not that text in it
 Lack = tuple[str, str | None]
@@ -84,6 +88,12 @@ class Program:
             return self._run(Frame(bindings, compiler.variables, budget - compiler.cost))
         except RecursionError:
             raise EvaluationError("the values must not be nested as deeply") from None
+
+    def check(self, names: Mapping[str, StaticType], minor: int = 0) -> Checked:
+        """Checks the types; `names` are those of the names, `minor` is the oldest release of Kubernetes that must know it, 0 any."""
+        from .check import check_tree
+
+        return check_tree(self.text, self._tree, names, minor)
 
     def true_without(self, root: str) -> frozenset[tuple[str, str | None]]:
         """Returns fields of the object that `root` names: without any of them, or with another text in it if there is one, it is true."""

@@ -35,7 +35,7 @@ class EndpointPicker(Lens):
         """Copies."""
         _copied(right, left)
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """The same."""
         return path
 

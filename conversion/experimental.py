@@ -82,7 +82,7 @@ class Experimental(Lens):
         if aside:
             save["experimental"] = aside
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """One level up."""
         return path[1:] if len(path) > 1 and path[1] in self.left else None
 

@@ -81,7 +81,7 @@ class Services(Lens):
         if entries := [{"name": name, **below} for name, below, said in named if said or everyone]:
             save[self._list] = entries
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """An element's place is its name as key."""
         if len(path) == 1:
             return (self._map,)
@@ -95,8 +95,9 @@ class Services(Lens):
             )
         if type(component) is not dict:
             return (self._map,)
-        rest = () if path[2:] == ("name",) else self.each.to_left(path[2:], component)
-        return (self._map, Key(component.get("name") or ""), *(rest or ()))
+        name = component.get("name") or ""
+        rest = () if path[2:] == ("name",) else self.each.to_left(path[2:], component, object_member(object_member(left, self._map), name))
+        return (self._map, Key(name), *(rest or ()))
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """A key is the name of an element; `translate` makes it an index."""
@@ -156,18 +157,16 @@ class Entries(Lens):
         if saved:
             save[name] = saved
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """Rename the map, translate below the key."""
-        return self._translated(path, right, self.right[0], self.left[0], rightward=False)
+        below = object_member(object_member(right, self.right[0]), str(path[1])) if len(path) > 1 else {}
+        written = object_member(object_member(left, self.left[0]), str(path[1])) if len(path) > 1 else {}
+        return (self.left[0], *path[1:2], *(self._each.to_left(path[2:], below, written) or ()))
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The mirror image."""
-        return self._translated(path, left, self.left[0], self.right[0], rightward=True)
-
-    def _translated(self, path: Path, struct: Fields, name: str, to: str, *, rightward: bool) -> Path:
-        value = object_member(object_member(struct, name), str(path[1])) if len(path) > 1 else {}
-        rest = (self._each.to_right if rightward else self._each.to_left)(path[2:], value)
-        return (to, *path[1:2], *(rest or ()))
+        below = object_member(object_member(left, self.left[0]), str(path[1])) if len(path) > 1 else {}
+        return (self.right[0], *path[1:2], *(self._each.to_right(path[2:], below) or ()))
 
     def rows(self) -> Iterator[Row]:
         """The map, then its values."""
@@ -200,7 +199,7 @@ class Names(Lens):
         said = remembered if live and _names_of(remembered) == live else _pair_of(live)
         left.update(said)
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """The plural is on both sides."""
         return path
 

@@ -6,6 +6,7 @@ from ..api.paths import Key, Path, lookup
 from .kind import RIGHT, Kind
 from .lens.protocol import Fields
 from .lens.simple import Rename
+from .lens.structs import object_member
 from .services import Services
 
 _PARTS: Final = ("spec", "status")
@@ -41,17 +42,18 @@ class Translation:
         part = path[0] if path else ""
         if part not in _PARTS:
             return Place(path, True)
-        struct = self._kind.spec if part == "spec" else self._kind.status
-        translate = struct.to_right if self._rightward else struct.to_left
-        below = self._obj.get(str(part))
-        fields = below if type(below) is dict else {}
         for length in range(len(path), 1, -1):
-            found = translate(path[1:length], fields)
+            found = self._translated(path[:length])
             if found is not None:
                 # without a correspondence inside an entry, its lens returns the entry
-                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and found == translate(path[1:3], fields)
+                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and found == self._translated(path[:3])
                 return Place(self._placed((part, *found)), length == len(path) and not entry)
         return Place((part,), len(path) == 1)
+
+    def _translated(self, path: Path) -> Path | None:
+        part = str(path[0])
+        struct, fields = self._kind.spec if part == "spec" else self._kind.status, object_member(self._obj, part)
+        return struct.to_right(path[1:], fields) if self._rightward else struct.to_left(path[1:], fields, object_member(self._other, part))
 
     def _placed(self, path: Path) -> Path:
         """Replace names of list elements by their indices, as far as the object has them."""

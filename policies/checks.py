@@ -182,11 +182,19 @@ REFERENCE: Final = _check(
     Level.WARNING,
 )
 REQUEST_OWNER: Final = _check(
-    "DYN021",
+    "DYN022",
     "request-owner",
     "A request is changed in another version than the one in which it was created.",
     "Operator 1.7 shows a request of v1beta2 in `spec.v1beta2` of v1beta1, and one of v1beta1 in `spec.v1beta1` of v1beta2. Such a "
     "view can be read and written back, but not changed: the operator acts only on the version that owns the request.",
+)
+CONFLICT: Final = _check(
+    "DYN021",
+    "object-conflict",
+    "The file's `uid` or `resourceVersion` is not that of the stored object.",
+    "The API server refuses such an update: the object has changed since, or another object has its name. Only `--cluster` finds it, and "
+    "`--old` with what `kubectl get -o yaml` prints.",
+    "Remove `metadata.uid` and `metadata.resourceVersion`, or read the object again.",
 )
 CHECKS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Rule))
 CHECKS_BY_NAME: Final = {rule.name: rule for rule in CHECKS}

@@ -27,7 +27,7 @@ from .engine.retries import Retries
 from .engine.routing import is_overwritten, route_change
 from .engine.watch import GATHER, Change, Known, Watch, read_intent
 from .engine.write import Writer
-from .metrics.meters import Gauges, Meters, objects_by_state
+from .metrics.meters import Gauges, Meters, count_objects
 from .pod.controller import PodController
 from .worker import Worker
 
@@ -111,7 +111,7 @@ class Reconciler:
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = {kind: 0 for kind in self.controllers if self.cache is None or kind in self.cache.reflectors} | self.queue.waiting()
         standing = Gauges(leading, queued, self.queue.turns, self._settings.reconciler.workers, len(self.territory.excluded), unreadable)
-        objects = await objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}
+        objects = await count_objects(self.cache.all, self.meters) if leading and self.cache is not None else {}
         return self.meters.text(objects, standing)
 
     def may_write(self, namespace: str) -> bool:

@@ -33,7 +33,7 @@ settings.load_profile("untimed")
 LONGEST: Final = 1800
 
 # folder -> the mark of its tests, for folders whose tests need more than Python or are about none of the rooms
-TIERS: Final = {"bench": "neighbours", "release": "neighbours", "playground": "browser"}
+TIERS: Final = {"bench": "neighbours", "release": "neighbours", "playground": "browser", "node": "node"}
 
 # where the tests run in a pod, or their user has a cluster, they must not find it: these lead to one
 LEADING: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", *(variable.name for variable in VARIABLES))

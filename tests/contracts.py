@@ -9,7 +9,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class NoCycles(Contract):
-    """No module imports itself by way of others, wherever the imports stand; those for types alone don't count."""
+    """No module imports itself by way of others, wherever the imports stand, and be they for types alone."""
 
     package = fields.StringField()
 
@@ -25,7 +25,7 @@ class NoCycles(Contract):
 
 
 class AcyclicFolders(Contract):
-    """Files and folders side by side import each other in one direction, in every folder; imports for types alone don't count."""
+    """Files and folders side by side import each other in one direction, in every folder, be it for types alone."""
 
     package = fields.StringField()
 
@@ -42,8 +42,8 @@ class AcyclicFolders(Contract):
 
 
 def imports(package: str) -> dict[str, set[str]]:
-    """What each module of a package imports when it runs."""
-    graph = grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
+    """What each module of a package imports."""
+    graph = grimp.build_graph(package, exclude_type_checking_imports=False, cache_dir=None)
     return {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
 
 

@@ -5,6 +5,7 @@ import sys
 from typing import Any, Final
 
 from dynamo_webhooks.api.wording import URL
+from dynamo_webhooks.cli.console.kubernetes import RELEASE
 from dynamo_webhooks.cli.project import keys
 from dynamo_webhooks.cli.project.discover import NAME
 from dynamo_webhooks.cli.project.load import MAX_ENTRIES
@@ -61,6 +62,7 @@ def _shape(shape: str) -> dict[str, Any]:
         keys.GLOBS: _PATTERNS,
         keys.PATH: _TEXT,
         keys.URL: {"type": "string", "pattern": f"^{URL.pattern}$"},
+        keys.KUBERNETES: {"type": "string", "pattern": f"^{RELEASE.pattern}$"},
         keys.LINE: _LINE,
         keys.RULES: severities,
         keys.CLUSTERS: {"type": "object", "maxProperties": MAX_ENTRIES, "additionalProperties": cluster},

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ...api.paths import Path
-from ...api.wording import article, shorten
-from ...cel import ParseError, compile_text
-from ...policies.facts import Facts
+from ...cel.parser import NO_NAMES
+from ...cel.types import DYN
+from .expressions import BOOL, STRING, STRING_OR_NULL, Expressions
+from .names import CHECK_NAMES, NAMES, VARIABLES
 from .policy import (
     ACTIONS,
     BINDING,
@@ -34,84 +33,21 @@ from .policy import (
     Validation,
     rule_of,
 )
+from .reader import Reader, is_label_value, is_name, is_qualified
 
-MAX_EXPRESSION_CHARACTERS: Final = 16_384
-MAX_ENTRIES: Final = 500  # validations, conditions or variables of one policy
+MAX_ENTRIES: Final = 500  # validations or variables of one policy
+MAX_CONDITIONS: Final = 64  # these and the next as for an API server
+MAX_AUDIT_ANNOTATIONS: Final = 20
+MAX_AUDIT_EXPRESSION_BYTES: Final = 5 * 1024
 _SPEC: Final = ("failurePolicy", "matchConditions", "matchConstraints", "paramKind", "validations", "variables", "auditAnnotations")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
-_NAMES: Final = ("object", "oldObject", "request", "namespaceObject", "variables", "authorizer")
-_CHECK_NAMES: Final = ("pods", "documents", "facts", "line")
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VARIABLE: Final = re.compile(r"\bvariables\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
-_FACT: Final = re.compile(r"\bfacts\s*\.\s*([A-Za-z_][A-Za-z0-9_]*)")
-_AUTHORIZER: Final = re.compile(r"\bauthorizer\s*\.")
 _STEP: Final = re.compile(r"\.?([A-Za-z_][\w-]*)|\[(\d+)\]|\[['\"]([^'\"\]]+)['\"]\]")
-_MAX_VALUE_CHARACTERS = 80  # of a wrong value in a message
-
-
-class Reader:
-    """A value at its place in a document."""
-
-    def __init__(self, data: Any, path: Path = ()) -> None:
-        """`path` is the value's own; None is read as absent."""
-        self.data, self.path = data, path
-
-    def fields(self, *known: str) -> None:
-        """Sees to it that the value is a mapping of known keys. Raises: PolicyError, as do all others."""
-        data = {} if self.data is None else self.data
-        if not isinstance(data, dict):
-            raise self.wrong("must be a mapping")
-        for key in data:
-            if key not in known:
-                raise PolicyError((*self.path, str(key)), f"there is no such field here; known are {', '.join(known)}")
-
-    def items(self) -> list[Reader]:
-        """The value as a list."""
-        data = [] if self.data is None else self.data
-        if not isinstance(data, list):
-            raise self.wrong("must be a list")
-        return [Reader(one, (*self.path, index)) for index, one in enumerate(data)]
-
-    def text(self) -> str:
-        """The value as a string, empty where it is absent."""
-        data = "" if self.data is None else self.data
-        if not isinstance(data, str):
-            raise self.wrong("must be a string")
-        return data
-
-    def required(self) -> str:
-        """The value as a string that is not empty."""
-        text = self.text()
-        if not text.strip():
-            raise self.wrong("must be a string that is not empty")
-        return text
-
-    def texts(self) -> tuple[str, ...]:
-        """The value as a list of strings."""
-        return tuple(one.text() for one in self.items())
-
-    def choice(self, known: tuple[str, ...], default: str = "") -> str:
-        """The value as one of some words."""
-        if self.data is None and default:
-            return default
-        if self.data not in known:
-            raise self.wrong(f"must be one of {', '.join(known)}")
-        return str(self.data)
-
-    def at(self, key: str) -> Reader:
-        """The value of a key of a mapping that `fields` has read, or that may lack it."""
-        data = self.data.get(key) if isinstance(self.data, dict) else None
-        return Reader(data, (*self.path, key))
-
-    def wrong(self, text: str) -> PolicyError:
-        """The error for the value, which it shows."""
-        if isinstance(self.data, (dict, list)):
-            return PolicyError(self.path, f"{text}, got {article(self.data)}")
-        return PolicyError(
-            self.path, f"{text}, got {shorten(json.dumps(self.data, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)}"
-        )
+_WORD: Final = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_BREAK: Final = re.compile(r"[\n\r]")
+_NO_SEGMENT: Final = re.compile("[/%]")
+ANYTHING: Final = "*"
 
 
 def is_policy(data: Any) -> bool:
@@ -132,45 +68,51 @@ def read_binding(data: Any) -> Binding:
     """Reads a ValidatingAdmissionPolicyBinding. Raises: PolicyError."""
     spec = Reader(data).at("spec")
     spec.fields("matchResources", "paramRef", "policyName", "validationActions")
-    ref = spec.at("paramRef")
-    ref.fields("name", "namespace", "selector", "parameterNotFoundAction")
-    allows_missing = ref.at("parameterNotFoundAction").choice(("Allow", "Deny"), "Deny") == "Allow"
-    if ref.data is not None and (ref.at("name").data is None) == (ref.at("selector").data is None):
-        raise ref.wrong("must have a name or a selector, one of them")
+    policy, ref = spec.at("policyName"), spec.at("paramRef")
+    if not is_name(policy.required()):
+        raise policy.wrong("must be the name of a policy")
     return Binding(
         name_of(data),
-        spec.at("policyName").required(),
+        policy.text(),
         _match(spec.at("matchResources"), required=False),
         _actions(spec.at("validationActions")),
-        ref.at("name").text(),
-        ref.at("namespace").text(),
-        _selector(ref.at("selector")) if ref.at("selector").data is not None else None,
-        allows_missing,
+        *(_param_ref(ref) if ref.data is not None else ()),
     )
 
 
-def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
-    """Reads a policy or a Check, with the bindings that name it; `module` is the file that its page names. Raises: PolicyError."""
+def _param_ref(ref: Reader) -> tuple[str, str, Selector | None, bool]:
+    ref.fields("name", "namespace", "selector", "parameterNotFoundAction")
+    name, selector = ref.at("name"), ref.at("selector")
+    if bool(name.text()) == (selector.data is not None):
+        raise ref.wrong("must have a name or a selector, one of them")
+    if name.text() in (".", "..") or _NO_SEGMENT.search(name.text()):
+        raise name.wrong("must be the name of an object")
+    allows_missing = ref.at("parameterNotFoundAction").choice(("Allow", "Deny")) == "Allow"
+    return name.text(), ref.at("namespace").text(), _selector(selector) if selector.data is not None else None, allows_missing
+
+
+def read_policy(data: Any, bindings: Iterable[Binding], module: str, minor: int = 0) -> Policy:
+    """Reads a policy or a Check, with the bindings that name it. Raises: PolicyError.
+
+    `module` is the file that its page names, `minor` the oldest release of Kubernetes that must take a policy; 0 is any.
+    """
     kind = str(data["kind"])
     name, spec = name_of(data), Reader(data).at("spec")
     spec.fields(*_SPEC, *(("validationActions",) if kind == CHECK else ()))
     param = _param(spec.at("paramKind"))
-    names = frozenset((*_NAMES, *(("params",) if param else ()), *(_CHECK_NAMES if kind == CHECK else ())))
-    reading = _Expressions(names)
-    for one in _few(spec.at("variables")):
+    names = {**NAMES, **({"params": DYN} if param else {}), **(CHECK_NAMES if kind == CHECK else {})}
+    reading = Expressions(names, 0 if kind == CHECK else minor, takes_dyn=kind == CHECK)
+    for one in spec.at("variables").few(MAX_ENTRIES):
         one.fields("name", "expression")
         called = one.at("name").required()
-        if not _IDENTIFIER.fullmatch(called):
+        if not _IDENTIFIER.fullmatch(called) or called in NO_NAMES:
             raise one.at("name").wrong("must be an identifier")
         if called in reading.variables:
             raise PolicyError((*one.path, "name"), f"must be the only variable called {called}")
-        reading.variables[called] = reading.expression(one.at("expression"))
-    conditions = []
-    for one in _few(spec.at("matchConditions")):
-        one.fields("name", "expression")
-        conditions.append((one.at("name").required(), reading.expression(one.at("expression"))))
-    validations = tuple(_validation(one, reading, kind) for one in _few(spec.at("validations")))
-    audited = [reading.expression(one.at("valueExpression")) for one in _few(spec.at("auditAnnotations"))]
+        reading.variable(one.at("expression"), called)
+    conditions = tuple(_conditions(spec.at("matchConditions"), reading))
+    validations = tuple(_validation(one, reading, kind) for one in spec.at("validations").few(MAX_ENTRIES))
+    audited = _audited(spec.at("auditAnnotations"), reading, name)
     if not validations and not audited:
         raise spec.at("validations").wrong("must have at least one validation")
     match = _match(spec.at("matchConstraints"), required=True)
@@ -183,7 +125,7 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str) -> Policy:
         name,
         kind,
         match,
-        tuple(conditions),
+        conditions,
         reading.variables,
         validations,
         spec.at("failurePolicy").choice(("Fail", "Ignore"), "Fail") == "Fail",
@@ -212,64 +154,49 @@ def name_of(data: Any) -> str:
     """The name of a document. Raises: PolicyError."""
     named = Reader(data).at("metadata").at("name")
     name = named.required()
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise named.wrong("must be a DNS name in lower case")
     return name
 
 
-class _Expressions:
-    """Compiles the expressions of one policy, and remembers what they read."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self.names = names
-        self.variables: dict[str, Expression] = {}
-        self.reads: set[str] = set()
-        self.facts: set[str] = set()
-
-    def expression(self, reader: Reader) -> Expression:
-        """One expression, which may read the variables above it."""
-        text = reader.required()
-        if len(text) > MAX_EXPRESSION_CHARACTERS:
-            raise PolicyError(reader.path, f"must have at most {MAX_EXPRESSION_CHARACTERS} characters, got {len(text)}")
-        try:
-            program = compile_text(text, self.names)
-        except ParseError as error:
-            if _AUTHORIZER.search(text):  # the engine lacks its functions, which only a cluster can answer
-                self.reads.add("authorizer")
-                return Expression(compile_text("true", ()), text)
-            raise PolicyError(reader.path, f"is not an expression of CEL: {error}", error.line, error.column) from None
-        if "variables" in program.names:
-            for found in _VARIABLE.finditer(text):
-                if found[1] not in self.variables:
-                    why = f"reads variables.{found[1]}, which is not defined above it"
-                    raise PolicyError(reader.path, f"{why}; a variable reads only those before it", *_place(text, found.start()))
-        if "facts" in program.names:
-            for found in _FACT.finditer(text):
-                if found[1] not in Facts._fields:
-                    why = f"reads facts.{found[1]}, and there is no such fact"
-                    raise PolicyError(reader.path, f"{why}; known are {', '.join(Facts._fields)}", *_place(text, found.start()))
-                self.facts.add(found[1])
-        self.reads |= program.names
-        return Expression(program, text)
+def _conditions(reader: Reader, reading: Expressions) -> Iterator[tuple[str, Expression]]:
+    seen: set[str] = set()
+    for one in reader.few(MAX_CONDITIONS):
+        one.fields("name", "expression")
+        one.at("name").required()
+        yield one.at("name").labels_key(), reading.expression(one.at("expression"), BOOL, without=(VARIABLES,))
+        one.at("name").once(seen)
 
 
-def _place(text: str, index: int) -> tuple[int, int]:
-    before = text[:index]
-    return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1
+def _audited(reader: Reader, reading: Expressions, name: str) -> bool:
+    """Reads what a policy writes into the audit log, which only a cluster does; whether there is anything."""
+    seen: set[str] = set()
+    for one in reader.few(MAX_AUDIT_ANNOTATIONS):
+        one.fields("key", "valueExpression")
+        if not is_qualified(f"{name}/{one.at('key').required()}"):
+            raise one.at("key").wrong("must be a name such as team")
+        one.at("key").once(seen)
+        written = one.at("valueExpression")
+        if (size := len(written.text().strip().encode())) > MAX_AUDIT_EXPRESSION_BYTES:
+            raise PolicyError(written.path, f"must have at most {MAX_AUDIT_EXPRESSION_BYTES} bytes, got {size}")
+        reading.expression(written, STRING_OR_NULL)
+    return bool(seen)
 
 
-def _validation(one: Reader, reading: _Expressions, kind: str) -> Validation:
+def _validation(one: Reader, reading: Expressions, kind: str) -> Validation:
     known = ("expression", "message", "messageExpression", "reason")
     one.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
     reason = one.at("reason").choice(("Unauthorized", "Forbidden", INVALID, "RequestEntityTooLarge"), INVALID)
     message, path = one.at("message").text(), one.at("fieldPath")
-    if "\n" in message.strip():
+    if message and not message.strip():
+        raise one.at("message").wrong("must not be blank")
+    if _BREAK.search(message.strip()):
         raise PolicyError((*one.path, "message"), "must be one line")
     computed = one.at("messageExpression")
     return Validation(
-        reading.expression(one.at("expression")),
+        reading.expression(one.at("expression"), BOOL),
         message,
-        reading.expression(computed) if computed.data not in (None, "") else None,
+        reading.expression(computed, STRING, without=("authorizer",)) if computed.data not in (None, "") else None,
         tuple(_steps(path)) if path.data is not None else None,
         reason,
     )
@@ -285,15 +212,9 @@ def _steps(reader: Reader) -> Iterator[str | int]:
         end = found.end()
 
 
-def _few(reader: Reader) -> list[Reader]:
-    items = reader.items()
-    if len(items) > MAX_ENTRIES:
-        raise PolicyError(reader.path, f"must have at most {MAX_ENTRIES} entries, got {len(items)}")
-    return items
-
-
 def _actions(reader: Reader, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-    actions = tuple(one.choice(ACTIONS) for one in reader.items()) or default
+    seen: set[str] = set()
+    actions = tuple(one.choice(ACTIONS) for one in reader.items() if one.once(seen)) or default
     if not actions:
         raise reader.wrong(f"must have one or more of {', '.join(ACTIONS)}")
     if DENY in actions and WARN in actions:
@@ -305,7 +226,12 @@ def _param(reader: Reader) -> tuple[str, str] | None:
     if reader.data is None:
         return None
     reader.fields("apiVersion", "kind")
-    return reader.at("apiVersion").required(), reader.at("kind").required()
+    group, _, version = reader.at("apiVersion").required().rpartition("/")
+    if (group and not is_name(group)) or not _WORD.fullmatch(version):
+        raise reader.at("apiVersion").wrong("must be an apiVersion such as v1 or example.com/v1")
+    if not _WORD.fullmatch(reader.at("kind").required().lower()):
+        raise reader.at("kind").wrong("must be a kind such as ConfigMap")
+    return reader.at("apiVersion").text(), reader.at("kind").text()
 
 
 def _match(reader: Reader, *, required: bool) -> Match:
@@ -320,19 +246,53 @@ def _match(reader: Reader, *, required: bool) -> Match:
 def _resources(one: Reader) -> ResourceRule:
     one.fields("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
     for key in ("apiGroups", "apiVersions", "operations", "resources"):
-        if not one.at(key).items():
+        texts = one.at(key).texts()
+        if not texts:
             raise one.at(key).wrong("must have at least one entry")
+        if "" in texts and key != "apiGroups":
+            raise one.at(key).wrong("must not have an empty entry")
+        if len(texts) > 1 and key != "resources" and ANYTHING in texts:
+            raise one.at(key).wrong(f"must have nothing besides {ANYTHING}")
+    _check_resources(one.at("resources"))
     operations = frozenset(each.choice(_OPERATIONS) for each in one.at("operations").items())
     groups, versions, names = (frozenset(one.at(key).texts()) for key in ("apiGroups", "apiVersions", "resourceNames"))
-    scope = one.at("scope").choice(("*", "Namespaced", "Cluster"), "*")
+    seen: set[str] = set()
+    for name in one.at("resourceNames").items():
+        if name.once(seen) in (".", "..") or _NO_SEGMENT.search(name.text()):
+            raise name.wrong("must be the name of an object")
+    scope = one.at("scope").choice((ANYTHING, "Namespaced", "Cluster"), ANYTHING)
     return ResourceRule(groups, versions, one.at("resources").texts(), operations, names, scope)
+
+
+def _check_resources(reader: Reader) -> None:
+    """Sees to it that no resource is named twice by a star: with `pods/*`, not also `pods/log`."""
+    texts = reader.texts()
+    before: list[str] = []
+    for one in reader.items():
+        resource, slash, below = one.text().partition("/")
+        if slash and (f"{resource}/*" in before or f"*/{below}" in before):
+            raise one.wrong("must not be covered by an entry before it")
+        before.append(one.text())
+    plain = [one for one in texts if "/" not in one]
+    if len(texts) > 1 and ("*/*" in texts or (ANYTHING in plain and plain[-1] != ANYTHING)):
+        raise reader.wrong("must have nothing besides an entry that means everything")
 
 
 def _selector(reader: Reader) -> Selector:
     reader.fields("matchLabels", "matchExpressions")
     labels = reader.at("matchLabels")
-    found = [Requirement(str(key), "In", frozenset((labels.at(key).text(),))) for key in labels.data or {}]
+    found = [_requirement(Reader(key, (*labels.path, str(key))), "In", [labels.at(key)]) for key in labels.data or {}]
     for one in reader.at("matchExpressions").items():
         one.fields("key", "operator", "values")
-        found.append(Requirement(one.at("key").required(), one.at("operator").choice(_OPERATORS), frozenset(one.at("values").texts())))
+        operator, values = one.at("operator").choice(_OPERATORS), one.at("values").items()
+        if bool(values) != (operator in ("In", "NotIn")):
+            raise one.at("values").wrong("must have entries with In and NotIn, and none with Exists and DoesNotExist")
+        found.append(_requirement(one.at("key"), operator, values))
     return Selector(tuple(found)) if found else EVERYTHING
+
+
+def _requirement(key: Reader, operator: str, values: list[Reader]) -> Requirement:
+    for one in values:
+        if not is_label_value(one.text()):
+            raise one.wrong("must be the value of a label")
+    return Requirement(key.labels_key(), operator, frozenset(one.text() for one in values))

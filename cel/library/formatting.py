@@ -14,8 +14,8 @@ from ..values import Duration, Timestamp, Type, Uint, class_of, keys_of, type_of
 from .conversions import print_double
 from .times import print_duration, print_timestamp
 
-_CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.(\d{1,9}))?(.)|$)", re.DOTALL | re.ASCII)
-_MAX_DIGITS: Final = 1000
+CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.(\d{1,9}))?(.)|$)", re.DOTALL | re.ASCII)
+MAX_DIGITS: Final = 1000
 _ESCAPES: Final = {
     "\a": "\\a",
     "\b": "\\b",
@@ -45,7 +45,7 @@ def _quote(text: str) -> str:
 def _format(frame: Frame, text: str, arguments: list[Any]) -> str:
     parts: list[str] = []
     used = at = 0
-    for match in _CLAUSE.finditer(text):
+    for match in CLAUSE.finditer(text):
         parts.append(text[at : match.start()])
         at = match.end()
         if match[1]:
@@ -59,8 +59,8 @@ def _format(frame: Frame, text: str, arguments: list[Any]) -> str:
         if used >= len(arguments):
             raise EvaluationError(f"index {used} out of range")
         precision = 6 if match[2] is None else int(match[2])
-        if precision > _MAX_DIGITS:
-            raise EvaluationError(f"could not parse formatting clause: precision must be at most {_MAX_DIGITS}")
+        if precision > MAX_DIGITS:
+            raise EvaluationError(f"could not parse formatting clause: precision must be at most {MAX_DIGITS}")
         try:
             frame.spend(1 + precision // 10)
             frame.spend_size(arguments[used])

@@ -27,15 +27,20 @@ def _size(tree: Tree) -> int:
     return least * size + (2 + size if most is None else (int(most) - least) * (1 + size))
 
 
+def read_pattern(text: str) -> Tree:
+    """The tree of a pattern that isn't too large for a machine. Raises: RegexError."""
+    tree = parse(text)
+    if _size(tree) >= MAX_INSTRUCTIONS:
+        raise RegexError("expression too large")
+    return tree
+
+
 class Regex:
     """A machine: instructions are (kind, what it needs, where it goes), and begin at 0."""
 
     def __init__(self, text: str) -> None:
         self._code: list[tuple[str, Any, tuple[int, ...]]] = []
-        tree = parse(text)
-        if _size(tree) >= MAX_INSTRUCTIONS:
-            raise RegexError("expression too large")
-        self._add(tree)
+        self._add(read_pattern(text))
         self._code.append(("match", None, ()))
         self._asserts = any(kind == "assert" for kind, _, _ in self._code)
         self._reads: dict[tuple[int, str], bool] = {}

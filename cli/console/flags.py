@@ -5,6 +5,7 @@ from typing import Annotated, Final, NamedTuple
 
 from ...api.line import DEFAULT_LINE, Line
 from .exits import UsageError
+from .kubernetes import OLDEST_MINOR, read_minor
 from .options import Flag, FlagError, argument, option, several, switch
 
 Paths = Annotated[tuple[str, ...], argument("files, folders, globs, or - for standard input", "PATH", nargs="*")]
@@ -38,6 +39,20 @@ def _line(word: str) -> Line:
     if word not in tuple(Line):
         raise FlagError(f"must be one of {', '.join(Line)}, got {word}")
     return Line(word)
+
+
+def _minor(word: str) -> int:
+    """Reads a release of Kubernetes. Raises: FlagError."""
+    try:
+        return read_minor(word)
+    except ValueError as error:
+        raise FlagError(str(error)) from None
+
+
+Kubernetes = Annotated[
+    int | None,
+    option(f"oldest Kubernetes that must accept your policies (default: the project file's, else 1.{OLDEST_MINOR})", "1.N", type=_minor),
+]
 
 
 class FactFlags(NamedTuple):

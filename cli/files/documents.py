@@ -17,6 +17,8 @@ from .read import STDIN, folders_above, load_text
 
 _TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # where a value begins, not inside of quotes
 
+_DIRECTIVE: Final = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*%")  # before the first document
+
 
 def read_documents(
     file: str | Source | InputError, stdin_name: str, *, lenient: bool = False, fill: Fill | None = None
@@ -43,8 +45,9 @@ def _read(source: Source) -> Iterator[Document | InputError]:
     told = asked = False
     template: re.Match[str] | None = None
     ours = GROUP in source.text
-    if ours and source.text.startswith("%"):
-        yield InputError("must not begin with a directive: kubectl can't read the file", source.name, 1, 1)
+    if ours and "%" in source.text and (head := _DIRECTIVE.match(source.text)):
+        line = head[0].count("\n") + 1
+        yield InputError("must not begin with a directive: kubectl can't read the file", source.name, line, 1)
     for one in read_text(source):
         if isinstance(one, InputError) and not asked:  # once, because a file may hold thousands of broken documents
             template, asked = re.search(_TEMPLATE, source.text), True

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from ..console.exits import UsageError
 from ..yaml.errors import InputError
+from ..yaml.load import load_documents
 from ..yaml.substitute import NAME, Fill
 from .read import load_text
 
@@ -22,7 +24,13 @@ def parse_values(settings: Sequence[str], files: Sequence[str]) -> Fill | None:
             shown = f"--set {name[:80]!a}" if equals else "--set"  # without a name it may be the value
             raise UsageError(f"{shown}: must be NAME=VALUE, with a name of letters, digits and _")
         values[name] = _usable(value, f"--set {name}")
-    return Fill(values)
+    return Fill(values, _read_block)
+
+
+def _read_block(text: str) -> Any:
+    """The data of one document. Raises: InputError, ValueError."""
+    [document] = load_documents(text)
+    return document.data
 
 
 def _of_file(file: str) -> dict[str, str]:

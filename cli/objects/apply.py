@@ -17,7 +17,7 @@ Owned: TypeAlias = "dict[str, Owned]"  # fields, and items of lists by `item_key
 LAST: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _ITSELF: Final = "\0"  # among owned fields, none of which can have this name: the value as a whole
 _KUBECTL: Final = "kubectl"  # as `kubectl apply --server-side` calls itself
-_SERVERS: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"})
+_SERVERS: Final = frozenset({"managedFields", "generation", "creationTimestamp", "selfLink"})
 
 
 def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fields:
@@ -28,9 +28,7 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
     omits. Cost is linear in both objects; values below DEPTH are replaced as a whole.
     """
     version = str(file.get("apiVersion"))
-    asked = {**file, "status": stored.get("status")}
-    if asked["status"] is None:
-        del asked["status"]
+    asked = dict(file)
     if isinstance(metadata := file.get("metadata"), dict):  # of an exported file: what only a server writes is not applied
         asked["metadata"] = {name: value for name, value in metadata.items() if name not in _SERVERS}
     if is_server_side(held):

@@ -17,9 +17,8 @@ from ..facts.gather import gather_facts
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
 from ..yaml.load import InputError, Source, read_text
-from .apply import is_server_side, simulate_apply
 from .manifest import Identity, Manifest, find_manifests
-from .stored import Previous, store_as
+from .stored import Previous, apply_to, store_as
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
 SNAPSHOT_TIMEOUT_SECONDS: Final = 120  # a hundred thousand objects take half of it
@@ -136,7 +135,7 @@ class Live:
         stored = store_as(_found(item), new.version, line)
         if isinstance(stored, InputError):
             return Previous(None, str(stored))
-        return Previous(stored, applied=simulate_apply(new.data, stored, item, kind), server_side=is_server_side(item))
+        return apply_to(item, stored, new)
 
     def stored(self, identity: Identity) -> Manifest | None:
         """The object as the cluster gave it; None where there is none."""

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP
 from ...api.wording import shorten
+from ..console.kind_names import find_kind
 from ..console.nearest import did_you_mean
 from ..yaml.load import Document
 
@@ -90,8 +91,8 @@ def _ours(document: Document) -> Manifest | None:
         version = api_version  # no other group has a kind of such a name, so that this is a slip of the pen
     if not isinstance(kind, str) or not kind:
         kind = NO_KIND  # a server refuses it, whatever it was meant to be
-    # other products of the same group have kinds of their own; ours all begin with one word
-    elif not (kind in BY_NAME or kind.lower().startswith("dynamo")):
+    # other products of the same group have kinds of their own; ours all begin with one word, or have a short name
+    elif not (kind in BY_NAME or kind.lower().startswith("dynamo") or find_kind(kind)):
         return None
     known = group == GROUP and kind in BY_NAME and BY_NAME[kind].has(version)
     metadata = data.get("metadata")
@@ -120,4 +121,4 @@ def explain_unknown_kind(found: Manifest) -> str:
         return f"must be {wanted} for {kind}, got {got}{did_you_mean(group, [GROUP]) if group != GROUP else ''}"
     if kind == NO_KIND:
         return f"must be given: a kind of {GROUP}, such as DynamoGraphDeployment"
-    return f'must be a kind of {GROUP}, got "{kind[:80]}"{did_you_mean(kind, BY_NAME)}'
+    return f'must be a kind of {GROUP}, got "{kind[:80]}"{did_you_mean(find_kind(kind) or kind, BY_NAME)}'

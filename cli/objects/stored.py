@@ -21,6 +21,7 @@ class Previous(NamedTuple):
     moved: Fields | None = None  # the object as it was written, where that was in another version
     applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
     server_side: bool = False  # by the server
+    held: bool = False  # whether a cluster holds it
 
 
 class StoredObjects(Protocol):
@@ -54,11 +55,16 @@ class Old:
         return identity in self._found
 
     def past(self, new: Manifest, line: Line) -> Previous | InputError:
-        """The old object of the same identity."""
+        """The old object of the same identity; to one that comes from a cluster, files are applied."""
         if new.identity not in self and not self._required:
             return Previous()
         found = self.of(new, line)
-        return found if isinstance(found, InputError) else Previous(found, moved=read_other_version(self._found[new.identity], new.version))
+        if isinstance(found, InputError):
+            return found
+        old = self._found[new.identity]
+        if is_live(old) and not is_live(new):
+            return apply_to(old.data, found, new)
+        return Previous(found, moved=read_other_version(old, new.version), held=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -75,6 +81,20 @@ class Old:
 def read_other_version(old: Manifest, version: str) -> Fields | None:
     """An old object as it was written, where that was in another version."""
     return old.data if old.version != version else None
+
+
+def is_live(found: Manifest) -> bool:
+    """Whether an object comes from a cluster, as `kubectl get -o yaml` prints it."""
+    metadata = found.data.get("metadata")
+    return isinstance(metadata, dict) and bool(metadata.get("uid") or metadata.get("resourceVersion"))
+
+
+def apply_to(held: Fields, stored: Fields, new: Manifest) -> Previous:
+    """The past of a file that kubectl applies to an object of a cluster, `stored` in the file's version."""
+    from .apply import is_server_side, simulate_apply
+
+    applied = simulate_apply(new.data, stored, held, new.identity.kind)
+    return Previous(stored, applied=applied, server_side=is_server_side(held), held=True)
 
 
 def format_place(found: Manifest) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+# ruff: noqa: PTH100 - pathlib takes longer to import than a small file takes to check
+import os
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..console.exits import UsageError
+from ..console.kubernetes import OLDEST_MINOR
 from ..console.nearest import did_you_mean
-from ..files.find import find_files
+from ..files.find import find_files, is_excluded
+from ..files.read import STDIN
 from ..yaml.errors import InputError
 from .discover import find_project_file
-from .keys import USER
+from .keys import KUBERNETES, USER
 
 if TYPE_CHECKING:
     from ..userrules.load import UserRules
@@ -53,22 +57,34 @@ def _given(options: Any, name: str) -> bool:
     return any(getattr(options, one, None) for one in (_INPUTS if name == "paths" else (name,)))
 
 
-def load_own_rules(project: ProjectOptions) -> UserRules | None:
-    """Reads the users' own rules and lists them in the catalogue. Raises: UsageError for a policy that can't be used, or is not there."""
+def oldest_minor(project: ProjectOptions) -> int:
+    """The oldest release of Kubernetes that must accept policies, where no flag names one."""
+    return int(project.file.values.get(KUBERNETES, OLDEST_MINOR)) if project.file is not None else OLDEST_MINOR
+
+
+def load_own_rules(project: ProjectOptions, minor: int | None = None, problems: list[UsageError] | None = None) -> UserRules | None:
+    """Reads the users' own rules and lists them in the catalogue. Raises: UsageError for a policy that can't be used, or is not there.
+
+    `minor` is the oldest release of Kubernetes that must accept them, where a flag names one; `problems` takes mistakes in policies.
+    """
     from ...policies.catalogue import set_user_rules
 
     if project.file is None or RULES_FROM not in project.laid:
         set_user_rules(())
         return None
-    from ..userrules.load import load_user_rules
+    from ..userrules.load import read_user_rules
 
     values = project.file.values
-    rules = load_user_rules(values[RULES_FROM], project.file.folder)
+    rules, found = read_user_rules(values[RULES_FROM], project.file.folder, minor or oldest_minor(project))
+    if found and problems is None:
+        raise found[0]
+    if problems is not None:
+        problems += found
     set_user_rules(one.rule for one in rules.policies)
     known = [one.rule.name for one in rules.policies]
     weighed = [values.get("rules", {}), *(one.rules for one in values.get("overrides", ()))]
     for name, severity in (pair for each in weighed for pair in each.items()):
-        if name.startswith(USER) and name not in known:
+        if name.startswith(USER) and name not in known and not found:
             raise UsageError(f"{severity.origin}: {name}: there is no such rule in rules-from{did_you_mean(name, known)}")
     return rules
 
@@ -78,6 +94,19 @@ def input_files(project: ProjectOptions, paths: Sequence[str], excluded: Sequenc
     files = find_files(paths, excluded)
     if project.file is None:
         return files
-    from .load import filter_files
+    return [*_filter_files(project, files, () if "paths" in project.laid else named)]
 
-    return [*filter_files(project, files, () if "paths" in project.laid else named)]
+
+def _filter_files(project: ProjectOptions, files: Sequence[str | InputError], named: Sequence[str]) -> Iterator[str | InputError]:
+    """Those files that the project leaves in, or that are `named`, or whose folder is."""
+    patterns, folder = project.value("exclude") or (), project.file.excluding if project.file is not None else ""
+
+    def out(name: str) -> bool:
+        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)
+
+    folders = (f"{os.path.normpath(path)}/" for path in named)
+    asked = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
+    for file in files:
+        name = file.name if isinstance(file, InputError) else file
+        if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
+            yield file

@@ -21,6 +21,7 @@ CLUSTERS: Final = "clusters"
 OVERRIDES: Final = "overrides"
 OUTPUTS: Final = "outputs"
 URL: Final = "URL"
+KUBERNETES: Final = "kubernetes"
 
 
 class Setting(NamedTuple):
@@ -40,6 +41,12 @@ KEYS: Final = (
     Setting("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
     Setting("clusters", CLUSTERS, "Facts, line and namespace of each cluster, and the files for it.", "--facts-of"),
     Setting("rules-from", INSIDE, "Files and folders with your own rules: policies in CEL, in the folder of this file.", ""),
+    Setting(
+        "kubernetes",
+        KUBERNETES,
+        'The oldest Kubernetes of your clusters, such as "1.32": newer functions are errors in your policies.',
+        "--kubernetes",
+    ),
     Setting("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
     Setting("overrides", OVERRIDES, "Severity of single rules in some files; the last that matches decides.", "--select, --ignore"),
     Setting("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),

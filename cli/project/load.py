@@ -9,20 +9,19 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from ...api.line import Line
 from ...api.paths import Path, format_path
 from ...api.wording import URL, shorten
 from ..console.exits import UsageError
+from ..console.kubernetes import read_minor
 from ..console.nearest import did_you_mean
-from ..files.find import is_excluded
 from ..files.read import STDIN, folders_above, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
 from .discover import NAME, Match, PatternError, Place, expand_pattern
-from .options import ProjectOptions
 from .reports import SUFFIXES, ReportRequest
 
 _Several = TypeVar("_Several", dict[str, Any], list[Any])
@@ -94,6 +93,8 @@ class Judge:
                 return self._line(path, data)
             case keys.PATH:
                 return self._path(path, data)
+            case keys.KUBERNETES:
+                return self._minor(path, data)
             case keys.URL:
                 return self._url(path, data)
             case keys.RULES:
@@ -107,6 +108,12 @@ class Judge:
 
     def _line(self, path: Path, data: Any) -> Line:
         return Line(self._choice(path, str(data) if isinstance(data, float) else data, keys.LINES))
+
+    def _minor(self, path: Path, data: Any) -> int:
+        try:
+            return read_minor(self._text(path, data))
+        except ValueError as error:
+            self._wrong(path, str(error))
 
     def _url(self, path: Path, data: Any) -> str:
         if not isinstance(data, str) or not URL.fullmatch(data):
@@ -242,7 +249,7 @@ class Judge:
 
     def _known(self, path: Path, word: str, known: Any, what: str) -> None:
         if word not in known:
-            short = f"; known here: {', '.join(known)}" if len(known) <= 12 else ""
+            short = f"; known here: {', '.join(known)}" if len(known) <= len(keys.KEYS) else ""
             self._wrong(path, f"there is no such {what}{did_you_mean(word, known) or short}")
 
     def _wrong(self, path: Path, text: str) -> NoReturn:
@@ -348,21 +355,6 @@ def _document(file: str) -> Document | None:
     if len(documents) > 1 or not isinstance(documents[0].data, dict):
         raise UsageError(f"{file}:{documents[-1].position(()).line}: must be one mapping; known keys: {', '.join(keys.BY_NAME)}")
     return documents[0]
-
-
-def filter_files(project: ProjectOptions, files: Sequence[str | InputError], named: Sequence[str]) -> Iterator[str | InputError]:
-    """Those files that the project leaves in, or that are `named`, or whose folder is."""
-    patterns, folder = project.value("exclude") or (), project.file.excluding if project.file is not None else ""
-
-    def out(name: str) -> bool:
-        return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)
-
-    folders = (f"{os.path.normpath(path)}/" for path in named)
-    asked = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
-    for file in files:
-        name = file.name if isinstance(file, InputError) else file
-        if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
-            yield file
 
 
 def _requests(outputs: Mapping[str, str]) -> tuple[ReportRequest, ...]:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...admission.userrules.evaluate import Around, UnknownError, Write, find_namespace, find_objects, known_facts, share_budget
 from ...admission.userrules.policy import Binding, Policy, PolicyError
 from ...admission.userrules.read import is_binding, is_policy, name_of, read_binding, read_policy
+from ...admission.userrules.warn import find_warnings
 from ...api.kinds import BY_NAME
 from ...api.line import Line
 from ...api.paths import Path, format_path
@@ -27,6 +28,8 @@ from ..objects.forms import FormError, convert
 from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
+from .idle import list_idle
+from .marks import find_place
 
 MAX_FILE_BYTES: Final = 2**20
 MAX_POLICIES: Final = 200  # and files
@@ -40,27 +43,40 @@ class UserRules(NamedTuple):
     policies: tuple[Policy, ...] = ()
     objects: tuple[dict[str, Any], ...] = ()
     documents: tuple[dict[str, Any], ...] = ()  # all of these, and the bindings, as written
+    written: tuple[Document, ...] = ()  # those of the policies
+    idle: tuple[str, ...] = ()  # sentences about what enforces nothing
+
+    def warnings(self, line: Line) -> list[str]:
+        """A sentence with its place for what enforces nothing, and for what doesn't fit the schema of an operator release."""
+        unfit = (
+            f"{_at(document, one.path, one.line, one.column)}: {format_path(one.path)}: {one.text}"
+            for policy, document in zip(self.policies, self.written, strict=True)
+            for one in find_warnings(policy, line)
+        )
+        return [*self.idle, *unfit]
 
 
-def load_user_rules(paths: Sequence[str], folder: str) -> UserRules:
+def load_user_rules(paths: Sequence[str], folder: str, minor: int) -> UserRules:
     """Reads files and folders, all in `folder`. Raises: UsageError with file, line and column of the first thing that can't be used."""
-    rules, problems = read_user_rules(paths, folder)
+    rules, problems = read_user_rules(paths, folder, minor)
     if problems:
         raise problems[0]
     return rules
 
 
-def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[UsageError]]:
+def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[UserRules, list[UsageError]]:
     """Reads files and folders; returns the rules that can be used, and an error for all else.
 
-    Policies with a name and Bindings are among `documents`, even if they can't be used.
+    Policies with a name and Bindings are among `documents`, even if they can't be used. `minor` is the oldest release of Kubernetes that
+    must accept them; 0 is any.
     """
     problems: list[UsageError] = []
     policies: dict[str, Document] = {}
     bound: list[Document] = []
     bindings: list[Binding] = []
     objects: list[dict[str, Any]] = []
-    for document in _documents(paths, folder, problems):
+    found = [*_documents(paths, folder, problems)]
+    for document in found:
         data = document.data
         try:
             if is_policy(data):
@@ -85,13 +101,14 @@ def read_user_rules(paths: Sequence[str], folder: str) -> tuple[UserRules, list[
         problems.append(UsageError(f"rules-from must hold at most {MAX_POLICIES} policies, got {len(policies)}"))
     used = dict(islice(policies.items(), MAX_POLICIES))
     documents = (*(one.data for one in used.values()), *(one.data for one in bound), *objects)
-    read: list[Policy] = []
+    read: list[tuple[Policy, Document]] = []
     for document in used.values():
         try:
-            read.append(read_policy(document.data, bindings, document.source.name))
+            read.append((read_policy(document.data, bindings, document.source.name, minor), document))
         except PolicyError as error:
             problems.append(_placed(error, document))
-    return UserRules(tuple(read), tuple(objects), documents), problems
+    written = tuple(one for _, one in read)
+    return UserRules(tuple(one for one, _ in read), tuple(objects), documents, written, tuple(list_idle(found))), problems
 
 
 def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:
@@ -126,21 +143,7 @@ def _placed(error: PolicyError, document: Document) -> UsageError:
 
 
 def _at(document: Document, path: Path, line: int = 0, column: int = 0) -> str:
-    """File, line and column of a field, or of a place in its text, which is looked for in the lines where it can be."""
-    position = document.value_position(path)
-    place = f"{document.source.name}:{position.line}:{position.column}"
-    value = document.data
-    for step in path if line else ():
-        value = value[step]
-    if not line or not isinstance(value, str):
-        return place
-    wanted = (value.split("\n")[line - 1 : line] or [""])[0]
-    lines = document.source.lines
-    for number in (*((position.line,) if line == 1 else ()), position.line + line):
-        begin = lines[number - 1].find(wanted.strip()) if wanted.strip() and number <= len(lines) else -1
-        if begin >= 0:
-            return f"{document.source.name}:{number}:{begin + max(column - (len(wanted) - len(wanted.lstrip())), 1)}"
-    return place
+    return ":".join((document.source.name, *map(str, find_place(document, path, line, column))))
 
 
 class Asked:
@@ -149,6 +152,7 @@ class Asked:
     def __init__(self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods]) -> None:
         """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders."""
         self.rules, self._documents, self._pods = rules, cache(documents), cache(pods)
+        self.took_part: set[str] = set()  # names of policies about the kinds of the objects of the run
         self._newest: dict[Line, list[Fields]] = {}
         self._around: tuple[Facts, Around] | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,6 +15,7 @@ from ...api.kinds import BY_NAME, GAMMA, GROUP, api_version, list_kind_versions
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
 from ...api.schema import find_node, whole_schema
+from ...api.walk.admit import shape
 from ...api.walk.errors import NOWHERE, FieldError, Reason
 from ...api.walk.validate import HINT
 from ...api.wording import shorten
@@ -22,12 +23,13 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
-from ...policies.review import CREATE, DELETE, Fields
+from ...policies.review import CREATE, DELETE, UPDATE, Fields
 from ...policies.rule import Level
 from ..console.nearest import SURE, did_you_mean, nearest
 from ..facts.load import flag_for
 from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
+from .conflicts import find_conflicts
 from .fields import first_line, known_fields
 from .finding import Findings, Outcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
@@ -56,6 +58,7 @@ class Settings(NamedTuple):
     asked: Asked | None = None  # users' own rules, and what they read; None without any
     groups: tuple[str, ...] = ()  # of the user; none where they are not known
     server_side: bool = False  # whether the object is the result of a server-side apply
+    held: bool = False  # whether the old object is one that a cluster holds
     before: Line | None = None  # the line that an upgrade begins with; None without one
 
     @property
@@ -90,8 +93,21 @@ class _Run:
         serving = Serving(settings.facts)
         self.write = Admission(self.kind, self.version, operation, data, old, user=settings.user, settings=serving)
         self.findings = Findings(found, self.write)
+        self._read_as: dict[str, bool] = {}  # by version
+        self.slips: dict[str, str] = {}  # absent fields that are there by another name -> how to mend that
 
     def run(self) -> Outcome:
+        """Takes the object through the stages; a field that is missing because its name is misspelt is mended by the name."""
+        outcome = self._through()
+        for index, one in enumerate(outcome.findings) if self.slips else ():
+            for path, fix in self.slips.items():
+                if one.rule != checks.UNKNOWN_FIELD.name and (one.path == path or one.path.startswith((f"{path}.", f"{path}["))):
+                    outcome.findings[index] = one._replace(fix=fix, edit=None)
+        return outcome
+
+    def _through(self) -> Outcome:
+        if self.settings.phases is not None:
+            self._namespace(self.found.identity.namespace, self.settings.phases)
         if legacy := recognise(self.found.data):
             text = f"is an earlier form of the API ({legacy}), which today's definitions do not have"
             self.findings.add(checks.LEGACY_KIND, ERROR, DECODE, ("kind",), text)
@@ -105,7 +121,10 @@ class _Run:
             fix = f"use --line {Line.V1_7} if your operator is newer"
             self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), text, fix)
             return self.findings.outcome
-        wrong = self.write.decode()
+        wrong = self._decode()
+        if self.settings.held:
+            for name, text in find_conflicts(self.write.object, self.write.old):
+                self.findings.add(checks.CONFLICT, ERROR, DECODE, ("metadata", name), text)
         if self.write.operation == DELETE:
             self._wrong_types(wrong)
             self._user_rules(wrong)
@@ -132,6 +151,23 @@ class _Run:
             self._references()
         return self.findings.outcome
 
+    def _decode(self) -> tuple[FieldError, ...]:
+        """Wrong types; a status is only read by a mutating webhook, and by the server of a server-side apply."""
+        wrong, settings = self.write.decode(), self.settings
+        if (settings.defaults and self.write.mutated) or settings.server_side or not settings.schema:
+            return wrong
+        return tuple(error for error in wrong if error.path[:1] != ("status",) or "status" not in BY_NAME[self.kind].subresources)
+
+    def _namespace(self, name: str, phases: Mapping[str, str]) -> None:
+        """Report what an API server says about the namespace alone."""
+        text = ""
+        if name and name not in phases:
+            text = f'must be a namespace of the cluster, got "{name}"'
+        elif name and phases[name] == "Terminating" and self.write.operation != UPDATE:
+            text = f'must be a namespace that stays, and "{name}" is being deleted'
+        if text:
+            self.findings.add(checks.NAMESPACE, ERROR, SCHEMA, ("metadata", "namespace"), text)
+
     def _references(self) -> None:
         """Report references whose meaning changes on the way to this line."""
         if self.settings.before is None or not self.settings.before < Line.V1_5 <= self.settings.line:
@@ -148,10 +184,10 @@ class _Run:
         self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
 
     def find_dropped(self) -> None:
-        """Report fields that the server drops. All of the status is dropped without a report, since only the subresource writes it."""
+        """Report fields that the server drops. A known status is dropped without a report, since only the subresource writes it."""
         schema, done = self.write.schema, self.write.shape(nulls=self.settings.server_side)
         level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
-        for path in () if self.settings.validate == IGNORE else _asked(done.pruned, self.kind):
+        for path in _refused(done.pruned, self.kind, self.settings.validate):
             if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
                 continue
             if find_node(whole_schema(self.kind, self.version), path) is not None:
@@ -165,7 +201,10 @@ class _Run:
             known = known_fields(schema, path)
             text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
             edit = correct_spelling(self.found.data, path, known)
-            fix = f"Rename it to {edit.value}" if edit is not None else ""
+            fix = ""
+            if edit is not None:
+                fix = f"Rename it to {edit.value}"
+                self.slips[format_path((*path[:-1], edit.value))] = f"Rename {path[-1]} to {edit.value}"
             self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
@@ -186,14 +225,23 @@ class _Run:
         found = find_foreign(self.kind, self.version, path, self.found.data)
         if found is None:
             return False
-        version = f"apiVersion: {api_version(found.version)}"
+        version = f"apiVersion: {api_version(found.version)}" if self._reads_as(found.version) else ""
         if found.here is None:
-            text, fix = f"is a field of {found.version}, and none of {self.version}{lost}", f"Remove the field, or write {version}"
+            text = f"is a field of {found.version}, and none of {self.version}{lost}"
+            fix = f"Remove the field{f', or write {version}' * bool(version)}"
         else:
-            text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}, or {version}"
+            text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}{f', or {version}' * bool(version)}"
+            if lookup(self.found.data, found.here) is MISSING:
+                self.slips[format_path(found.here)] = f"Write {found.name} in place of {path[-1]}"
         edit = Edit(MOVE, path, (self.settings.line, found.there)) if found.is_sure else None
         self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
         return True
+
+    def _reads_as(self, version: str) -> bool:
+        """Whether the object has only fields of another version, beside those that its own lacks."""
+        if version not in self._read_as:
+            self._read_as[version] = not shape(deepcopy(self.found.data), self.kind, version, self.settings.line).pruned
+        return self._read_as[version]
 
     def _schema(self, told: set[Path]) -> set[Path]:
         """Report errors of the server's own validation, except where a finding exists; returns the paths of all errors."""
@@ -225,15 +273,18 @@ class _Run:
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
         for error in errors:
-            from .schema_messages import suggest_quotes
+            from .schema_messages import suggest_number, suggest_quotes
 
-            wanted = (find_node(self.write.schema, error.path) or {}).get("type", "")
+            node = find_node(self.write.schema, error.path) or {}
+            wanted = node.get("type", "")
             if not wanted and error.message.startswith("must be a string"):  # labels and annotations, which no schema has
                 wanted = "string"
             value = lookup(self.write.object, error.path)
             edit = convert_scalar_type(wanted, value, self._written(error.path))
             edit = edit._replace(path=error.path) if edit is not None else None
-            self.findings.add(checks.WRONG_TYPE, ERROR, DECODE, error.path, error.message, suggest_quotes(wanted, value), edit)
+            name = str(error.path[-1]) if error.path else ""
+            fix = suggest_quotes(wanted, value) or suggest_number(wanted, value, name, node.get("description", ""))
+            self.findings.add(checks.WRONG_TYPE, ERROR, DECODE, error.path, error.message, fix, edit)
 
     def _written(self, path: Path) -> str:
         """A scalar's text in the file; empty if it is not on one line."""
@@ -295,6 +346,11 @@ class _Run:
             rule = checks.CHECKS_BY_NAME[loss.name]
             if rule is not checks.UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
                 self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)
+
+
+def _refused(paths: tuple[Path, ...], kind: str, validate: str) -> Sequence[Path]:
+    """The paths of unknown fields to report; strict decoding looks at a status, too."""
+    return () if validate == IGNORE else paths if validate == STRICT else _asked(paths, kind)
 
 
 def _asked(paths: tuple[Path, ...], kind: str) -> list[Path]:

@@ -79,12 +79,24 @@ _SENTENCES: Final = (
     (r"Required value", "must be given", "Add the field"),
     (r"Duplicate value", "must be unique in its list{got}", "Remove it, or give it another name"),
 )
+_WITH_UNIT: Final = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-zA-Zµ%]{1,12})\s*")
 _CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = (
     (r"Unsupported value: supported values: (.+)", _one_of),
     (r"Too long: may not be more than (\d+) bytes", _longest),
     (r"should match '(.+)'", _matching),
     (r'must be of type (\S+?)(?:: "(\w+)")?', _typed),
 )
+
+
+def suggest_number(wanted: str, value: Any, name: str, description: str) -> str:
+    """The fix for a number that is written with its unit; empty for anything else."""
+    found = _WITH_UNIT.fullmatch(value) if wanted in ("number", "integer") and isinstance(value, str) else None
+    if found is None:
+        return ""
+    unit = "ms" if "milliseconds" in description else "s" if "seconds" in f"{name} {description}".lower() else ""
+    if not unit:
+        return "Write a number, without a unit"
+    return f"Write {found[1] if found[2] == unit else 'a number'}, without a unit: the field is in {'milli' * (unit == 'ms')}seconds"
 
 
 def suggest_quotes(wanted: str, value: Any) -> str:

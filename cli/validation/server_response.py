@@ -27,6 +27,7 @@ from ...webhooks.admission import answer as admission_answer
 from ...webhooks.routes import ROUTES, route_path
 from ..objects.manifest import NO_KIND, NO_VERSION, Identity, Manifest
 from ..yaml.load import Source
+from .conflicts import UID, VERSION, find_conflicts
 from .levels import CEL, CONVERSION, DECODE, IGNORE, POLICIES, SCHEMA, STRICT
 from .pipeline import Settings
 
@@ -143,12 +144,14 @@ class _Server:
 
     def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
         self.kind, self.version = found.identity.kind, found.version
-        self.known = found.known
+        self.known, self.namespace = found.known, found.identity.namespace
         self.settings = settings
         self.serving = Serving(settings.facts)
         obj, old = copy.deepcopy(found.data), copy.deepcopy(old)
         self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving)
         self.warnings: list[str] = []
+        self._status = {"status": obj["status"]} if "status" in obj else {}  # only the mutating webhook reads it
+        self._conflicts = dict(find_conflicts(obj, old)) if settings.held else {}
 
     def refusal(self) -> _Refusal | None:
         """The first stage's refusal, None where every stage lets the object pass."""
@@ -164,7 +167,15 @@ class _Server:
             self.warnings.append(f"{api_version(self.version)} {self.kind} is deprecated; use {api_version(BETA)} {self.kind}")
         if self.write.operation == DELETE:
             return None
-        return self._read() or self._mutated() or self._invalid() or self._forbidden() or self._denied() or self._unstored()
+        return (
+            self._read()
+            or self._mutated()
+            or self._conflict()
+            or self._invalid()
+            or self._forbidden()
+            or self._denied()
+            or self._unstored()
+        )
 
     def _read(self) -> _Refusal | None:
         """Decoding: metadata of a wrong type ends it; what the schema doesn't know is refused, or dropped, as `validate` says."""
@@ -173,6 +184,11 @@ class _Server:
         lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
         if wrong := self.write.decode_metadata():
             return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
+        typed = [error for error in self.write.decode() if error.path[:1] == ("status",)] if self.settings.server_side else []
+        if typed:
+            where = f"{self.namespace}/{self._name()}; {api_version(self.version)}, Kind={self.kind}"
+            text = f"failed to create typed patch object ({where}): .{typed[0].field}: {typed[0].message}"
+            return _Refusal(DECODE, 500, "", text)
         unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape(nulls=self.settings.server_side).pruned)
         if unknown and self.settings.validate == STRICT:
             return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
@@ -183,23 +199,37 @@ class _Server:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
         if not self.settings.defaults or not self.write.mutated:
             return None
-        response = self._ask(Purpose.MUTATE)
+        response = self._ask(Purpose.MUTATE, {**self.write.object, **self._status})
         if not response["allowed"]:
             return self._refused(Purpose.MUTATE, response)
         if "patch" in response:
             self.write.mutate(schema=self.settings.schema)
         return None
 
+    def _conflict(self) -> _Refusal | None:
+        """Another version of the stored object than the file has."""
+        version = (self.write.object.get("metadata") or {}).get(VERSION)
+        if VERSION not in self._conflicts or version in ("", "0"):
+            return None
+        changed = "the object has been modified; please apply your changes to the latest version and try again"
+        text = f'Operation cannot be fulfilled on {BY_NAME[self.kind].plural}.{GROUP} "{self._name()}": {changed}'
+        return _Refusal(DECODE, 409, "Conflict", text)
+
     def _invalid(self) -> _Refusal | None:
         if not self.settings.schema:
             return None
         errors = self.write.conform()
-        if not errors:
+        causes: Causes = ()
+        if VERSION in self._conflicts:
+            causes = (("metadata.resourceVersion", "Invalid value: 0: must be specified for an update"),)
+        elif UID in self._conflicts:
+            causes = (("metadata.uid", f"Invalid value: {json.dumps(self.write.object['metadata'][UID])}: field is immutable"),)
+        if not errors and not causes:
             return None
-        causes = tuple((error.field, _message(error, self.write.object, self.write.schema)) for error in errors)
+        causes += tuple((error.field, _message(error, self.write.object, self.write.schema)) for error in errors)
         texts = _once_each(causes)
         whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        stage = SCHEMA if any(not error.rule for error in errors) else CEL
+        stage = CEL if errors and all(error.rule for error in errors) else SCHEMA
         return _Refusal(stage, 422, INVALID, f'{self.kind}.{GROUP} "{self._name()}" is invalid: {whole}', causes)
 
     def _forbidden(self) -> _Refusal | None:
@@ -225,7 +255,7 @@ class _Server:
     def _denied(self) -> _Refusal | None:
         if not read_as(self.kind, Purpose.VALIDATE):
             return None
-        response = self._ask(Purpose.VALIDATE)
+        response = self._ask(Purpose.VALIDATE, self.write.object)
         self.warnings += response.get("warnings", ())
         return None if response["allowed"] else self._refused(Purpose.VALIDATE, response)
 
@@ -242,7 +272,7 @@ class _Server:
         message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"
         return _Refusal(CONVERSION, 500, "", message)
 
-    def _ask(self, purpose: Purpose) -> dict[str, Any]:
+    def _ask(self, purpose: Purpose, obj: Fields) -> dict[str, Any]:
         """Our server's answer to the API server's request; a webhook must be registered for the kind."""
         route = ROUTES[route_path(self.kind, self.version, purpose)]
         plural = BY_NAME[self.kind].plural
@@ -253,7 +283,7 @@ class _Server:
             "name": self._name(),
             "operation": self.write.operation,
             "userInfo": {"username": self.settings.user},
-            "object": self.write.object,
+            "object": obj,
             "oldObject": self.write.old,
         }
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ...admission.pipeline import Admission
 from ...admission.userrules.evaluate import Said, Write, ask
+from ...api.kinds import BY_NAME
 from ...api.paths import Path
 from ...api.schema import Node
 from ...api.shape import child
@@ -35,6 +36,8 @@ def ask_all(asked: Asked, write: Admission, facts: Facts, groups: Sequence[str])
     user = {"username": write.user, **({"groups": [*groups]} if groups else {})} if write.user else None
     seen = Write(write.kind, write.version, write.operation, obj, old, user, facts.line)
     around = asked.around(facts)
+    about = {f"{write.kind}/{version.name}" for version in BY_NAME[write.kind].versions}
+    asked.took_part.update(policy.name for policy in asked.rules.policies if not about.isdisjoint(policy.rule.where))
     return (said for policy in asked.rules.policies for said in ask(policy, seen, around))
 
 

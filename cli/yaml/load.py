@@ -22,6 +22,7 @@ _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 # what counts as the end of a line for YAML 1.1, so that our line numbers are the parser's
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
 _HEAD: Final = re.compile(r"(?:[ \t]*(?:[#%].*)?\r?\n)*", re.MULTILINE)
+_IN_BRACES: Final = r"[\[{,:]\s*(\$\{\w+\})"
 _TEMPLATE: Final = r"\{\{-?\s*[.$a-zA-Z(/]"  # compiled only after an error: start-up time counts
 
 
@@ -197,8 +198,11 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _placed(error: InputError, source: Source) -> InputError:
     error.name = source.name
-    if error.line and re.search(_TEMPLATE, source.lines[min(error.line, len(source.lines)) - 1]):
+    line = source.lines[min(error.line, len(source.lines)) - 1] if error.line else ""
+    if re.search(_TEMPLATE, line):
         error.text += "; this looks like a template: render it first"
+    elif "must be closed" in error.text and (found := re.search(_IN_BRACES, line)):
+        error.text += f"; put {found[1]} in quotes inside of braces and brackets"
     return error
 
 

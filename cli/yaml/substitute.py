@@ -4,7 +4,7 @@ A value that begins with [ or { becomes a list or map if its placeholder is alon
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from .errors import InputError
@@ -20,9 +20,13 @@ _COMPARED: Final = 40  # characters at which a long value is recognised, whereve
 class Fill:
     """The values that a run was given, by name."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        """`values` may hold anything that a file could: what a plain value means is decided as if it stood there."""
+    def __init__(self, values: Mapping[str, str], read: Callable[[str], Any]) -> None:
+        """`values` may hold anything that a file could: what a plain value means is decided as if it stood there.
+
+        `read` returns the data of a text of one document. It raises InputError or ValueError.
+        """
         self.values = values
+        self._read = read
         self._blocks: dict[str, Any] = {}
         self._last: tuple[str, int, list[tuple[str, str]]] | None = None  # a text, the blocks known then, and the names it uses
         self._written = re.compile(rf"\$\{{({NAME})\}}|\$\(({NAME})\)")
@@ -46,13 +50,10 @@ class Fill:
         if not self.values.get(name, "").startswith(("[", "{")):
             return None
         if name not in self._blocks:
-            from .load import load_documents
-
             try:
-                [document] = load_documents(self.values[name])
+                self._blocks[name] = self._read(self.values[name])
             except (InputError, ValueError):  # its text may be a secret
                 raise InputError(f"the value of ${{{name}}} begins as a list or map, and must be one in YAML or JSON") from None
-            self._blocks[name] = document.data
         return self._blocks[name]
 
     def masked(self, told: str, text: str) -> str:

@@ -76,8 +76,8 @@ class Lens(ABC):
         """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
 
     @abstractmethod
-    def to_left(self, path: Path, right: Fields) -> Path | None:
-        """Translate a path below the right struct; None if it isn't this lens's."""
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
+        """Translate a path below the right struct, where `left` is the same as it was written; None if it isn't this lens's."""
 
     @abstractmethod
     def to_right(self, path: Path, left: Fields) -> Path | None:
@@ -91,7 +91,7 @@ class Lens(ABC):
 class Group(Lens):
     """Members that correspond as a whole: on each side the first one represents them."""
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """The first member on the left, if there is one."""
         return self.left[:1] or None
 

@@ -49,11 +49,11 @@ class Rename(Lens):
         if below:
             save[self._to] = below
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """Rename the first step, and translate the rest if the value converts."""
         rest: Path | None = path[1:]
         if self.via is not None:
-            rest = self.via.to_left(path[1:], object_member(right, self._to))
+            rest = self.via.to_left(path[1:], object_member(right, self._to), object_member(left, self._from))
         return None if rest is None else (self._from, *rest)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
@@ -203,7 +203,7 @@ class Routes(Lens):
             if route.right:
                 self._to_left.setdefault(route.right, route)
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """Translate a right path to the most exact left place; None if there is none."""
         found = _longest(self._to_left, path)
         return None if found is None or not found.left else (*found.left, *(path[len(found.right) :] if found.whole else ()))

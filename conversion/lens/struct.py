@@ -44,12 +44,12 @@ class Struct:
     def sign(self, right: Fields, save: Fields) -> None:
         """Add to a remainder what readers need in any; nothing by default."""
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """Translates a path below the right struct; the empty path is the struct itself."""
         if not path:
             return ()
         lens = self.by_right.get(str(path[0]))
-        return lens.to_left(path, right) if lens else None
+        return lens.to_left(path, right, left) if lens else None
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """Translates a path below the left struct; the empty path is the struct itself."""

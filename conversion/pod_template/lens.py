@@ -11,10 +11,11 @@ from . import origins
 from .compose import PROBES, compose_known, overlay
 from .content import MAIN, SIDECAR, container_names, find_container
 from .decompose import plain_container, put_together, take_apart, take_sidecar
-from .mounts import cache_of, flat_list, flat_place, is_compilation_cache, mount_key
+from .mounts import cache_of, is_compilation_cache
 from .recall import recall
 from .residue import residue
-from .resources import GPU, TO_FLAT
+from .resources import GPU
+from .written import find_cache, find_in_main, find_other
 
 _CONTAINERS: Final[Path] = ("podTemplate", "spec", "containers")
 _MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))
@@ -83,12 +84,11 @@ class PodTemplate(Lens):
         if pieces.present and (template := residue(right, flat, pieces, reference, context)) is not None:
             save["podTemplate"] = template
 
-    def to_left(self, path: Path, right: Fields) -> Path | None:
+    def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """The flat fields' path for one below a component's template, cache or sidecar name."""
         head, rest = path[0], path[1:]
         if head == "compilationCache":
-            member = {"pvcName": "name", "mountPath": "mountPoint"}.get(str(rest[0]) if rest else "")
-            return ("volumeMounts", 0, *((member,) if member else ()))
+            return find_cache(rest, left)
         if head == "frontendSidecar":
             return None
         if rest[:1] == ("metadata",):
@@ -102,13 +102,12 @@ class PodTemplate(Lens):
         step = rest[2]
         index = step if type(step) is int else names.index(step) if step in names else -1
         if index == -1 and step == MAIN:
-            return _main_left(rest[3:], right, {})
+            return find_in_main(rest[3:], right, {}, left)
         if not 0 <= index < len(containers):
             return ("extraPodSpec", "containers")
         if MAIN in names and index == names.index(MAIN):
-            return _main_left(rest[3:], right, containers[index])
-        before = index - (MAIN in names[:index])
-        return ("extraPodSpec", "containers", before, *rest[3:])
+            return find_in_main(rest[3:], right, containers[index], left)
+        return find_other(index, rest[3:], containers, left)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The template's path for one below a component's flat pod fields."""
@@ -219,33 +218,3 @@ def _extra_right(rest: Path, left: Fields) -> Path:
         if 0 <= rest[1] < len(containers):
             return (*_CONTAINERS, Key(str(containers[rest[1]].get("name"))), *rest[2:])
     return ("podTemplate", "spec", *rest)
-
-
-def _main_left(rest: Path, right: Fields, main: Fields) -> Path:
-    if not rest:
-        return ("extraPodSpec", "mainContainer")
-    if rest[0] == "resources":
-        return ("resources", *_amounts_left(rest[1:]))
-    if rest[0] in PROBES:
-        return rest
-    if rest[0] == "env":
-        return ("envs", *rest[1:])
-    if rest[0] == "volumeMounts":
-        return _mount_left(rest[1:], right, object_items(main, "volumeMounts"))
-    return ("extraPodSpec", "mainContainer", *rest)
-
-
-def _amounts_left(rest: Path) -> Path:
-    if len(rest) < 2 or rest[0] == "claims":
-        return rest
-    name = str(rest[1])
-    return (rest[0], TO_FLAT[name]) if name in TO_FLAT else (rest[0], "custom", Key(name))
-
-
-def _mount_left(rest: Path, right: Fields, mounts: list[Fields]) -> Path:
-    if not rest or type(rest[0]) is not int or not 0 <= rest[0] < len(mounts):
-        return ("volumeMounts",)
-    cache = right.get("compilationCache")
-    places = [flat_place(entry) for entry in flat_list(cache if type(cache) is dict else None, mounts)]
-    member = {"name": "name", "mountPath": "mountPoint"}.get(str(rest[1]) if len(rest) > 1 else "")
-    return ("volumeMounts", places.index(mount_key(mounts[rest[0]])), *((member,) if member else ()))

@@ -48,7 +48,7 @@ def workload_provider_immutable(at: At) -> Hits:
         until the operator adopts it.
 
     Fix
-        Restore the old annotation, or create another graph. The operator adds the annotation to a graph without one.
+        Restore the old annotation, or remove it if the stored graph has none. For the other provider, create another graph.
 
     Example
         -metadata: {annotations: {nvidia.com/workload-provider: grove}}

@@ -33,7 +33,7 @@ def resources_quantity_invalid(at: At) -> Hits:
         -        requests:
         -          custom:
         -            rdma/ib: one  # expect
-        +        limits: {cpu: "2", memory: 16Gi, gpu: "1"}
+        +        limits: {cpu: "2", memory: 16Gi, gpu: "1", custom: {rdma/ib: "1"}}
         +        requests: {cpu: 500m, custom: {rdma/ib: "1"}}
     """
     resources = at.value["resources"]

@@ -18,9 +18,10 @@ from ..render.children import direct_children
 from ..render.errors import RenderError
 from ..render.gms import GATE, shares_gpus
 from ..render.graph import NEW, WAIT, convert_for_render, experimental, nodes, read_graph, says_which, spans_pods, waits_for_checkpoint
+from ..render.held import Held
 from ..render.merge import object_items, string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, PART, RESTORE_STATUS, RESTORE_TARGET, lower_name
-from ..render.observed import NOTHING, Held, Observed
+from ..render.observed import NOTHING, Observed
 from ..render.settings import Checkpoints, Settings
 from ..render.workload import read_graph_label
 from .phases import IMAGE, READY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -17,7 +17,6 @@ from .controller_runtime import BUCKETS, QueueStatistics
 
 if TYPE_CHECKING:
     from ...kube.protocol import Node
-    from ..engine.cache import Cache
 
 
 _REFERENCE: Final = "dynamo_operator_"
@@ -98,13 +97,13 @@ class Meters:
             yield declared._replace(labels=(*names, NAMESPACE)) if names and self.namespaces else declared, values
 
 
-async def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:
+async def count_objects(list_objects: Callable[[str], Iterable[Node]], meters: Meters) -> dict[Label, int]:
     """Objects of our kinds by kind and state, and by namespace where that is a label. Others have their turn meanwhile."""
     counts: Counter[Label] = Counter()
     if not meters.namespaces:  # shown from the start: a series that begins at 1 is no increase
         counts.update({meters.label(kind, FAILED, ""): 0 for kind in _PHASED})
     for kind in (GRAPH, COMPONENT, ADAPTER, MODEL, *_PHASED):
-        for number, obj in enumerate(cache.all(kind), 1):
+        for number, obj in enumerate(list_objects(kind), 1):
             if number % _PORTION == 0:
                 await asyncio.sleep(0)
             counts[meters.label(kind, _state(kind, obj), obj["metadata"]["namespace"])] += 1

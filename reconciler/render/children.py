@@ -94,7 +94,7 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
         _collected(_claims, graph),
         _collected(discovery.rights, graph, settings),
         *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
-        *(_collected(job.checkpoints, graph, member, settings, observed) for member in graph.members),
+        *(_collected(_checkpoints, graph, member, settings, observed) for member in graph.members),
         _collected(_adapters, graph),
         _collected(picker_objects, graph, settings),
         _collected(vllm.config_maps, graph),
@@ -102,6 +102,10 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
         _grove(graph, settings, observed) if grove else _components(graph, settings, observed),
     ]
     return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove, settings=settings))
+
+
+def _checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
+    return job.checkpoints(graph, member, settings, is_there=member.name in observed.checkpoints)
 
 
 def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> bool:

@@ -1,6 +1,5 @@
 """Reads pods of graphs, components and Jobs, only when it matters."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from ...kube.errors import ApiError
@@ -10,19 +9,19 @@ from ...kube.times import parse_time
 from ..common.conditions import READY, condition_of
 from ..common.keys import uid_of
 from ..common.problems import MAX_MESSAGE_CHARACTERS
-from ..common.resources import CLIQUE, GRAPH, LWS, SET_NAME
+from ..common.resources import GRAPH, LWS, SET_NAME
 from ..engine.context import Context
 from ..engine.reads import READ_SECONDS, SETTLE_SECONDS
 from ..render.discovery import account_of
 from ..render.names import GRAPH_NAME, SELECTOR
-from .pod_states import MAX_NAMED_COMPONENTS, MAX_REASON_CHARACTERS, explain_waiting_pods, format_reason
+from .pod_states import explain_waiting_pods
+from .refused_pods import explain_refused_pods
 
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
 MAX_PODS: Final = 100  # of an object that are read; anybody may label large ones
 _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 _MARK: Final = ". Pods wait: "
-_LEVELS: Final = 3  # between a graph and its PodCliques: set, group, clique
 
 
 def on_leader_worker_sets(component: Node) -> bool:
@@ -77,7 +76,7 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
     if not left:
         try:
-            context.reads.texts[uid] = _refused(context, obj) or explain_waiting_pods(await pods_of(context, obj))
+            context.reads.texts[uid] = await explain_refused_pods(context, obj) or explain_waiting_pods(await pods_of(context, obj))
         except ApiError as error:
             context.reads.texts[uid] = f"pods can't be read: {error.message}"
     text = context.reads.texts.get(uid, before.partition(_MARK)[2])
@@ -85,25 +84,3 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
         return status, left or pause
     told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]}
     return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause
-
-
-def _refused(context: Context, obj: Node) -> str:
-    """Why Deployments and PodCliques below an object can't even make their pods."""
-    failed = ((one["metadata"]["name"], _failure(one)) for one in _list_below(context, obj, _LEVELS))
-    return "; ".join([f"{name}: {why[:MAX_REASON_CHARACTERS]}" for name, why in failed if why][:MAX_NAMED_COMPONENTS])
-
-
-def _list_below(context: Context, obj: Node, levels: int) -> Iterator[Node]:
-    for one in context.cache.owned(obj) if levels else ():
-        yield one
-        yield from _list_below(context, one, levels - 1)
-
-
-def _failure(one: Node) -> str:
-    status: Node = one.get("status") or {}
-    if one["kind"] == CLIQUE:
-        errors, wanted = status.get("lastErrors") or (), one["spec"].get("replicas", 1)
-        last = errors[-1] if errors and int(status.get("replicas") or 0) < wanted else {}
-        return format_reason({"reason": last.get("code"), "message": last.get("description")}, "")
-    failed = condition_of(status, "ReplicaFailure")
-    return format_reason(failed, "") if failed.get("status") == "True" else ""

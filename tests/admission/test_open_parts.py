@@ -44,6 +44,19 @@ def _judge(kind: str, version: str, obj: dict[str, Any], old: dict[str, Any] | N
     return {format_path(one.path).partition("podTemplate.spec.")[2]: one.rule.name for one in judge_open_parts(review, 100)}
 
 
+@pytest.mark.parametrize("version", [ALPHA, BETA])
+def test_what_an_api_server_refuses_of_a_pod_is_refused_of_a_roles_too(version: str) -> None:
+    main = {"name": "main", "image": "example/vllm:1.6.0", "readinessProbe": {"periodSeconds": 5}}
+    limits = {"requests": {"nvidia.com/gpu": "1"}}
+    pod = {
+        "containers": [{**main, "resources": limits}, {"name": "side", "image": "a", "volumeMounts": [{"name": "x", "mountPath": "/x"}]}]
+    }
+    found = {"containers[0].readinessProbe", "containers[0].resources.requests[nvidia.com/gpu]", "containers[1].volumeMounts[0].name"}
+    obj = _object("DynamoGraphDeployment", version, pod)
+    assert _judge("DynamoGraphDeployment", version, obj) == dict.fromkeys(found, "pod-refused")
+    assert _judge("DynamoGraphDeployment", version, obj, deepcopy(obj)) == {}
+
+
 @pytest.mark.parametrize("kind", ["DynamoGraphDeployment", "DynamoComponentDeployment"])
 @pytest.mark.parametrize("version", [ALPHA, BETA])
 def test_what_the_definition_leaves_open_is_refused_unless_it_was_stored(kind: str, version: str) -> None:

@@ -69,15 +69,21 @@ _SHOWN: Final = {
 
 def library() -> list[tuple[str, bool, Overload]]:
     """Every function: its name, whether it is called behind a point, and one of its overloads."""
-    for name in _HOME_OF:
+    known = [name for name, homes in _HOME_OF.items() if "authorization" not in homes]  # whose values only a cluster has
+    for name in known:
         for of_value in (True, False):
-            find(name.replace("{}", "x"), of_value=of_value)
+            find(name, of_value=of_value)
     # whichever module was imported first
     ordered = (
         (key, sorted(overloads, key=lambda one: [getattr(kind, "__name__", "any") for kind in one.types]))
         for key, overloads in _TABLE.items()
     )
-    return [(name, of_value, one) for (name, of_value), overloads in sorted(ordered, key=lambda pair: pair[0]) for one in overloads]
+    return [
+        (name, of_value, one)
+        for (name, of_value), overloads in sorted(ordered, key=lambda pair: pair[0])
+        for one in overloads
+        if name in known
+    ]
 
 
 def write_calls(dice: Random) -> Iterator[str]:

@@ -87,6 +87,7 @@ class ControlPlane:
     port: int
     server: Process
     minor: int = 0  # of its version, 34 of 1.34
+    address: str = "127.0.0.1"
     _names: Iterator[int] = field(default_factory=lambda: count(1))
     _idle: list[http.client.HTTPSConnection] = field(default_factory=list)
     _collections: dict[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)  # by (apiVersion, kind); whether in namespaces
@@ -172,7 +173,7 @@ class ControlPlane:
         connection = self._left_open()
         if connection is None:
             context = ssl.create_default_context(cafile=str(self.ca))
-            connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=120)
+            connection = http.client.HTTPSConnection(self.address, self.port, context=context, timeout=120)
         try:
             yield connection
         except BaseException:
@@ -257,10 +258,10 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def control_plane(assets: Path, home: Path, *more: str) -> Iterator[ControlPlane]:
+def control_plane(assets: Path, home: Path, *more: str, address: str = "127.0.0.1") -> Iterator[ControlPlane]:
     """Runs etcd and kube-apiserver until the end of the block, whichever process the latter is by then.
 
-    `more` are further flags of kube-apiserver.
+    `more` are further flags of kube-apiserver, which listens at `address`.
 
     Raises StartError with the tail of the log of what did not come up.
     """
@@ -270,8 +271,10 @@ def control_plane(assets: Path, home: Path, *more: str) -> Iterator[ControlPlane
     with contextlib.ExitStack() as stack:
         etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log", _FRUGAL)))
         wait_until(lambda: fetched(f"127.0.0.1:{client}", "/health", 5)[0] == 200, "etcd being healthy", etcd)
-        server = Process("kube-apiserver", programs.api_server(assets, home, client, port, *more), home / "kube-apiserver.log", _FRUGAL)
-        plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server)))
+        server = Process(
+            "kube-apiserver", programs.api_server(assets, home, client, address, port, *more), home / "kube-apiserver.log", _FRUGAL
+        )
+        plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server, address=address)))
         stack.callback(_kill_server, plane)
         wait_until(lambda: is_ready(plane), "kube-apiserver being ready", etcd, server)
         plane.minor = int(plane.request("GET", "/version").body["minor"].rstrip("+"))
@@ -286,10 +289,10 @@ def _kill_server(plane: ControlPlane) -> None:
 
 
 @contextlib.contextmanager
-def controllers(plane: ControlPlane) -> Iterator[Process]:
-    """Runs Kubernetes' own controllers; after the kinds are there, or collecting them would begin half a minute later."""
+def controllers(plane: ControlPlane, *more: str) -> Iterator[Process]:
+    """Runs Kubernetes' own controllers with further flags. Objects of kinds that come later are collected half a minute later."""
     [port] = free_ports(1)
-    command = programs.controllers(plane.assets, plane.home, port)
+    command = programs.controllers(plane.assets, plane.home, port, *more)
     with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log", _FRUGAL)) as process:
         yield process
 
@@ -321,7 +324,7 @@ def is_ready(plane: ControlPlane) -> bool:
 
 def _write_kubeconfig(plane: ControlPlane, file: Path, tokens: Mapping[str, str]) -> None:
     """One context a user, of whom the first is the current one."""
-    cluster = {"server": f"https://127.0.0.1:{plane.port}", "certificate-authority": str(plane.ca)}
+    cluster = {"server": f"https://{plane.address}:{plane.port}", "certificate-authority": str(plane.ca)}
     config = {
         "apiVersion": "v1",
         "kind": "Config",

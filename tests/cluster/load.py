@@ -34,16 +34,16 @@ class Failure(NamedTuple):
 class Load:
     """Runs in a thread of its own until it is stopped."""
 
-    def __init__(self, plane: ControlPlane, namespace: str) -> None:
-        """Makes the objects; the requests begin with `start`."""
-        self._plane, self._namespace = plane, namespace
+    def __init__(self, plane: ControlPlane, namespace: str, services: dict[str, Any] | None = None) -> None:
+        """Makes the objects, by default graphs of one empty service; the requests begin with `start`."""
+        self._plane, self._namespace, self._services = plane, namespace, services
         self.failures: list[Failure] = []
         self.done = 0
         self.longest = 0.0  # seconds that one request took, since somebody set this back
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         for index in range(OBJECTS):
-            reply = plane.request("POST", self._path("v1alpha1"), graph(namespace, name=f"g-{index}"))
+            reply = plane.request("POST", self._path("v1alpha1"), graph(namespace, services, name=f"g-{index}"))
             assert reply.status == 201, reply.body
 
     def start(self) -> None:
@@ -80,7 +80,9 @@ class Load:
         work = self._work()
         self._due = time.monotonic()
         connector = aiohttp.TCPConnector(ssl=context, limit=AT_ONCE)
-        async with aiohttp.ClientSession(f"https://127.0.0.1:{self._plane.port}", headers=headers, connector=connector) as session:
+        async with aiohttp.ClientSession(
+            f"https://{self._plane.address}:{self._plane.port}", headers=headers, connector=connector
+        ) as session:
             await asyncio.gather(*(self._worker(session, work) for _ in range(AT_ONCE)))
 
     async def _worker(self, session: aiohttp.ClientSession, work: Iterator[list[tuple[str, str, Any]]]) -> None:
@@ -105,7 +107,10 @@ class Load:
             if count % 10 == 0:
                 yield [("GET", self._path("v1beta1"), None)]
                 new = f"new-{count}"
-                yield [("POST", self._path("v1alpha1"), graph(self._namespace, name=new)), ("DELETE", self._path("v1alpha1", new), None)]
+                yield [
+                    ("POST", self._path("v1alpha1"), graph(self._namespace, self._services, name=new)),
+                    ("DELETE", self._path("v1alpha1", new), None),
+                ]
 
     async def _send(self, session: aiohttp.ClientSession, method: str, path: str, body: Any) -> bool:
         began = time.monotonic()

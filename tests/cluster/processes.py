@@ -49,7 +49,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - one system call, no lock, no allocation by us
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - one system call, no lock, no allocation by us
             )
         RUNNING.append(self)
 
@@ -96,7 +96,8 @@ class Process:
         self.stop()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Has the kernel kill this process when the one that started it ends."""
     if sys.platform == "linux":
         _LIBC.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 

@@ -1,6 +1,6 @@
 """Command lines of the control plane's programs, and the keys and tokens that they read. They are started by `harness.py`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
@@ -31,13 +31,15 @@ def etcd(assets: Path, home: Path, client: int, peer: int) -> list[str | Path]:
     ]
 
 
-def api_server(assets: Path, home: Path, etcd: int, port: int, *more: str) -> list[str | Path]:
-    """The command line of kube-apiserver with a certificate that it makes itself, tokens and RBAC; pods get no service account."""
-    return [
-        assets / "kube-apiserver",
+def api_server(assets: Path, home: Path, etcd: int, address: str, port: int, *more: str) -> list[str | Path]:
+    """The command line of kube-apiserver with a certificate that it makes itself, tokens and RBAC; pods get no service account.
+
+    Each of the flags in `more` replaces one of the same name here.
+    """
+    flags = [
         f"--etcd-servers=http://127.0.0.1:{etcd}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
+        f"--bind-address={address}",
+        f"--advertise-address={address}",
         "--endpoint-reconciler-type=none",
         f"--secure-port={port}",
         f"--cert-dir={home / 'certs'}",
@@ -50,14 +52,17 @@ def api_server(assets: Path, home: Path, etcd: int, port: int, *more: str) -> li
         f"--token-auth-file={home / 'tokens.csv'}",
         "--allow-privileged=true",
         "--disable-admission-plugins=ServiceAccount",
-        *more,
     ]
+    return [assets / "kube-apiserver", *_replaced(flags, more)]
 
 
-def controllers(assets: Path, home: Path, port: int) -> list[str | Path]:
-    """The command line of kube-controller-manager with all its controllers, alone, so that nothing needs electing."""
-    return [
-        assets / "kube-controller-manager",
+def _replaced(flags: Iterable[str], more: Iterable[str]) -> Iterable[str]:
+    return {flag.partition("=")[0]: flag for flag in (*flags, *more)}.values()
+
+
+def controllers(assets: Path, home: Path, port: int, *more: str) -> list[str | Path]:
+    """The command line of kube-controller-manager with all its controllers, alone, so that nothing needs electing; `more` as above."""
+    flags = [
         f"--kubeconfig={home / 'kubeconfig'}",
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
@@ -70,3 +75,4 @@ def controllers(assets: Path, home: Path, port: int) -> list[str | Path]:
         "--horizontal-pod-autoscaler-cpu-initialization-period=1s",
         "--horizontal-pod-autoscaler-initial-readiness-delay=1s",
     ]
+    return [assets / "kube-controller-manager", *_replaced(flags, more)]

@@ -105,7 +105,7 @@ def test_paths_go_left(subtests: pytest.Subtests) -> None:
     for left, right in [pair for pair in PATHS if not {"size", "enabled", "frontendSidecar"} & {*pair[0]}]:
         with subtests.test(format_path(left)):
             converted = away(made(GRAPH, LEFT, SPEC))["spec"]
-            assert GRAPH_KIND.spec.to_left(right, converted) == left
+            assert GRAPH_KIND.spec.to_left(right, converted, SPEC) == left
 
 
 def test_a_place_that_is_in_no_list_is_the_lists() -> None:
@@ -115,6 +115,6 @@ def test_a_place_that_is_in_no_list_is_the_lists() -> None:
 
 def test_a_path_by_index_is_one_by_name() -> None:
     converted = away(made(GRAPH, LEFT, SPEC))["spec"]
-    found = GRAPH_KIND.spec.to_left(("components", 0, "podTemplate", "spec", "containers", 1, "image"), converted)
+    found = GRAPH_KIND.spec.to_left(("components", 0, "podTemplate", "spec", "containers", 1, "image"), converted, SPEC)
     assert found == (*W, "extraPodSpec", "containers", 0, "image")
-    assert GRAPH_KIND.spec.to_left(("components", 7), converted) == ("services",)
+    assert GRAPH_KIND.spec.to_left(("components", 7), converted, SPEC) == ("services",)

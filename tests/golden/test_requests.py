@@ -19,7 +19,7 @@ from dynamo_webhooks.reconciler.engine.context import Context
 from dynamo_webhooks.reconciler.graph.controller import GraphController
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.children import Rendered
-from dynamo_webhooks.reconciler.render.observed import Held
+from dynamo_webhooks.reconciler.render.held import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.controller import RequestController

@@ -10,11 +10,12 @@ import pytest
 
 from dynamo_webhooks.cel import CelError, EvaluationError, compile_text
 from dynamo_webhooks.cel.frame import Frame
+from dynamo_webhooks.cel.types import DYN
 from tests.hostile.expressions import make_data, write_all
 from tests.hostile.settings import EXPRESSIONS, SEARCH_SEED
 
 BUDGET = 20_000
-AT_ONCE = 0.15  # seconds of CPU that one look at all data may take, and that compiling an expression takes
+AT_ONCE = 0.15  # seconds of CPU that one look at all data may take, and that compiling and checking an expression takes
 A_UNIT = 50e-6  # seconds of CPU for a unit of the budget, twenty times what most operators take, and twice the worst
 STOPPED = 10  # seconds of CPU after which an evaluation is taken for endless
 
@@ -41,6 +42,7 @@ def _work(text: str, data: dict[str, Any], *, traced: bool) -> tuple[float, int]
     signal.setitimer(signal.ITIMER_VIRTUAL, STOPPED)
     try:
         program = compile_text(text, {"self"})
+        program.check({"self": DYN})
         compiler = program._compiler
         spent.append(Frame({"self": data}, compiler.variables, BUDGET - compiler.cost))
         if traced:

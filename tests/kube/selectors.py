@@ -11,7 +11,7 @@ _SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>
 
 
 def fields_match(obj: Node, selector: str) -> bool:
-    """`metadata.name=a,metadata.namespace!=b`; the metadata fields, and for Secrets and Pods a few of their own, as a server has them."""
+    """`metadata.name=a,metadata.namespace!=b`; the fields of metadata, and those of Secrets, Pods and Events that a server has."""
     return all(_field(obj, term) for term in selector.split(",") if term)
 
 
@@ -23,7 +23,7 @@ def labels_match(obj: Node, selector: str) -> bool:
 
 def _field(obj: Node, term: str) -> bool:
     path, wanted, negated = _equality(term)
-    if path not in {"metadata.name", "metadata.namespace", "type", "status.phase", "spec.nodeName"}:
+    if path not in {"metadata.name", "metadata.namespace", "type", "status.phase", "spec.nodeName", "involvedObject.uid"}:
         raise InvalidError(400, "BadRequest", f"field label not supported: {path}")
     found: Any = obj
     for part in path.split("."):

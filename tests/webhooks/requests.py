@@ -43,7 +43,7 @@ def graph() -> dict[str, Any]:
                         "mainContainer": {
                             "image": "runtime:1.2.0",
                             "args": ["--token", PRIVATE],
-                            "ports": [{"containerPort": 9090}],
+                            "ports": [{"name": "system", "containerPort": 9090}],
                             "livenessProbe": {"httpGet": {"path": "/live", "port": 9090}, "periodSeconds": 5},
                         },
                         "tolerations": [{"key": "gpu", "operator": "Exists"}],

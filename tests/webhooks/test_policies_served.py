@@ -89,6 +89,7 @@ def test_a_folder_that_is_not_there_is_told_of(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         (policy("object.spec ==="), "p.yaml:18:31: spec.validations[0].expression: is not an expression of CEL"),
+        (policy("1 + 'a' == 2"), "p.yaml:18:19: spec.validations[0].expression: is not an expression of CEL: found no matching overload"),
         (policy("pods.size() > 0", kind="Check"), "few: must not read pods, which the server does not know"),
         (policy(variables=[{"name": "a b", "expression": "1"}]), 'spec.variables[0].name: must be an identifier, got "a b"'),
     ],

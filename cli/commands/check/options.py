@@ -77,6 +77,7 @@ class Options(NamedTuple):
     ] = None
     select: Annotated[tuple[str, ...], several("only these rules: names, codes or prefixes", "WORD")] = ()
     ignore: Annotated[tuple[str, ...], several("without these rules", "WORD")] = ()
+    kubernetes: flags.Kubernetes = None
     no_schema: Annotated[bool, switch("skip schema defaults, schema and CEL rules")] = False
     no_defaults: Annotated[bool, switch("skip the defaults of the mutating webhooks")] = False
     fail_on: Annotated[

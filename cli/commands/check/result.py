@@ -85,6 +85,7 @@ class Result(NamedTuple):
     undrawn: Sequence[str] = ()  # sentences about those that can't be drawn
     site: str = ""  # the address of the documentation
     namespace: str = ""  # of a cluster, in which objects were looked for that name none
+    own_rules: tuple[int, int] | None = None  # how many of the users' took part, of how many; None without rules-from
 
     def count(self, level: str) -> int:
         """Count the findings of a level."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ....api.paths import format_path, lookup
 from ....api.wording import escape_unprintable, shorten
-from ....policies.checks import NAMESPACE, STAYS_AFTER_MOVE
+from ....policies.checks import STAYS_AFTER_MOVE
 from ....policies.review import CREATE, DELETE, UPDATE, Fields
 from ...console.output import write_stderr
 from ...files.budget import limit_cpu
@@ -16,7 +16,7 @@ from ...files.read import STDIN
 from ...objects.manifest import Identity, Manifest, place_in, unfold_all
 from ...objects.stored import Previous, StoredObjects
 from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, Outcome, report_own
-from ...validation.levels import CONVERSION, ERROR, FAULT, SCHEMA, WARNING
+from ...validation.levels import CONVERSION, FAULT, WARNING
 from ...validation.pipeline import Settings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Source
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
 _NAME = ("metadata", "name")
-_NAMESPACE = ("metadata", "namespace")
 MIN_FILES_FOR_ORJSON = 500  # fewer take less time to check without orjson than its import takes
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
@@ -161,7 +160,7 @@ class Run:
         self._found.checked.append(Checked(source, line, found.identity, operation, name, self.settings.cluster))
         if past.applied is not None:
             found.document.data = past.applied
-        settings = self.settings._replace(server_side=past.server_side)
+        settings = self.settings._replace(server_side=past.server_side, held=past.held)
         if self.answering:
             from ...validation.server_response import simulate_server
 
@@ -170,7 +169,7 @@ class Run:
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
         staying = _staying(found, past.moved) if past.moved is not None else []
-        return outcome.findings + staying + _misplaced(found, operation, self.settings)
+        return outcome.findings + staying
 
     def _past(self, found: Manifest, written: Identity) -> Previous | InputError:
         """The stored object, if the operation needs it: `auto` is an update if there is an old object.
@@ -201,24 +200,6 @@ def _masked(answer: Answer, source: Source) -> Answer:
     causes = tuple((field, fill.masked(message, source.text)) for field, message in answer.causes)
     warnings = tuple(fill.masked(warning, source.text) for warning in answer.warnings)
     return answer._replace(message=fill.masked(answer.message, source.text), warnings=warnings, causes=causes)
-
-
-def _misplaced(found: Manifest, operation: str, settings: Settings) -> list[LocatedFinding]:
-    """Findings of an API server about the namespace alone."""
-    name, document = found.identity.namespace, found.document
-    if not name or settings.phases is None:
-        return []
-    if name not in settings.phases:
-        text = f'must be a namespace of the cluster, got "{name}"'
-    elif settings.phases[name] == "Terminating" and operation != UPDATE:
-        text = f'must be a namespace that stays, and "{name}" is being deleted'
-    else:
-        return []
-    return [
-        report_own(
-            NAMESPACE, ERROR, SCHEMA, document.source, document.value_position(_NAMESPACE), found.identity, format_path(_NAMESPACE), text
-        )
-    ]
 
 
 def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:

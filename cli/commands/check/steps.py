@@ -33,7 +33,20 @@ if TYPE_CHECKING:
     from .selection import Choice
 
 # of the project file
-_KEYS: Final = ("paths", "exclude", "line", "facts", "clusters", "rules-from", "rules", "overrides", "baseline", "site", "outputs")
+_KEYS: Final = (
+    "paths",
+    "exclude",
+    "line",
+    "facts",
+    "clusters",
+    "rules-from",
+    "kubernetes",
+    "rules",
+    "overrides",
+    "baseline",
+    "site",
+    "outputs",
+)
 
 
 class Plan(NamedTuple):
@@ -46,6 +59,7 @@ class Plan(NamedTuple):
     choice: Choice
     inputs: Inputs
     usual: Settings  # of a file that belongs to no cluster
+    own_rules: int | None  # how many rules of users there are; None without rules-from
 
     def settings(self, file: str) -> Settings:
         """The settings of a file."""
@@ -57,13 +71,15 @@ class Plan(NamedTuple):
 def check(options: Options) -> int:
     """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
     options = apply_project(options, _KEYS, options.paths)
-    rules = load_own_rules(options.project)
+    rules = load_own_rules(options.project, options.kubernetes)
     if options.show_config:
         from .settings import format_settings
 
         write_stdout(format_settings(options))
         return OK
     plan = make_plan(options, rules)
+    for warning in rules.warnings(plan.usual.facts.line) if rules is not None and not options.quiet else ():
+        write_stderr(f"warning: {warning}")
     result = judge(plan)
     spare(plan.reports, result)
     result, changed = change(plan, result)
@@ -93,7 +109,7 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
         asked=ask_rules(rules, inputs.files, inputs.fill),
     )
-    return Plan(options, reports, known, targets, choice, inputs, usual)
+    return Plan(options, reports, known, targets, choice, inputs, usual, None if rules is None else len(rules.policies))
 
 
 def judge(plan: Plan, mends: Sequence[Mended] = (), upgraded: Line | None = None) -> Result:
@@ -141,6 +157,8 @@ def weigh(plan: Plan, result: Result) -> Result:
         lines = [one._replace(told=f"{one.told}; {inputs.sight.later}") for one in lines]
     site, namespace = options.project.value("site") or "", inputs.namespace if inputs.old is not None else ""
     result = result._replace(lines=lines, site=site, namespace=namespace)
+    if plan.own_rules is not None:
+        result = result._replace(own_rules=(len(plan.usual.asked.took_part) if plan.usual.asked else 0, plan.own_rules))
     if options.upgrade_to is not None:
         result = add_later_lines(result, plan.usual.line, options.upgrade_to, lambda line: judge(plan, upgraded=line))
     if inputs.sight is not None and inputs.sight.unreachable:

@@ -74,7 +74,9 @@ def run(options: Options) -> int:
 
     def asked(name: str) -> Asked:
         facts = targets.of(split_revision(name)[1]).facts
-        return Asked(Server(facts if sight is None else sight.fill(facts), options.user), options.to or "", live=sight is not None)
+        return Asked(
+            Server(facts if sight is None else sight.fill(facts), options.user), options.to or "", sight is not None, sight and sight.phases
+        )
 
     if sight is not None:
 

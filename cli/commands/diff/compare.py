@@ -15,6 +15,7 @@ from ....conversion.difference import DEPTH, are_identical, same_text
 from ....conversion.kinds import KINDS
 from ....conversion.remainder import ASIDE, reserved_keys
 from ....conversion.translate import translate_path
+from ....policies.annotations import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from ....policies.review import Fields
 from ...objects.forms import in_version
 from .secrets import is_secret_flag, is_secret_variable
@@ -29,6 +30,7 @@ _ORDERED: Final = frozenset({"env", "envs", "initContainers"})
 # of metadata: fields that the API server or kubectl writes
 _SERVERS: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionGracePeriodSeconds")
 _CLIENTS: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_KEPT: Final = frozenset({ORIGIN_VERSION, WORKLOAD_PROVIDER})  # of graphs
 _NO_FIELD: Final = object()  # what a version holds that has no such field
 
 
@@ -136,6 +138,16 @@ def strip_server_fields(obj: Fields, kind: str) -> Fields:
     return {name: value for name, value in obj.items() if name not in ("apiVersion", "status")} | {"metadata": metadata}
 
 
+def _leave_kept(old: Fields, new: Fields) -> None:
+    """Removes annotations of the webhooks that only one side has: an update that omits them keeps them."""
+    both = [side["metadata"].get("annotations") or {} for side in (old, new)]
+    for side, mine, theirs in ((old, *both), (new, *reversed(both))):
+        if not _KEPT.isdisjoint(mine.keys() - theirs.keys()):
+            rest = {key: value for key, value in mine.items() if key in theirs or key not in _KEPT}
+            metadata = {name: value for name, value in side["metadata"].items() if name != "annotations"}
+            side["metadata"] = {**metadata, "annotations": rest} if rest else metadata
+
+
 def other_version(kind: str, version: str) -> str:
     """The version of a kind that a given one isn't; empty where there is none."""
     return BY_NAME[kind].other(version) if kind in KINDS else ""
@@ -150,6 +162,7 @@ class _View(NamedTuple):
 
     def differences(self) -> list[Difference]:
         old, new = (strip_server_fields(side, self.kind) for side in self.sides)
+        _leave_kept(old, new)
         return [Difference(change, self.version) for change in compare_objects(old, new, whole_schema(self.kind, self.version))]
 
     def seen_in(self, path: Path, other: _View) -> list[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....conversion.kinds import KINDS
@@ -18,8 +18,9 @@ from ...files.revision import Trees, below
 from ...objects.forms import FormError, Server, complete, in_version
 from ...objects.manifest import Identity, Manifest, find_manifests, place_in
 from ...objects.pairs import Placed, pair_up
-from ...objects.stored import Old, Previous, format_place
+from ...objects.stored import Old, Previous, apply_to, format_place, is_live, store_as
 from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
+from ...validation.levels import ERROR
 from ...validation.pipeline import Settings, check_object
 from ...yaml.load import InputError, Source
 from .compare import ADDED, CHANGED, REMOVED, Difference, find_differences
@@ -41,6 +42,12 @@ class Asked(NamedTuple):
     server: Server
     to: str = ""  # the version to compare in; empty: that of the new object
     live: bool = False  # whether the old side is a cluster, which answers new objects
+    phases: Mapping[str, str] | None = None  # of its namespaces
+
+    @property
+    def settings(self) -> Settings:
+        """The settings by which the update is judged."""
+        return Settings(*self.server)._replace(phases=self.phases, held=self.live)
 
 
 class Side(NamedTuple):
@@ -184,25 +191,38 @@ def compare_pair(pair: Pair, asked: Asked) -> Compared:
     if pair.new is None:
         return Compared(pair, REMOVED)
     if pair.old is None:
-        answered = check_object(pair.new, CREATE, None, Settings(*asked.server)) if asked.live else Outcome([], [])
+        answered = check_object(pair.new, CREATE, None, asked.settings) if asked.live else Outcome([], [])
         return Compared(pair, ADDED, pair.new.version if asked.live else "", findings=_sorted(answered))
     old, new, kind, line = pair.old, pair.new, pair.identity.kind, asked.server.line
+    drifted, applied = is_live(new) and not is_live(old), not asked.live and new.known and is_live(old) and not is_live(new)
     version = asked.to if asked.to and kind in KINDS else new.version
     try:
         with limit_cpu(source_of(pair)):
             # the namespace that only one side names is the same one: it decided the match
-            before = _placed(complete(old, asked.server, None), pair)
+            held = in_version(complete(new, asked.server, None), old.version, line) if drifted else None
+            before = _placed(complete(old, asked.server, held), pair)
+            if applied:
+                new.document.data = _applied(old, new, line)
             after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
             found = find_differences(before, after, kind, version, line)
             real = [one for one in found if not one.change.spelling]
             spelt = [one for one in found if one.change.spelling]
             rewritten = not real and old.data != new.data
-            findings = _findings(old, new, asked) if real or rewritten else []
-            if not real:  # a field that no version has makes no difference, and is refused all the same
-                findings = [one for one in findings if one.rule == UNKNOWN_FIELD.name]
+            # what a cluster holds is no update of a file
+            findings = _findings(old, new, asked) if (real or rewritten) and not drifted else []
+            if not real:  # what makes no difference may be refused all the same, as a field that no version has is
+                findings = [one for one in findings if one.rule == UNKNOWN_FIELD.name or (asked.live and one.level == ERROR)]
     except (FormError, InputError) as error:
         return Compared(pair, FAILED, failure=str(error))
     return Compared(pair, CHANGED if real or findings else EQUAL, version, real, spelt, rewritten, findings)
+
+
+def _applied(old: Manifest, new: Manifest, line: Line) -> Fields:
+    """A file's object as kubectl applies it to one of a cluster."""
+    stored = store_as(old, new.version, line)
+    if isinstance(stored, InputError):
+        raise stored
+    return apply_to(old.data, stored, new).applied or new.data
 
 
 def _placed(obj: Fields, pair: Pair) -> Fields:
@@ -215,7 +235,7 @@ def _findings(old: Manifest, new: Manifest, asked: Asked) -> list[LocatedFinding
     was = Old([old._replace(identity=new.identity)]).of(new, asked.server.line)
     if isinstance(was, InputError):
         raise FormError(was.text)
-    return _sorted(check_object(new, UPDATE, copy.deepcopy(was), Settings(*asked.server)))
+    return _sorted(check_object(new, UPDATE, copy.deepcopy(was), asked.settings))
 
 
 def _sorted(outcome: Outcome) -> list[LocatedFinding]:

@@ -95,7 +95,10 @@ def _functions(rule: Rule) -> Iterator[FunctionType]:
 def _named(function: FunctionType) -> Iterator[Any]:
     """The things of its module that a function names."""
     known = vars(sys.modules[function.__module__])
-    return (known[name] for name in _names(function.__code__) if name in known)
+    for name in _names(function.__code__):
+        if name in known:
+            yield known[name]
+            yield from known[name].values() if isinstance(known[name], dict) else ()  # functions of a table
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -12,9 +12,11 @@ from typing import Any, Final, Literal, NamedTuple
 from ....api.kinds import ALPHA, BETA, GROUP
 from ....api.paths import Path, lookup
 from ....api.schema import Node, find_node, load_schema
+from ...console.kubernetes import OLDEST_MINOR
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.unified_diff import find_changes
+from ...userrules.marks import Mark, find_marks
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
 from ...validation.pipeline import Settings
@@ -46,6 +48,8 @@ class Asked(NamedTuple):
     choice: Choice
     against: str = ""
     site: str = ""  # the address of the documentation
+    minor: int = OLDEST_MINOR  # of the oldest Kubernetes that must accept policies
+    reload: Callable[[], None] = lambda: None  # reads the users' own rules again
 
 
 class Seen(NamedTuple):
@@ -53,6 +57,7 @@ class Seen(NamedTuple):
 
     findings: list[LocatedFinding]
     unreadable: list[InputError]
+    marks: list[Mark]  # of policies
 
 
 class Offer(NamedTuple):
@@ -75,12 +80,13 @@ class Action(NamedTuple):
 
 def find_problems(name: str, text: str, asked: Asked) -> Seen:
     """Everything that is wrong with a text; files of others are not looked at."""
+    marks = find_marks(Source(name, text), asked.minor, asked.settings(name).line) if len(text) <= MAX_TEXT_CHARACTERS else []
     if not is_ours(text):
-        return Seen([], [])
+        return Seen([], [], marks)
     run = Run(asked.settings, asked.choice, AUTO, None)
     run.take(Source(name, text), "")
     result = run.result()
-    return Seen(merge_duplicates(result.findings), result.unreadable)
+    return Seen(merge_duplicates(result.findings), result.unreadable, marks)
 
 
 def is_ours(text: str) -> bool:

@@ -6,8 +6,9 @@ import signal
 from typing import Annotated, NamedTuple
 
 from ...console import flags
-from ...console.exits import INTERRUPTED, OK
+from ...console.exits import INTERRUPTED, OK, UsageError
 from ...console.options import option, switch
+from ...console.output import write_stderr
 from ...project.options import ProjectOptions
 
 HELP = "serve editors by the language server protocol: findings, fields, completion and fixes"
@@ -25,8 +26,9 @@ class Options(NamedTuple):
 
 def run(options: Options) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
-    from ...project.apply import apply_project, load_own_rules
+    from ...project.apply import apply_project, load_own_rules, oldest_minor
     from ...project.targets import Targets
+    from ...userrules.load import Asked as Rules
     from ...validation.pipeline import Settings
     from ..check.selection import ask_rules, select_rules
     from .answers import Asked
@@ -36,13 +38,26 @@ def run(options: Options) -> int:
     targets = Targets(options.facts, options.project)
     targets.read_all()  # facts that can't be used end the server here, and not at a text
 
-    rules = ask_rules(load_own_rules(options.project), None)
+    known: list[Rules | None] = []
+
+    def reload() -> None:
+        problems: list[UsageError] = []
+        try:
+            known[:] = [ask_rules(load_own_rules(options.project, problems=problems), None)]
+        except UsageError as error:  # a key of the project file names a rule that is no longer there
+            if not known:
+                raise
+            problems.append(error)
+        for problem in problems:
+            write_stderr(f"a policy is left out: {problem}")
 
     def settings(file: str) -> Settings:
         target = targets.of(file)
-        return Settings(target.facts, namespace=target.namespace, cluster=target.cluster, asked=rules)
+        return Settings(target.facts, namespace=target.namespace, cluster=target.cluster, asked=known[0])
 
-    made = server(Asked(settings, select_rules(options.project), options.against, options.project.value("site") or ""))
+    reload()
+    choice, site = select_rules(options.project), options.project.value("site") or ""
+    made = server(Asked(settings, choice, options.against, site, oldest_minor(options.project), reload))
     if not options.verbose:
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input

@@ -119,6 +119,10 @@ class Server(LanguageServer):
     hidden: frozenset[str] = frozenset()  # rules whose findings the editor shows already
     snippets = False  # whether the editor fills in completions
 
+    def read(self, uri: str) -> Text:
+        """An open text; pygls would read another one from the disk."""
+        return Text(self.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
+
     def report_server_error(self, error: Exception, source: object) -> None:
         """Report a malformed message or an internal error; pygls has answered the request."""
         if isinstance(error, JsonRpcMethodNotFound):
@@ -134,9 +138,7 @@ def server(asked: Asked) -> Server:
     """A server that judges texts as asked; `start_io` runs it."""
     made = Server(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
-    def read(uri: str) -> Text:
-        """An open text; pygls would read another one from the disk."""
-        return Text(made.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
+    read = made.read
 
     @made.feature(types.INITIALIZE)
     def begin(params: types.InitializeParams) -> None:
@@ -147,10 +149,13 @@ def server(asked: Asked) -> Server:
     @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
     @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
-        uri = params.text_document.uri
-        text = read(uri)
-        found = _diagnostics(text, asked, made.hidden)
-        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
+        _publish(made, asked, params.text_document.uri)
+
+    @made.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(_: types.DidSaveTextDocumentParams) -> None:
+        asked.reload()
+        for document in [*made.workspace.text_documents.values()]:
+            _publish(made, asked, document.uri)
 
     @made.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
@@ -192,6 +197,12 @@ def server(asked: Asked) -> Server:
         return {"version": installed_version(), "line": str(settings.line), "cluster": settings.cluster, "facts": known}
 
     return made
+
+
+def _publish(made: Server, asked: Asked, uri: str) -> None:
+    text = made.read(uri)
+    found = _diagnostics(text, asked, made.hidden)
+    made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
 
 
 def _hidden(options: Any) -> frozenset[str]:
@@ -302,6 +313,10 @@ def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types
                 source=_NAME,
             )
         )
+    for mark in told.marks:
+        level = types.DiagnosticSeverity.Error if mark.is_error else types.DiagnosticSeverity.Warning
+        where = text.range(mark.line, mark.column, mark.column + 1)
+        out.append(types.Diagnostic(where, mark.text, level, code="policy", source=_NAME))
     for error in told.unreadable:
         where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
         out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_NAME))

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ....admission.userrules.policy import PolicyError
 from ....admission.userrules.read import read_policy
 from ....api.kinds import GROUP
+from ....api.line import NEWEST
 from ....api.paths import format_path
 from ....api.wording import count_of
 from ....kube.errors import ApiError
@@ -16,13 +17,14 @@ from ....kube.resources import CONFIG_MAPS, POLICIES, POLICY_BINDINGS
 from ....policies.facts import FactsError, facts_from
 from ....policies.review import CREATE, UPDATE
 from ...console.exits import NOTHING_FOUND, OK, REFUSED, UNREACHABLE, UsageError
+from ...console.kubernetes import OLDEST_MINOR
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
 from ...files.read import load_text
 from ...installation.connection import connect_cluster
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import store_as
-from ...project.apply import RULES_FROM, apply_project, load_own_rules
+from ...project.apply import RULES_FROM, apply_project, load_own_rules, oldest_minor
 from ...rewrite.emit import emit_yaml
 from ...userrules.load import CASES, Asked, UserRules, load_user_rules
 from ...validation.finding import Outcome
@@ -40,13 +42,14 @@ _KEYS: Final = ("name", "object", "oldObject", "documents", "facts", "as", "as-g
 
 def test_policies(options: Options) -> int:
     """Runs the cases and prints those that fail, with -v all; returns the exit code. Raises: UsageError."""
-    paths = options.words
+    paths, minor = options.words, options.kubernetes
+    project = apply_project(options, (RULES_FROM,), ()).project
     if not paths:
-        project = apply_project(options, (RULES_FROM,), ()).project
-        if load_own_rules(project) is None:
+        if load_own_rules(project, minor) is None:
             raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
         paths = project.value(RULES_FROM)
-    tried = [one for file in _case_files(paths) for one in try_cases(file)]
+    minor = minor or oldest_minor(project)
+    tried = [one for file in _case_files(paths) for one in try_cases(file, minor)]
     for name, failure in tried:
         if failure or options.verbose:
             write_stdout(f"{'FAIL' if failure else 'ok  '} {name}{f': {failure}' if failure else ''}\n")
@@ -70,10 +73,12 @@ def _case_files(paths: Sequence[str]) -> Iterator[str]:
             yield beside
 
 
-def try_cases(file: str) -> Iterator[tuple[str, str]]:
+def try_cases(file: str, minor: int = OLDEST_MINOR) -> Iterator[tuple[str, str]]:
     """Runs the cases of one file by the policies of the file beside it; name and failure, empty for none, of each. Raises: UsageError."""
     beside = next((f"{file.removesuffix(suffix)}.yaml" for suffix in CASES if file.endswith(suffix)), file)
-    rules = load_user_rules([beside], os.path.dirname(os.path.realpath(beside)))  # noqa: PTH120 - as above
+    rules = load_user_rules([beside], os.path.dirname(os.path.realpath(beside)), minor)  # noqa: PTH120 - as above
+    for warning in rules.warnings(NEWEST):
+        write_stderr(f"warning: {warning}")
     try:
         documents = load_documents(load_text(file), file)
     except InputError as error:

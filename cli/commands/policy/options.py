@@ -28,5 +28,6 @@ class Options(NamedTuple):
     directory: Annotated[str, option("new: where to write (default: here)", "-d", "DIR")] = "."
     kubeconfig: flags.Kubeconfig = ""
     context: Annotated[str, option("from-cluster: context of the kubeconfig", "NAME")] = ""
+    kubernetes: flags.Kubernetes = None
     project: OneCluster = ProjectOptions()
     verbose: flags.Verbose = False

@@ -26,7 +26,6 @@ from ..names import (
     TARGET_CONTAINERS,
 )
 from ..objects import co_owner, make_child
-from ..observed import Observed
 from ..pod.assemble import add_shared_memory, plain_pod_spec
 from ..pod.container import overlay_container
 from ..settings import Checkpoints, Settings
@@ -140,7 +139,7 @@ RETAIN: Final = "Retain"
 _TYPED: Final = ("spec", "job", "podTemplateSpec")  # path of a checkpoint's typed template
 
 
-def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
+def checkpoints(graph: Graph, member: Member, settings: Settings, *, is_there: bool) -> list[Fields]:
     """The checkpoint of a component, if it is to be created. Other graphs may use it: it has no owner, or each of them is one.
 
     Raises: RenderError if the checkpoint has no identity, or the configuration names no usable storage.
@@ -166,7 +165,7 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Obse
     target = str(wanted.get("targetContainerName") or MAIN)
     gms = experimental(member.fields, "gpuMemoryService") if settings.checkpoints.gate else None
     shared = [_claim_template(member, target, gms, out)] if gms is not None else []
-    if member.name in observed.checkpoints:
+    if is_there:
         return [*claims, *shared]
     if wanted.get("deletionPolicy") == DELETE:
         out["metadata"]["ownerReferences"] = [co_owner(graph.object)]

@@ -100,7 +100,12 @@ def test_a_wrong_value_anywhere_is_a_finding_and_no_crash(command: Command, file
 
 @pytest.mark.parametrize(
     ("before", "after", "place"),
-    [("%YAML 1.2\n---\n", "", "a.yaml:1:1"), ("", "---\njust a text\n", "a.yaml:13:1"), ("", "---\n- 1\n", "a.yaml:13:1")],
+    [
+        ("%YAML 1.2\n---\n", "", "a.yaml:1:1"),
+        ("\n# a\n%YAML 1.2\n---\n", "", "a.yaml:3:1"),
+        ("", "---\njust a text\n", "a.yaml:13:1"),
+        ("", "---\n- 1\n", "a.yaml:13:1"),
+    ],
 )
 def test_what_kubectl_does_not_read_beside_an_object_is_unreadable(
     command: Command, files: Files, before: str, after: str, place: str

@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from dynamo_webhooks.cli.files.placeholder_values import _read_block
 from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
 from dynamo_webhooks.cli.yaml.substitute import Fill
 from tests.cli.conftest import Command, Files, write_program
@@ -44,7 +45,7 @@ SECRET: Final = "hunter2-hunter2"  # noqa: S105 - nobody's
 
 def scalars(text: str, **values: str) -> object:
     """What a text of one document says with values."""
-    (found,) = read_text(Source("x", text, Fill(values)))
+    (found,) = read_text(Source("x", text, Fill(values, _read_block)))
     assert isinstance(found, Document)
     return found.data
 
@@ -207,10 +208,10 @@ BLOCKS = BARE.replace(
 
 
 def test_a_text_is_searched_for_names_once_however_much_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = Fill({"A": "ab" * 100, "B": "1"})
+    long = Fill({"A": "ab" * 100, "B": "1"}, _read_block)
     assert long.masked(f'must be x, got "{"ab" * 30}…" there', "${A}") == 'must be x, got "${A}" there'
     assert long.masked("must be 1 or more, got 1", "$(B)") == "must be 1 or more, got ${B}"
-    fill = Fill({"A": "hello", "B": "[world]"})
+    fill = Fill({"A": "hello", "B": "[world]"}, _read_block)
     found = Mock(side_effect=fill._found)
     monkeypatch.setattr(fill, "_found", found)
     text = "a: ${A}\nb: ${B}\n"

@@ -1,11 +1,13 @@
 """`diff --cluster`: what an apply would change of a cluster's objects, and what it would be told; nothing is written there."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
 import pytest
 
 from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.resources import NAMESPACES
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, OTHER_KIND
@@ -83,6 +85,20 @@ def test_what_the_cluster_would_refuse_is_told_of_new_objects_and_where_nothing_
     told = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
     assert told == [["new.yaml:10:7", BAD_RULE], ["chat.yaml:5:3", "unknown-field"]]
     assert (ran.code, ran.err) == (1, "2 objects: 1 added, 1 changed (1 of them written differently)\n")
+
+
+def test_a_refusal_of_what_means_the_same_and_of_a_namespace_is_told(command: Command, files: Files, connected: Connected) -> None:
+    made = cluster(LIVE)
+    for name, phase in (("llm", "Active"), ("going", "Terminating")):
+        asyncio.run(made.create(NAMESPACES, {"metadata": {"name": name}, "status": {"phase": phase}}))
+    connected(made)
+    same = FILE.replace("sglang", "vllm").replace("two", "one").replace("name: chat", "name: chat, namespace: llm, resourceVersion: '77'")
+    files(same=same, new=GOOD.replace("namespace: llm", "namespace: nowhere"), going=GOOD.replace("llm", "going"))
+    ran = command("diff", ".", "--cluster", "--line", "1.2")
+    told = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
+    missing = [["going.yaml:5:14", "namespace-missing"], ["new.yaml:5:14", "namespace-missing"]]
+    assert sorted(told) == [*missing, ["same.yaml:3:57", "object-conflict"]]
+    assert ran.code == 1
 
 
 def test_a_cluster_that_does_not_answer_is_code_6_and_what_may_not_be_listed_code_4(

@@ -20,11 +20,12 @@ from pygls.lsp.client import LanguageClient
 
 from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.commands.check.selection import Choice
-from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, Asked, actions, find_problems, meaning, offers
+from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, Asked, Seen, actions, find_problems, meaning, offers
 from dynamo_webhooks.cli.console.exits import INTERRUPTED
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.validation.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
+from tests.cli.userrules.samples import policy
 
 URI = "file:///repo/a%20chat.yaml"
 TEXT = """\
@@ -192,12 +193,24 @@ def test_in_braces_the_rest_of_the_line_stays(typed: str, wanted: str, there: st
     assert (wanted in found or not wanted, there in found) == (True, False), found
 
 
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_policy_is_marked_and_judged_again_when_a_file_is_saved(editor: Editor) -> None:
+    for expression, severity, start in (
+        ("object.spec.component.size() > 1", types.DiagnosticSeverity.Warning, 27),
+        ("1 + 'a' == 2", types.DiagnosticSeverity.Error, 18),
+    ):
+        (found,) = await editor.show(policy(expression))
+        assert (found.code, found.severity, found.range.start) == ("policy", severity, types.Position(17, start))
+        editor.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(editor.uri)))
+        assert [one.message for one in (await editor.told.get()).diagnostics] == [found.message]
+
+
 def test_an_empty_text_is_offered_objects_that_have_no_mistake() -> None:
     for text in ("", "# Licence\n\n", "---\nDyn"):
         found = {one.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert) for one in offers("a", text, ASKED, 1, 1)}
         assert [*found] == ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest"]
     for kind, skeleton in found.items():
-        assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, ([], []))
+        assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, Seen([], [], []))
     assert offers("a", "a: b\n", ASKED, 2, 1) == []
 
 

@@ -36,6 +36,7 @@ def test_a_new_policy_passes_its_own_cases_and_replaces_nothing(files: Files, co
     ran = command("policy", "test", "policies")
     assert (ran.code, ran.out) == (0, "")
     assert "0 failed" in ran.err
+    assert "warning: " not in ran.err
     again = command("policy", "new", "mine", "-d", "policies")
     assert (again.code, "must be a new file" in again.err) == (2, True)
     assert command("policy", "new", "../Mine").code == 2
@@ -122,3 +123,14 @@ def test_a_case_names_the_groups_of_its_user(files: Files, command: Command) -> 
     case = {"object": yaml.safe_load(GRAPH), "as": "jane", "as-groups": ["admins"]}
     files(p=policy("'admins' in request.userInfo.groups"), **{"p.cases": yaml.safe_dump({"allow": [case]})})
     assert command("policy", "test", "p.yaml").code == 0
+
+
+def test_a_field_that_the_kind_lacks_is_a_warning_and_a_wrong_type_an_error(files: Files, command: Command) -> None:
+    folder = files(policies__few=policy("object.spec.components.all(c, !has(c.replica) || c.replicas < 3)"))
+    (folder / "policies/few.cases.yaml").write_text(_cases("allow", GRAPH))
+    ran = command("policy", "test", "policies")
+    assert (ran.code, ran.err.count("warning: policies/few.yaml:18:")) == (0, 1)
+    assert "undefined field 'replica'" in ran.err
+    (folder / "policies/few.yaml").write_text(policy("object.spec.components.first().hasValue()"))
+    assert "first needs Kubernetes 1.33 or newer" in command("policy", "test", "policies").err
+    assert command("policy", "test", "policies", "--kubernetes", "1.33").code == 0

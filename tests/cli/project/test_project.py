@@ -169,6 +169,7 @@ def test_what_holds_is_shown_with_its_origin(repository: Path, command: Command)
         ["line", "-", "default"],
         ["facts", "x", "flag", "--facts"],
         ["rules-from", "-", "default"],
+        ["kubernetes", "-", "default"],
         [f"rules.{BAD_RULE}", "off", f"{NAME}:4", "(the", "gateway", "sets", "it)"],
         ["baseline", "b.json", f"{NAME}:5"],
         ["site", "-", "default"],
@@ -182,10 +183,12 @@ def test_what_holds_is_shown_with_its_origin(repository: Path, command: Command)
 
 OUTSIDE = "must be a path in the repository, relative to this file"
 DEEP = "must have ** only at its end: a folder means everything below it"
-KEYS = "extends, paths, exclude, line, facts, clusters, rules-from, rules, overrides, baseline, site, outputs"
+KEYS = "extends, paths, exclude, line, facts, clusters, rules-from, kubernetes, rules, overrides, baseline, site, outputs"
 WRONG = [
     ("\npath: [a]\n", "2: path: there is no such key; did you mean paths?"),
     ("nonsense: 1\n", f"1: nonsense: there is no such key; known here: {KEYS}"),
+    ("kubernetes: 1.32\n", "1: kubernetes: must be a text that is not empty, got 1.32"),
+    ('kubernetes: "1.29"\n', '1: kubernetes: must be a release of Kubernetes from "1.30" on, got 1.29'),
     ("paths: deploy\n", '1: paths: must be a list, got "deploy"'),
     ("paths:\n- deploy\n- 3\n", "3: paths[1]: must be a text that is not empty, got 3"),
     ("rules: {ingress-host-requird: {}}\n", f"1: rules.ingress-host-requird: there is no such rule; did you mean {BAD_RULE}?"),

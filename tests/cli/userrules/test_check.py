@@ -179,7 +179,7 @@ def test_messages_are_those_of_an_api_server(repository: Path, command: Command)
     assert message() == f"failed expression: {FEW}"
     assert message(message=" two ") == "two"
     assert message(message="two", messageExpression="'at most ' + string(1 + 1)") == "at most 2"
-    assert message(message="two", messageExpression="object.nothing") == "two"
+    assert message(message="two", messageExpression="string(object.nothing)") == "two"
     assert message(message="two", messageExpression="'a\\nb'") == "two"
 
 
@@ -207,6 +207,24 @@ def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, comma
     (asked,) = served
     problems = find_problems("graph.yaml", GRAPH, asked).findings
     assert [(one.rule, one.position.line) for one in problems] == [("user/few", 10)]
+
+
+def test_an_editor_marks_mistakes_in_policies_and_reads_them_again(repository: Path, command: Command, served: list[Asked]) -> None:
+    (repository / "policies/all.yaml").write_text(policy("1 + 'a' == 2", "all"))
+    assert "a policy is left out: policies/all.yaml:18:19: spec.validations[0].expression" in command("lsp").err
+    (asked,) = served
+    assert [one.rule for one in find_problems("graph.yaml", GRAPH, asked).findings] == ["user/few"]
+    misspelt = policy("object.spec.component.size() > 1\n  && 1 + 'a' == 2") + binding(actions=())
+    assert [one[:2] for one in find_problems("p.yaml", misspelt, asked).marks] == [(18, 17), (27, 3)]
+    warned = find_problems("p.yaml", policy("object.spec.component.size() > 1"), asked).marks
+    assert [(one.line, one.column, one.is_error) for one in warned] == [(18, 28, False)]
+    assert "did you mean components?" in warned[0].text
+    (repository / "policies/all.yaml").write_text(policy("false", "all"))
+    asked.reload()
+    assert [one.rule for one in find_problems("graph.yaml", GRAPH, asked).findings] == ["user/all", "user/few"]
+    (repository / PROJECT).write_text("a: b: c")
+    asked.reload()
+    assert len(find_problems("graph.yaml", GRAPH, asked).findings) == 2
 
 
 def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command) -> None:
@@ -263,7 +281,7 @@ BAD: dict[str, tuple[str, str]] = {
     "params without a kind": (policy("params.x == 1"), "spec.validations[0].expression: is not an expression of CEL: "),
     "long": (policy(f"'{'x' * 65_536}' != ''"), "must have at most 16384 characters, got 65544"),
     "deep": (policy(f"{'(' * 1000}true{')' * 1000}"), "spec.validations[0].expression: is not an expression of CEL: "),
-    "cycle": (policy(variables=LOOP), "spec.variables[0].expression: reads variables.b, which is not defined above it"),
+    "cycle": (policy(variables=LOOP), "spec.variables[0].expression: is not an expression of CEL: undefined field 'b' in variables"),
     "unknown fact": (policy("facts.grvoe", kind="Check"), "reads facts.grvoe, and there is no such fact; known are operatorScope"),
     "unknown field": (policy(matchConstraint={}), "spec.matchConstraint: there is no such field here"),
     "no list": (policy(validations="x"), 'spec.validations: must be a list, got "x"'),
@@ -281,8 +299,98 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "no such policy": (policy() + binding("fwe"), "spec.policyName: must be the name of a policy in rules-from, got fwe"),
     "deny and warn": (policy() + binding(actions=("Deny", "Warn")), "spec.validationActions: must not have both Deny and Warn"),
+    "two types": (
+        policy("1 + 'a' == 2"),
+        "policies/p.yaml:18:19: spec.validations[0].expression: is not an expression of CEL: found no match",
+    ),
+    "no boolean": (policy("object.spec"), "policies/p.yaml:18:17: spec.validations[0].expression: must evaluate to bool, got dyn"),
+    "no such field": (policy("request.user == ''"), "undefined field 'user' in kubernetes.AdmissionRequest, did you mean userInfo?"),
+    "permissions": (
+        policy("authorizer.path('/').allowed()"),
+        "found no matching overload for 'allowed' applied to 'kubernetes.authorization",
+    ),
+    "no message": (policy(validations=[{"expression": FEW, "messageExpression": "1"}]), "must evaluate to string, got int"),
+    "blank message": (policy(validations=[{"expression": FEW, "message": " "}]), 'spec.validations[0].message: must not be blank, got " "'),
+    "audit": (policy(auditAnnotations=[{"key": "a", "valueExpression": "1"}]), "must evaluate to string or null_type, got int"),
+    "audit key": (policy(auditAnnotations=[{"key": "a/b", "valueExpression": "'a'"}]), "key: must be a name such as team"),
+    "condition's variable": (
+        policy(variables=[LOOP[1]], matchConditions=[{"name": "a", "expression": "variables.b"}]),
+        "spec.variables[0].expression: is not an expression of CEL: undefined field 'a' in variables",
+    ),
+    "condition's name": (
+        policy(matchConditions=[{"name": "a b", "expression": "true"}]),
+        "spec.matchConditions[0].name: must be a name such as",
+    ),
+    "conditions": (
+        policy(matchConditions=[{"name": f"a{number}", "expression": "true"} for number in range(65)]),
+        "spec.matchConditions: must have at most 64 entries, got 65",
+    ),
+    "two conditions": (
+        policy(matchConditions=[{"name": "a", "expression": "true"}] * 2),
+        "spec.matchConditions[1].name: must not come twice",
+    ),
+    "reserved": (policy(variables=[{"name": "namespace", "expression": "1"}]), "spec.variables[0].name: must be an identifier"),
+    "pattern": (
+        policy("object.a.matches('[')"),
+        "policies/p.yaml:18:34: spec.validations[0].expression: is not an expression of CEL: invalid",
+    ),
+    "newer": (policy("[1].first().hasValue()"), "first needs Kubernetes 1.33 or newer"),
+    "no action": (
+        policy() + binding(paramRef={"name": "a"}),
+        "spec.paramRef.parameterNotFoundAction: must be one of Allow, Deny, got null",
+    ),
     "broken YAML": ("a: [", "policies/p.yaml:2:1: a value is required here"),
 }
+
+
+def test_newer_functions_need_a_newer_kubernetes(repository: Path, command: Command) -> None:
+    text = policy("object.spec.components.first().hasValue()")
+    (repository / "policies/few.yaml").write_text(text)
+    assert command("check", "graph.yaml").code == 2
+    assert command("check", "graph.yaml", "--kubernetes", "1.33").code == 0
+    assert "must be a release of Kubernetes from" in command("check", "graph.yaml", "--kubernetes", "1.29").err
+    (repository / PROJECT).write_text('rules-from: [policies]\nkubernetes: "1.34"\n')
+    assert command("check", "graph.yaml").code == 0
+    assert command("check", "graph.yaml", "--kubernetes", "1.32").code == 2
+    (repository / "policies/few.yaml").write_text(policy("[1].first().value() == 1", kind="Check"))
+    assert command("check", "graph.yaml", "--kubernetes", "1.30").code == 0
+
+
+def test_what_a_cluster_accepts_is_accepted(repository: Path, command: Command) -> None:
+    audited = [{"key": "a", "valueExpression": "object.kind == 'x' ? 'y' : string(object.spec)"}, {"key": "b", "valueExpression": "null"}]
+    for text in (
+        policy("[optional.of(1)].unwrapOpt() == optional.unwrap([optional.of(1)])"),
+        policy("object.spec.components.last().optMap(c, c.name != '').orValue(true)"),
+        policy(validations=[], auditAnnotations=audited),
+        policy("true", auditAnnotations=audited),
+        policy(validations=[{"expression": "true", "messageExpression": ""}]),
+        policy("true", matchConditions=[{"name": "example.com/a", "expression": "authorizer.requestResource.check('get').allowed()"}]),
+    ):
+        (repository / "policies/few.yaml").write_text(text)
+        assert command("check", "graph.yaml", "--kubernetes", "1.33").code == 0
+
+
+def test_a_misspelt_field_is_a_warning(repository: Path, command: Command) -> None:
+    replicas = "object.spec.components.all(c, !has(c.replica) || c.replicas == 'a')"
+    variables = [{"name": "called", "expression": "object.metadata.nmae"}]
+    (repository / "policies/few.yaml").write_text(policy(replicas, variables=variables))
+    said = [line for line in command("check", "graph.yaml").err.splitlines() if line.startswith("warning: ")]
+    place = "warning: policies/few.yaml:{}: spec.{}: DynamoGraphDeployment v1beta1: "
+    assert said == [
+        place.format("22:32", "variables[0].expression") + "undefined field 'nmae' in DynamoGraphDeployment.metadata, did you mean name?",
+        place.format("18:53", "validations[0].expression")
+        + "undefined field 'replica' in DynamoGraphDeployment.spec.components, did you mean replicas?",
+        place.format("18:77", "validations[0].expression") + "found no matching overload for '_==_' applied to '(int, string)'",
+    ]
+    assert "warning: " not in command("check", "-q", "graph.yaml").err
+    (repository / "policies/few.yaml").write_text(
+        policy("params.data.x == 'a' && params.dta.x == 'a'", paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
+    )
+    assert "undefined field 'dta' in ConfigMap, did you mean data?" in command("check", "graph.yaml").err
+    for version, kind, warned in (("nvidia.com/v1alpha1", "DynamoModel", True), ("a/v1", "Any", False), ("nvidia.com/v1", "Any", False)):
+        about = policy("params.spec.modleName == 'a'", paramKind={"apiVersion": version, "kind": kind})
+        (repository / "policies/few.yaml").write_text(about)
+        assert ("undefined field 'modleName' in DynamoModel.spec" in command("check", "graph.yaml").err) is warned
 
 
 Checked = Callable[..., Ran]

@@ -53,6 +53,7 @@ CONTROL_PLANE: Final = plane_of(KUBERNETES)
 HELM: Final = AssetSet("helm", {"helm": ("helm", "helm.sh/helm/v3/cmd/helm")})
 LWS: Final = AssetSet("lws", {"lws": ("lws", "sigs.k8s.io/lws/cmd")}, {"config": ("lws", "sigs.k8s.io/lws", "config")})
 SCHEDULER: Final = AssetSet("kube-scheduler", {"kube-scheduler": (module_of(KUBERNETES), "./kube-scheduler")})
+NODE: Final = AssetSet("node", {program: ("kubernetes@node", f"./{program}") for program in ("kubelet", "kube-proxy")})
 KWOK: Final = AssetSet("kwok", {"kwok": ("kwok", "sigs.k8s.io/kwok/cmd/kwok")})
 CERT_MANAGER: Final = AssetSet(
     "cert-manager",
@@ -62,7 +63,7 @@ CERT_MANAGER: Final = AssetSet(
 PROMTOOL: Final = AssetSet("promtool", {"promtool": ("promtool", "github.com/prometheus/prometheus/cmd/promtool")})
 ACTIONLINT: Final = AssetSet("actionlint", {"actionlint": ("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")})
 VERSIONS: Final = {minor: plane_of(minor) for minor in (OLDEST, NEWEST)}
-_ALL: Final = (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, ACTIONLINT, *VERSIONS.values())
+_ALL: Final = (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, ACTIONLINT, NODE, *VERSIONS.values())
 SETS: Final = {each.name: each for each in _ALL}
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")

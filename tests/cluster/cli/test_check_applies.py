@@ -38,6 +38,7 @@ class Parts(NamedTuple):
     """The places of a graph that edits change, whatever its version."""
 
     version: str
+    graph: Node
     spec: Node  # the graph's
     metadata: Node
     part: Node  # the last component
@@ -48,13 +49,13 @@ def _parts(graph: Node) -> Parts:
     version, spec, metadata = version_of(graph), graph["spec"], graph["metadata"]
     if version == ALPHA:
         part = [*spec["services"].values()][-1]
-        return Parts(version, spec, metadata, part, part.setdefault("extraPodSpec", {}).setdefault("mainContainer", {}))
+        return Parts(version, graph, spec, metadata, part, part.setdefault("extraPodSpec", {}).setdefault("mainContainer", {}))
     part = spec["components"][-1]
     containers = part.setdefault("podTemplate", {}).setdefault("spec", {}).setdefault("containers", [])
     main_one = next((one for one in containers if one.get("name") == "main"), None)
     if main_one is None:
         containers.append(main_one := {"name": "main"})
-    return Parts(version, spec, metadata, part, main_one)
+    return Parts(version, graph, spec, metadata, part, main_one)
 
 
 def _components(at: Parts, change: Callable[[dict[str, Node]], object]) -> None:
@@ -88,6 +89,12 @@ EDITS: Final[dict[str, Callable[[Parts], Any]]] = {
     "env": lambda at: at.container.setdefault("env", []).append({"name": "LOG", "value": "debug"}),
     "no env": lambda at: at.container.pop("env", 0),
     "arguments": lambda at: at.container.update(args=["--model", "x"]),
+    "stale version": lambda at: at.metadata.update(resourceVersion="1"),
+    "no version": lambda at: at.metadata.update(resourceVersion=""),
+    "another object": lambda at: at.metadata.update(uid="a"),
+    "unknown status": lambda at: at.graph.update(status={"stat": "pending"}),
+    "status a text": lambda at: at.graph.update(status={"state": 5}),
+    "status": lambda at: at.graph.update(status={"state": "pending"}),
     "label": lambda at: at.metadata.setdefault("labels", {}).update(team="a"),
     "annotation": lambda at: at.metadata.setdefault("annotations", {}).update({"example.com/team": "a"}),
     "no annotations": lambda at: at.metadata.pop("annotations", 0),

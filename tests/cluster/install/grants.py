@@ -113,6 +113,7 @@ OPTIONAL: Final = {
             "workloads of several nodes", ("grove.io", "podcliquesets", _OWN), ("leaderworkerset.x-k8s.io", "leaderworkersets", _OWN)
         ),
         *_everywhere("workers of LeaderWorkerSets", ("apps", "statefulsets", ("list", "watch"))),
+        *_everywhere("why StatefulSets can't make pods", ("", "events", ("list",))),
         *_everywhere("topologies that graphs name", ("grove.io", "clustertopologybindings", ("get",))),
         Grant(
             "reconciler", EVERYWHERE, "apiextensions.k8s.io", _CRDS, "podcliquesets.grove.io", ("get",), "how Grove's sets are constrained"

@@ -49,6 +49,24 @@ def test_a_graph_whose_workers_find_no_node_is_not_ready_and_says_so(site: Recon
     site.until(lambda: not left_over(site, namespace), "everything being collected")
 
 
+def test_a_quota_that_keeps_leader_or_workers_from_being_made_is_named(site: Reconciled) -> None:
+    """The LeaderWorkerSet says nothing of it, its StatefulSets in Events alone."""
+    namespace = site.plane.namespace()
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": namespace}}
+    made = graph(vllm("decode", "decode", gpus="8", replicas=1, multinode={"nodeCount": 2}))
+    made["metadata"]["namespace"] = namespace
+
+    def is_refused(suffix: str) -> bool:
+        words = [f"FailedCreate: create Pod {name}-{suffix} in StatefulSet {name}" for name in site.names(SETS, namespace)]
+        return any(each in str(site.condition(namespace).get("message")) for each in words)
+
+    for pods, suffix in (("0", "0"), ("1", "0-1")):
+        site.plane.apply({**quota, "spec": {"hard": {"pods": pods}}}, made)
+        site.until(partial(is_refused, suffix), f"the quota of {pods} being named")
+    site.plane.apply({**quota, "spec": {"hard": {"pods": "2"}}})
+    site.ready(namespace)
+
+
 def test_workers_get_the_label_of_the_node_that_the_scheduler_chose(site: Reconciled) -> None:
     """On several nodes, too; other pods get none."""
     namespace, key, nodes = site.plane.namespace(), "topology.kubernetes.io/zone", "/api/v1/nodes"

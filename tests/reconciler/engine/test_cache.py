@@ -20,7 +20,7 @@ from dynamo_webhooks.reconciler.engine.cluster_settings import account_of_pods
 from dynamo_webhooks.reconciler.engine.judge import Judge
 from dynamo_webhooks.reconciler.engine.sharing import MAX_GENERATION_PARTS, Sharing
 from dynamo_webhooks.reconciler.engine.write import Writer
-from dynamo_webhooks.reconciler.metrics.meters import Meters, objects_by_state
+from dynamo_webhooks.reconciler.metrics.meters import Meters, count_objects
 from dynamo_webhooks.reconciler.workload.watches import CHILDREN
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
@@ -61,7 +61,7 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
 
     cache.all = some  # type: ignore[method-assign, assignment]
     beside = asyncio.ensure_future(other())
-    found = await objects_by_state(cache, Meters())
+    found = await count_objects(cache.all, Meters())
     beside.cancel()
     assert sum(found.values()) == 3500
     assert turns[0] >= 3

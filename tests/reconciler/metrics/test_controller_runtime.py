@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENT, GRAPH, MODELS, REQUESTS
 from dynamo_webhooks.reconciler.engine.queue import Cause, Queue
-from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters, objects_by_state
+from dynamo_webhooks.reconciler.metrics.meters import Gauges, Meters, count_objects
 from tests.kube.timing import Timing
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings
 from tools.manual.parts import RECONCILER
@@ -156,7 +156,7 @@ async def test_each_kind_is_counted_by_its_own_state() -> None:
             REQUESTS: [{"phase": "Failed"}, {"phase": "Failed"}],
             MODELS: [{"conditions": [{"type": "Ready", "status": "True"}]}, {}],
         }
-        counted = await objects_by_state(site.cache, Meters())
+        counted = await count_objects(site.cache.all, Meters())
         assert counted == {
             ("DynamoCheckpoint", "Failed"): 0,
             ("DynamoGraphDeploymentRequest", "Failed"): 0,
@@ -166,7 +166,7 @@ async def test_each_kind_is_counted_by_its_own_state() -> None:
                 await site.user.create(resource, draft(resource, f"o{number}", spec={}, status=status), NAMESPACE)
                 await site.kubelet.merge_patch(resource, f"o{number}", {"status": status}, NAMESPACE, subresource="status")
         await site.rest()
-        counted = await objects_by_state(site.cache, Meters())
+        counted = await count_objects(site.cache.all, Meters())
         assert counted == {
             ("DynamoCheckpoint", "Failed"): 1,
             ("DynamoCheckpoint", "Ready"): 1,
@@ -175,5 +175,5 @@ async def test_each_kind_is_counted_by_its_own_state() -> None:
             ("DynamoModel", "ready"): 1,
             ("DynamoModel", "not_ready"): 1,
         }
-        named = await objects_by_state(site.cache, Meters(namespaces=True))
+        named = await count_objects(site.cache.all, Meters(namespaces=True))
         assert {namespace for *_, namespace in named} == {NAMESPACE}

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.protocol import Listing, Node
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, Resource
+from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEADER_WORKER_SETS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, STATEFUL_SETS
 from dynamo_webhooks.reconciler.engine.reads import MAX_READS, READ_SECONDS, Reads
 from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
@@ -226,3 +227,27 @@ async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_a
 async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:
     async with running(disagg()) as site:
         assert await _reads(site, []) == 0
+
+
+@run_each("permitted", [True, False])
+async def test_pods_of_a_leader_worker_set_that_can_not_be_made_are_told_of(permitted: bool) -> None:
+    site = Site().serve(SERVED["lws"])
+    site.newcomers = 0
+    async with site.running():
+        obj = disagg()
+        obj["spec"]["components"][1]["multinode"] = {"nodeCount": 2}
+        await site.make(obj)
+        [name] = await site.all(LEADER_WORKER_SETS)
+        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
+        leaders = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": {"replicas": 1}}
+        uid = (await site.kubelet.create(STATEFUL_SETS, leaders, NAMESPACE))["metadata"]["uid"]
+        for number, (moment, text) in enumerate([("10", "exceeded quota: pods"), ("09", "an older one")]):
+            event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": f"e-{number}", "namespace": NAMESPACE}}
+            event |= {"involvedObject": {"uid": uid}, "type": "Warning", "lastTimestamp": f"2026-01-01T00:00:{moment}Z"}
+            await site.kubelet.create(CORE_EVENTS, {**event, "reason": "FailedCreate", "message": text}, NAMESPACE)
+        if not permitted:
+            forbidden = ForbiddenError(403, "Forbidden", "events is forbidden")
+            site.cluster.fail(lambda verb, resource, *_: forbidden if (verb, resource) == ("list", CORE_EVENTS) else None)
+        await site.later(15)
+        words = "FailedCreate: exceeded quota: pods" if permitted else f"Events of StatefulSet {name} can't be read: events is forbidden"
+        assert (await site.condition())["message"].endswith(f". Pods wait: {name}: {words}")

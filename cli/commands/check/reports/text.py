@@ -59,6 +59,8 @@ def format_summary(result: Result) -> str:
     if result.lines:
         checked += f" for {' and '.join(map(str, result.lines))}"
     checked += f", in namespace {result.namespace} where they name none" if result.namespace else ""
+    if result.own_rules is not None:
+        checked += f", by {result.own_rules[0]} of {many(result.own_rules[1], 'rule')} of your own"
     others = f", {many(result.others, 'document')} of other kinds not" if result.others else ""
     return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
 

@@ -1,0 +1,77 @@
+"""Warns of expressions that don't fit the schema of the kinds that a policy matches, as an API server does in `status.typeChecking`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...api.kinds import GROUP, KINDS
+from ...api.line import Line
+from ...api.paths import Path
+from ...cel.types import DYN, StaticType
+from .names import AUTHORIZER, CHECK_NAMES, NAMES, VARIABLES, type_of_variable
+from .policy import CHECK, Expression, Policy
+from .schema_types import type_of_config_map, type_of_kind
+
+
+class Warned(NamedTuple):
+    """A sentence about a place in an expression; line and column count from 1."""
+
+    path: Path
+    text: str
+    line: int
+    column: int
+
+
+def find_warnings(policy: Policy, line: Line) -> Iterator[Warned]:
+    """Yields the faults of a policy's expressions by the schemas of an operator release. A cluster accepts the policy nevertheless."""
+    for kind, version in _kinds_of(policy):
+        try:
+            found = type_of_kind(kind, version, line)
+        except KeyError:  # of a later release
+            continue
+        for path, expression, names in _typed(policy, found, line):
+            for fault in expression.program.check(names).faults:
+                yield Warned(path, f"{kind} {version}: {fault}", fault.line, fault.column)
+
+
+def _kinds_of(policy: Policy) -> Iterator[tuple[str, str]]:
+    """The kinds and versions that the rules name; an API server checks nothing for a star."""
+    seen: set[tuple[str, str]] = set()
+    for rule in policy.match.rules:
+        if "*" in rule.groups or GROUP not in rule.groups or "*" in rule.versions:
+            continue
+        for kind in KINDS:
+            for version in kind.versions if kind.plural in rule.resources else ():
+                if version.name in rule.versions and (kind.name, version.name) not in seen:
+                    seen.add((kind.name, version.name))
+                    yield kind.name, version.name
+
+
+def _type_of_params(version: str, kind: str, line: Line) -> StaticType:
+    """The type of parameters: that of ConfigMaps, or of a Dynamo kind."""
+    group, _, name = version.rpartition("/")
+    if (version, kind) == ("v1", "ConfigMap"):
+        return type_of_config_map()
+    try:
+        return type_of_kind(kind, name, line) if group == GROUP else DYN
+    except KeyError:
+        return DYN
+
+
+def _typed(policy: Policy, found: StaticType, line: Line) -> Iterator[tuple[Path, Expression, dict[str, StaticType]]]:
+    """Each expression with its path and the types of names."""
+    names = {**NAMES, **AUTHORIZER, "object": found, "oldObject": found, **(CHECK_NAMES if policy.kind == CHECK else {})}
+    if policy.param is not None:
+        names["params"] = _type_of_params(*policy.param, line)
+    for index, (_, one) in enumerate(policy.conditions):
+        yield ("spec", "matchConditions", index, "expression"), one, names
+    types: dict[str, StaticType] = {}
+    names = {**names, VARIABLES: StaticType(VARIABLES, (), types)}
+    for index, (name, one) in enumerate(policy.variables.items()):
+        yield ("spec", "variables", index, "expression"), one, names
+        types[name] = type_of_variable(one.program.check(names).type)
+    for index, validation in enumerate(policy.validations):
+        yield ("spec", "validations", index, "expression"), validation.expression, names
+        if validation.message_expression is not None:
+            yield ("spec", "validations", index, "messageExpression"), validation.message_expression, names

@@ -1,0 +1,26 @@
+"""Finds objects that a cluster holds by kind, namespace and name."""
+
+from collections.abc import Iterable
+
+from ...conversion.lens.protocol import Fields
+
+
+class Held:
+    """Objects by kind and namespace, in the order in which they were given. One look-up costs as much as the kind has objects there."""
+
+    def __init__(self, objects: Iterable[Fields] = (), namespace: str = "default") -> None:
+        """`namespace` is that of objects that name none; what has no kind or no name is left out."""
+        self._kinds: dict[str, list[tuple[str, str, Fields]]] = {}
+        for one in objects:
+            kind, metadata = one.get("kind"), one.get("metadata")
+            name = metadata.get("name") if isinstance(metadata, dict) else None
+            if isinstance(kind, str) and isinstance(name, str) and isinstance(metadata, dict):
+                self._kinds.setdefault(kind, []).append((str(metadata.get("namespace") or namespace), name, one))
+
+    def all(self, kind: str, namespace: str = "") -> list[Fields]:
+        """All objects of a kind; without a namespace those of every one, and those that have none, such as Nodes."""
+        return [one for where, _, one in self._kinds.get(kind, ()) if namespace in ("", where)]
+
+    def get(self, kind: str, namespace: str, name: str) -> Fields | None:
+        """One object of a namespace, or None."""
+        return next((one for where, called, one in self._kinds.get(kind, ()) if where == namespace and called == name), None)

@@ -1,0 +1,43 @@
+"""Makes a folder of cgroups for the pods of a run, and removes it with those of runs that were killed."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+_CGROUPS: Final = Path("/sys/fs/cgroup")
+_PREFIX: Final = "dynamo-node-"
+
+
+def make_cgroups() -> str:
+    """Makes one, in each hierarchy, for the node of this process, and returns its name."""
+    name = f"{_PREFIX}{os.getpid()}"
+    for hierarchy in _hierarchies():
+        folder = hierarchy / name
+        folder.mkdir()
+        for setting in ("cpuset.cpus", "cpuset.mems"):  # which are empty in a new one
+            if (folder / setting).exists():
+                (folder / setting).write_text((hierarchy / setting).read_text())
+    return name
+
+
+def remove_cgroups(name: str = "") -> list[str]:
+    """Removes those of a run that has ended; without a name those of all processes that are gone. Returns the folders that stay."""
+    left = []
+    for hierarchy in _hierarchies():
+        for top in hierarchy.glob(name or f"{_PREFIX}*"):
+            if not name and Path("/proc", top.name.removeprefix(_PREFIX)).exists():
+                continue
+            for folder in sorted((Path(folder) for folder, _, _ in os.walk(top)), reverse=True):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            if top.exists():
+                left.append(str(top))
+    return left
+
+
+def _hierarchies() -> list[Path]:
+    """The folders that cgroups of version 1 lie in, one for each controller; the only one of version 2."""
+    if (_CGROUPS / "cgroup.controllers").exists():
+        return [_CGROUPS]
+    return sorted(path for path in _CGROUPS.iterdir() if path.is_dir() and not path.is_symlink())

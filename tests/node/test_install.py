@@ -1,0 +1,72 @@
+"""Each installation by its documented commands: pods become ready, it answers, `doctor` finds nothing, uninstalling leaves nothing."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trustme
+
+from tests.cluster.install.test_up import NAMESPACE
+from tests.cluster.objects import graph
+from tests.node.admin import Admin
+from tests.node.cluster import Cluster
+from tests.node.installing import charted, installed
+
+GRAPHS: Final = "/apis/nvidia.com/{}/namespaces/default/dynamographdeployments"
+# what a cluster has whether or not it was installed; each is a collection of all namespaces
+_COLLECTIONS: Final = (
+    *("/api/v1/secrets", "/api/v1/configmaps", "/api/v1/services", "/api/v1/serviceaccounts", "/api/v1/pods", "/apis/apps/v1/deployments"),
+    *(f"/apis/rbac.authorization.k8s.io/v1/{each}" for each in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")),
+    *(f"/apis/admissionregistration.k8s.io/v1/{each}webhookconfigurations" for each in ("validating", "mutating")),
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "/apis/coordination.k8s.io/v1/leases",
+)
+
+
+def _objects(cluster: Cluster) -> set[str]:
+    named = ((path, each["metadata"]) for path in _COLLECTIONS for each in cluster.items(path))
+    return {f"{path} {metadata.get('namespace', '')}/{metadata['name']}" for path, metadata in named}
+
+
+def _check(cluster: Cluster, admin: Admin, namespace: str, count: int) -> None:
+    """Refuses, makes and reads a graph, and looks at pods, Events and `doctor`."""
+    assert cluster.has_ready(namespace, count), cluster.describe_pods()
+    alpha, beta = map(GRAPHS.format, ("v1alpha1", "v1beta1"))
+    refused = cluster.plane.request("POST", f"{alpha}?dryRun=All", graph("default", {}))
+    assert ("spec.services", "FieldValueRequired") in refused.causes(), refused.body
+    service = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
+    made = cluster.plane.request("POST", alpha, graph("default", {"w": service}))
+    assert made.status == 201, made.body
+    assert [each["spec"]["components"][0]["name"] for each in cluster.items(beta)] == ["w"]
+    findings = json.loads(admin.run("dynamo-webhooks doctor -o json"))["findings"]
+    assert [each for each in findings if each["level"] != "info"] == []
+    assert cluster.warnings(namespace) == [], "Events warn"
+
+
+def _secret() -> str:
+    """The command that makes the Secret of somebody who has a certificate."""
+    authority = trustme.CA()
+    pair = authority.issue_cert(f"dynamo-webhooks.{NAMESPACE}.svc", f"dynamo-webhooks.{NAMESPACE}.svc.cluster.local")
+    files = {"tls.crt": pair.cert_chain_pems[0], "tls.key": pair.private_key_pem, "ca.crt": authority.cert_pem}
+    data = {name: base64.b64encode(blob.bytes()).decode() for name, blob in files.items()}
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "data": data}
+    named = {**secret, "metadata": {"name": "webhook-server-cert", "namespace": NAMESPACE}}
+    return f"kubectl apply -f - <<'EOF'\n{json.dumps(named)}\nEOF\n"
+
+
+@pytest.mark.parametrize(("overlay", "count"), [("self-signed", 4), ("ha", 7), ("external-certificate", 4)])
+def test_an_overlay_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path, overlay: str, count: int) -> None:
+    before = _objects(cluster)
+    first = _secret() if overlay == "external-certificate" else ""
+    with installed(cluster, tmp_path, f"overlays/{overlay}", first) as admin:
+        _check(cluster, admin, NAMESPACE, count)
+    assert _objects(cluster) - before == set()
+
+
+def test_the_chart_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path) -> None:
+    before = _objects(cluster)
+    with charted(cluster, tmp_path) as admin:
+        _check(cluster, admin, NAMESPACE, 4)
+    assert _objects(cluster) - before == set()

@@ -1,0 +1,194 @@
+"""Edits of a good pod spec, each of which an API server refuses or takes; `tests/cluster` asks one."""
+
+import copy
+from collections.abc import Callable
+from typing import Any, Final
+
+Node = dict[str, Any]
+Edit = Callable[[Node, Node, Node], object]  # of the spec, its first container and its init container
+
+GOOD: Final[Node] = {
+    "volumes": [{"name": "models", "emptyDir": {}}, {"name": "settings", "configMap": {"name": "settings"}}],
+    "initContainers": [{"name": "load", "image": "example/load:1", "volumeMounts": [{"name": "models", "mountPath": "/models"}]}],
+    "containers": [
+        {
+            "name": "server",
+            "image": "example/server:1",
+            "ports": [{"name": "http", "containerPort": 8000}],
+            "env": [{"name": "A", "value": "b"}],
+            "resources": {"limits": {"cpu": "2", "example.com/nic": "1"}, "requests": {"cpu": "1"}},
+            "livenessProbe": {"httpGet": {"path": "/live", "port": "http"}, "periodSeconds": 5},
+            "volumeMounts": [{"name": "models", "mountPath": "/models"}],
+        },
+        {"name": "side", "image": "example/side:1"},
+    ],
+}
+
+
+def _probe(**fields: Any) -> Edit:
+    return lambda _, one, __: one.update(readinessProbe=fields)
+
+
+def _port(**fields: Any) -> Edit:
+    return lambda _, one, __: one["ports"].append({"containerPort": 9000, **fields})
+
+
+def _env(**fields: Any) -> Edit:
+    return lambda _, one, __: one["env"].append({"name": "B", **fields})
+
+
+def _resources(limits: Node, requests: Node) -> Edit:
+    return lambda _, one, __: one.update(resources={"limits": limits, "requests": requests})
+
+
+def _mount(**fields: Any) -> Edit:
+    return lambda _, one, __: one["volumeMounts"].append({"name": "models", "mountPath": "/more", **fields})
+
+
+def _volume(**fields: Any) -> Edit:
+    return lambda spec, _, __: spec["volumes"].append({"name": "more", **fields})
+
+
+def _pod(**fields: Any) -> Edit:
+    return lambda spec, _, __: spec.update(fields)
+
+
+def _main(**fields: Any) -> Edit:
+    return lambda _, one, __: one.update(fields)
+
+
+def _init(**fields: Any) -> Edit:
+    return lambda _, __, one: one.update(fields)
+
+
+def _toleration(**fields: Any) -> Edit:
+    return _pod(tolerations=[fields])
+
+
+TCP: Final = {"tcpSocket": {"port": 8000}}
+EDITS: Final[dict[str, Edit]] = {
+    "nothing": lambda *_: None,
+    "probe without handler": _probe(periodSeconds=5),
+    "empty probe": _probe(),
+    "probe with two handlers": _probe(**TCP, exec={"command": ["true"]}),
+    "probe": _probe(**TCP),
+    "probe by name": _probe(tcpSocket={"port": "http"}),
+    "probe by long name": _probe(tcpSocket={"port": "a-very-long-port-name"}),
+    "probe by number as text": _probe(tcpSocket={"port": "8000"}),
+    "probe of port 0": _probe(httpGet={"port": 0}),
+    "probe of port 70000": _probe(grpc={"port": 70_000}),
+    "probe by empty program": _probe(exec={}),
+    "probe of unknown scheme": _probe(httpGet={"port": 1, "scheme": "http"}),
+    "negative period": _probe(**TCP, periodSeconds=-1),
+    "zero period": _probe(**TCP, periodSeconds=0),
+    "grace of readiness": _probe(**TCP, terminationGracePeriodSeconds=5),
+    "successes of readiness": _probe(**TCP, successThreshold=3),
+    "successes of liveness": _main(livenessProbe={**TCP, "successThreshold": 2}),
+    "grace of liveness": _main(livenessProbe={**TCP, "terminationGracePeriodSeconds": 5}),
+    "zero grace of liveness": _main(livenessProbe={**TCP, "terminationGracePeriodSeconds": 0}),
+    "negative grace of startup": _main(startupProbe={**TCP, "terminationGracePeriodSeconds": -1}),
+    "probe of init container": _init(readinessProbe=TCP),
+    "probe of sidecar": _init(readinessProbe=TCP, restartPolicy="Always"),
+    "hook": _main(lifecycle={"preStop": {"exec": {"command": ["true"]}}}),
+    "hook that sleeps": _main(lifecycle={"preStop": {"sleep": {"seconds": 5}}}),
+    "empty hook": _main(lifecycle={"preStop": {}}),
+    "two hooks": _main(lifecycle={"postStart": {"exec": {"command": ["true"]}, **TCP}}),
+    "hook of init container": _init(lifecycle={"preStop": {"exec": {"command": ["true"]}}}),
+    "port": _port(name="metrics"),
+    "port of 15": _port(name="a" * 15),
+    "port of 16": _port(name="a" * 16),
+    "port in capitals": _port(name="Metrics"),
+    "port with underscore": _port(name="my_port"),
+    "port of digits": _port(name="9000"),
+    "port with two dashes": _port(name="a--b"),
+    "port that ends with dash": _port(name="a-"),
+    "port twice": _port(name="http"),
+    "port 0": _port(containerPort=0),
+    "port 65536": _port(containerPort=65_536),
+    "negative host port": _port(hostPort=-1),
+    "host port": _port(hostPort=80),
+    "unknown protocol": _port(protocol="tcp"),
+    "host network": _pod(hostNetwork=True),
+    "variable": _env(value="x"),
+    "variable with equals": _env(name="a=b"),
+    "variable with dot": _env(name="a.b-c"),
+    "variable without name": _env(name=""),
+    "variable from two": _env(valueFrom={"fieldRef": {"fieldPath": "metadata.name"}, "secretKeyRef": {"name": "a", "key": "b"}}),
+    "variable with both": _env(value="x", valueFrom={"fieldRef": {"fieldPath": "metadata.name"}}),
+    "variable from nothing": _env(valueFrom={}),
+    "variable from unknown field": _env(valueFrom={"fieldRef": {"fieldPath": "metadata.nam"}}),
+    "variable from label": _env(valueFrom={"fieldRef": {"fieldPath": "metadata.labels['a']"}}),
+    "variable from labels": _env(valueFrom={"fieldRef": {"fieldPath": "metadata.labels"}}),
+    "variable from secret without key": _env(valueFrom={"secretKeyRef": {"name": "a", "key": ""}}),
+    "variable from secret without name": _env(valueFrom={"secretKeyRef": {"name": "", "key": "b"}}),
+    "variable from key with slash": _env(valueFrom={"configMapKeyRef": {"name": "a", "key": "b/c"}}),
+    "variables from": _main(envFrom=[{"secretRef": {"name": "a"}}]),
+    "variables from nothing": _main(envFrom=[{}]),
+    "variables from two": _main(envFrom=[{"secretRef": {"name": "a"}, "configMapRef": {"name": "b"}}]),
+    "variables from no name": _main(envFrom=[{"secretRef": {"name": ""}}]),
+    "request without limit": _resources({}, {"example.com/nic": "1"}),
+    "request below limit": _resources({"example.com/nic": "2"}, {"example.com/nic": "1"}),
+    "request as limit": _resources({"example.com/nic": "2"}, {"example.com/nic": "2"}),
+    "half a device": _resources({"example.com/nic": "500m"}, {}),
+    "request above limit": _resources({"cpu": "1"}, {"cpu": "2"}),
+    "unknown resource": _resources({"gpu": "1"}, {}),
+    "negative resource": _resources({"memory": "-1Gi"}, {}),
+    "storage": _resources({"ephemeral-storage": "1Gi"}, {"ephemeral-storage": "1Mi"}),
+    "huge pages": _resources({"hugepages-2Mi": "4Mi", "memory": "1Gi"}, {}),
+    "huge pages without limit": _resources({"memory": "1Gi"}, {"hugepages-2Mi": "4Mi"}),
+    "mount": _mount(),
+    "mount without volume": _mount(name="model"),
+    "mount of no name": _mount(name=""),
+    "mount at nothing": _mount(mountPath=""),
+    "mount below": _mount(subPath="a/b"),
+    "mount above": _mount(subPath="../a"),
+    "mount at root": _mount(subPath="/a"),
+    "mount by two paths": _mount(subPath="a", subPathExpr="$(A)"),
+    "unknown propagation": _mount(mountPropagation="Both"),
+    "mount of init container": _init(volumeMounts=[{"name": "x", "mountPath": "/x"}]),
+    "volume of nothing": _volume(),
+    "volume": _volume(secret={"secretName": "a"}),
+    "volume of two": _volume(secret={"secretName": "a"}, emptyDir={}),
+    "volume in capitals": _volume(name="More", emptyDir={}),
+    "volume of no claim": _volume(persistentVolumeClaim={"claimName": ""}),
+    "volume of no secret": _volume(secret={}),
+    "volume of no path": _volume(hostPath={"path": ""}),
+    "volume of no map": _volume(configMap={}),
+    "container in capitals": lambda spec, *_: spec["containers"][1].update(name="Side"),
+    "container of 64": lambda spec, *_: spec["containers"][1].update(name="a" * 64),
+    "container twice": lambda spec, *_: spec["initContainers"][0].update(name="side"),
+    "image with blank": _main(image=" example/server:1"),
+    "unknown pull policy": _main(imagePullPolicy="IfNotThere"),
+    "pull policy": _main(imagePullPolicy="Never"),
+    "unknown message policy": _main(terminationMessagePolicy="Log"),
+    "unknown restart policy": _pod(restartPolicy="always"),
+    "unknown DNS policy": _pod(dnsPolicy="Cluster"),
+    "account in capitals": _pod(serviceAccountName="Me"),
+    "hostname with dot": _pod(hostname="a.b"),
+    "node selector": _pod(nodeSelector={"a": "b"}),
+    "node selector with blank": _pod(nodeSelector={"a": "b c"}),
+    "toleration": _toleration(key="a", operator="Exists", effect="NoSchedule"),
+    "toleration of all": _toleration(operator="Exists"),
+    "toleration without key": _toleration(value="a"),
+    "toleration with value": _toleration(key="a", operator="Exists", value="b"),
+    "toleration of unknown effect": _toleration(key="a", effect="NoStart"),
+    "toleration of seconds": _toleration(key="a", tolerationSeconds=5, effect="NoExecute"),
+    "toleration of seconds of all": _toleration(key="a", tolerationSeconds=5, effect="NoSchedule"),
+    "toleration of unknown operator": _toleration(key="a", operator="In"),
+}
+TAKEN: Final = frozenset(
+    {
+        *("nothing", "probe", "probe by name", "zero period", "successes of readiness", "grace of liveness", "probe of sidecar"),
+        *("hook", "hook that sleeps", "port", "port of 15", "host port", "host network", "variable", "variable with dot"),
+        *("variable from label", "variables from", "request as limit", "storage", "huge pages", "mount", "mount below"),
+        *("volume of nothing", "volume", "pull policy", "node selector", "toleration", "toleration of all", "toleration of seconds"),
+    }
+)
+
+
+def edited(*names: str) -> Node:
+    """The pod spec with edits."""
+    spec = copy.deepcopy(GOOD)
+    for name in names:
+        EDITS[name](spec, spec["containers"][0], spec["initContainers"][0])
+    return spec

@@ -1,0 +1,25 @@
+"""What is refused in a pod template, and the volumes that are there without being written."""
+
+import pytest
+
+from dynamo_webhooks.api.paths import MISSING, lookup
+from dynamo_webhooks.policies.pods import ADDED_VOLUMES, find_volumes, list_mistakes
+from tests.policies.pod_edits import EDITS, TAKEN, edited
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_an_api_server_refuses_is_found_at_its_place(name: str) -> None:
+    spec = edited(name)
+    found = list_mistakes(spec, find_volumes(spec))
+    assert bool(found) is (name not in TAKEN), found
+    for path, text in found:
+        assert text.startswith("must ")
+        assert lookup(spec, path[:-1]) is not MISSING, path
+
+
+def test_the_main_container_brings_the_claims_that_it_mounts() -> None:
+    mount = {"name": "weights", "mountPath": "/w"}
+    spec = {"containers": [{"name": "main", "volumeMounts": [mount]}, None, {"name": "side", "image": "a", "volumeMounts": [mount]}]}
+    assert find_volumes(spec) == ADDED_VOLUMES | {"weights"}
+    assert list_mistakes(spec, find_volumes(spec)) == []
+    assert list_mistakes(spec, frozenset()) != []

@@ -4,7 +4,7 @@ the other version, changes one field and writes it back must change only that fi
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from ..api.line import NEWEST, Line
+from ..api.line import DEFAULT_LINE, Line
 from ..api.paths import Key, Path, format_path
 from ..conversion.difference import find_differences
 from ..conversion.engine import convert
@@ -35,7 +35,7 @@ class Loss(NamedTuple):
 
 
 def losses(
-    obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = NEWEST
+    obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = DEFAULT_LINE
 ) -> Iterator[Loss]:
     """What a round trip loses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
     kind, other = kind_of(name, line), OTHER[version]

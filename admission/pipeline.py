@@ -19,6 +19,7 @@ from ..policies.finding import Finding
 from ..policies.review import UPDATE, Fields, Review
 from .judging import Defaulted, compute_defaults, judge
 from .new_pods import NewPods
+from .ownership import Verdict, judge_owner
 from .registration import MUTATED_ONCE, Purpose, read_as
 
 
@@ -86,8 +87,15 @@ class Admission:
         """Compute the webhook's defaults without applying them. Raises: ConversionError."""
         return compute_defaults(self.review())
 
+    @property
+    def owned(self) -> Verdict | None:
+        """The verdict about a request that another version owns, or of v1beta2; None for objects with rules and defaults."""
+        return judge_owner(self.kind, self.version, self.object, self.old)
+
     def mutate(self, *, schema: bool = True) -> None:
         """Apply the webhook's defaults and, with `schema`, the schema's to what they added. Raises: ConversionError."""
+        if self.owned is not None:
+            return
         before, self.object = self.object, self.defaults().object
         if schema and self.object is not before:
             default(self.object, self.schema)

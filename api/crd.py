@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from copy import deepcopy
 from typing import Any, Final, TypeAlias
 
-from .kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
+from .kinds import ALPHA, BETA, BY_NAME, GAMMA, GROUP, Kind, Version, api_version
 from .line import Line
 from .schema import BRIEF, MARKS, Node, load_schema, resolve
 
@@ -55,6 +55,12 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
         _column("DGD", ".status.dgdName"),
         _age(),
     ],
+    ("DynamoGraphDeploymentRequest", GAMMA): [
+        _column("Model", ".spec.modelRef.name"),
+        _column("Active Run", ".status.activeRunRef.name"),
+        _condition("Accepted", "Accepted"),
+        _age(),
+    ],
     ("DynamoGraphDeploymentScalingAdapter", ALPHA): [_ADAPTER, _column("SERVICE", ".spec.dgdRef.serviceName"), _REPLICAS, _age("AGE")],
     ("DynamoGraphDeploymentScalingAdapter", BETA): [_ADAPTER, _column("COMPONENT", ".spec.dgdRef.componentName"), _REPLICAS, _age("AGE")],
     ("DynamoCheckpoint", ALPHA): [
@@ -72,6 +78,13 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
         _age(),
     ],
     ("DynamoWorkerMetadata", ALPHA): [_age()],
+    ("DynamoGraphDeploymentRun", GAMMA): [_column("Phase", ".status.phase"), _age()],
+    ("DynamoGraphDeploymentCandidate", GAMMA): [
+        _column("Rank", ".status.rank", "integer"),
+        _condition("Evaluated", "Evaluated"),
+        _BACKEND,
+        _age(),
+    ],
 }
 # by kind and name: the column that replaces another, and since which line
 _SINCE: Final = {("DynamoCheckpoint", "Hash"): (Line.V1_4, _column("CheckpointID", ".status.checkpointID"))}
@@ -93,7 +106,7 @@ def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: C
     Raises KeyError for an unknown kind, ValueError when no version is left.
     """
     known = BY_NAME[kind]
-    kept = [version for version in known.versions if versions is None or version.name in versions]
+    kept = [version for version in known.of_line(line) if versions is None or version.name in versions]
     if not kept:
         raise ValueError(f"versions must name a version of {kind}, saw {sorted(versions or ())}")
     stored = next((version.name for version in kept if version.name == known.stored(line)), kept[0].name)

@@ -1,7 +1,7 @@
 """The lines of the operator's API: which fields, rules and definitions there are."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
@@ -15,13 +15,17 @@ class Line(StrEnum):
     V1_4 = "1.4"
     V1_5 = "1.5"
     V1_6 = "1.6"
+    V1_7 = "1.7"
 
 
 OLDEST: Final = Line.V1_2
-NEWEST: Final = Line.V1_6  # also the line where nobody names one: no flag, configuration, fact or definition
+NEWEST: Final = Line.V1_7
+DEFAULT_LINE: Final = Line.V1_6  # the newest that is known whole; used if no flag, configuration, fact or definition names another
 _NUMBERS: Final = re.compile(r"v?([0-9]{1,19})(?:\.([0-9]{1,19}))?(?![0-9])")
-# By a field that it has in its component of v1beta1, or in the schema of its graphs, a definition tells its line: the newest first.
+# By a field that it has in its component of v1beta1, or in the schema of its graphs, a definition of graphs tells its line: the newest
+# first. That of line 1.7 is the one of line 1.6: there the definition of requests has v1beta2, or keeps it in a field if it isn't served.
 _COMPONENT: Final = ("spec", "components", "[]")
+_REQUESTS: Final = "v1beta2"
 _MARKERS: Final[tuple[tuple[Line, tuple[str, ...]], ...]] = (
     (Line.V1_6, (*_COMPONENT, "lpx")),
     (Line.V1_6, (*_COMPONENT, "roles", "[]", "replicas")),
@@ -35,14 +39,20 @@ _MARKERS: Final[tuple[tuple[Line, tuple[str, ...]], ...]] = (
 NEAREST: Final[Mapping[Line, Line]] = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5}
 
 
-def decide_line(version: str, definition: Any = None) -> Line:
-    """The line of an operator: by its version if that is a release, else by the installed definition of its graphs, else the newest."""
-    return of_release(version) or of_definition(definition) or NEWEST
+def decide_line(version: str, installed: Line | None = None) -> Line:
+    """The line of an operator: of its version if that is a release, else of the installed definitions, else the default."""
+    return of_release(version) or installed or DEFAULT_LINE
 
 
 def is_beyond(version: str) -> bool:
     """Whether a version is of a later line than the newest known, as which it counts."""
     return _numbers(version) > _numbers(NEWEST)
+
+
+def explain_upgrades(now: Line, to: Line) -> str:
+    """Which releases an upgrade has to go through, since each operator after 1.5 only upgrades the one before; empty without any."""
+    steps = [line for line in Line if now < line <= to and line >= Line.V1_5]
+    return f"upgrade from operator {now} to {', then to '.join(steps)}: no release may be left out" if len(steps) > 1 else ""
 
 
 @lru_cache(maxsize=64)
@@ -58,15 +68,30 @@ def _numbers(version: str) -> tuple[int, int]:
     return (0, 0) if found is None else (int(found[1]), int(found[2] or 0))
 
 
+def of_definitions(graphs: Any, requests: Any) -> Line | None:
+    """The line of the live definitions of DynamoGraphDeployment and DynamoGraphDeploymentRequest; None if that of graphs tells none.
+
+    What is left of a later release beside older graphs doesn't count.
+    """
+    line = of_definition(graphs)
+    return of_definition(requests) or line if line is Line.V1_6 else line
+
+
 def of_definition(crd: Any) -> Line | None:
-    """The line of a live CustomResourceDefinition of DynamoGraphDeployment; None if it has no readable v1beta1 schema. Few look-ups."""
+    """The line that a live definition tells: that of graphs any up to 1.6, that of requests 1.7 alone; None for others. Few look-ups."""
+    schemas = {name: schema for name, schema in _schemas(crd) if isinstance(name, str)}
+    graphs = schemas.get("v1beta1")
+    if isinstance(_below(graphs, _COMPONENT), dict):
+        return next((line for line, path in _MARKERS if _below(graphs, path) is not None), OLDEST)
+    kept = any(_below(schema, (part, _REQUESTS)) is not None for schema in schemas.values() for part in ("spec", "status"))
+    return Line.V1_7 if kept or _REQUESTS in schemas else None
+
+
+def _schemas(crd: Any) -> Iterator[tuple[Any, Any]]:
+    """Name and schema of each version of a definition of any quality."""
     versions = _member(crd, "spec", "versions")
-    for version in versions if isinstance(versions, list) else ():
-        if _member(version, "name") == "v1beta1":
-            schema = _member(version, "schema", "openAPIV3Schema")
-            if isinstance(_below(schema, _COMPONENT), dict):
-                return next((line for line, path in _MARKERS if _below(schema, path) is not None), OLDEST)
-    return None
+    for each in versions if isinstance(versions, list) else ():
+        yield _member(each, "name"), _member(each, "schema", "openAPIV3Schema")
 
 
 def _below(schema: Any, path: tuple[str, ...]) -> Any:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import Final, Literal
 
-from ..api.line import NEWEST, of_release
+from ..api.line import DEFAULT_LINE, Line, of_release
 from ..kube.errors import ApiError
 from ..kube.events import Recorder
 from ..kube.protocol import Node
@@ -41,10 +41,13 @@ class Teller:
         """Warns once of definitions of another operator release than `operator.version`: fields would be lost or refused."""
         version = self._about.version
         wanted = of_release(version)
-        other = next((f"{each.name} is of operator {each.release}" for each in targets if each.release not in ("", wanted)), "")
+        seen = {each.release: each.name for each in targets if each.release}
+        if Line.V1_7 in seen:
+            seen.pop(Line.V1_6, None)  # the definition of graphs is that of operator 1.6
+        other = next((f"{name} is of operator {release}" for release, name in seen.items() if release != wanted), "")
         if wanted is not None and other and other != self._other_release:
             text = "both must be of one operator release, or fields are lost or refused; `dynamo-webhooks doctor` prints the repair"
-            LOG.warning("%s, and operator.version is %s, which is %s.0 by default: %s", other, version, NEWEST, text)
+            LOG.warning("%s, and operator.version is %s, which is %s.0 by default: %s", other, version, DEFAULT_LINE, text)
         self._other_release = other
 
     async def annotate(self, found: Gathered) -> None:

@@ -1,10 +1,11 @@
 """Converts one object of any kind, or reports a field and a reason. The entry point for the webhook and the command line."""
 
+import re
 from typing import Final, NamedTuple
 
 from ..api.decode import decoder
 from ..api.kinds import ALPHA, BETA, BY_NAME, GAMMA, GROUP, api_version
-from ..api.line import Line
+from ..api.line import NEWEST, Line
 from ..api.paths import Path
 from ..api.wording import article
 from .engine import Converted, convert
@@ -13,10 +14,9 @@ from .kinds import kind_of
 from .lens.protocol import ConversionError, Fields
 
 MAX_NAME_CHARACTERS: Final = 80  # in an error
-_VERSIONS_OF: Final = {
-    name: frozenset((*(version.name for version in kind.versions), *((GAMMA,) if name == REQUEST else ())))
-    for name, kind in BY_NAME.items()
-}
+_LATER: Final = re.compile(r"v[1-9][0-9]{0,8}(?:(?:alpha|beta)[1-9][0-9]{0,8})?")
+_OF_EVERY_VERSION: Final = frozenset({"apiVersion", "kind", "metadata"})
+_VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.of_line(NEWEST)) for name, kind in BY_NAME.items()}
 
 
 class Target(NamedTuple):
@@ -43,8 +43,13 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
     """
     if type(obj) is not dict:
         raise ConversionError((), f"must be an object, got {article(obj)}")
-    name, version = _identity(obj, wanted)
     _require_objects(obj)
+    try:
+        name, version = _identity(obj, wanted)
+    except ConversionError:
+        if _has_metadata_alone(obj, wanted):
+            return Converted({**obj, "apiVersion": wanted.api_version}, ())
+        raise
     if version == wanted.version:
         return Converted(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
     if name == REQUEST and (GAMMA in (version, wanted.version) or is_enveloped(obj)):
@@ -87,10 +92,34 @@ def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:
     if known is None:
         raise ConversionError(("kind",), _stranger(name, group))
     if version not in known:
-        raise ConversionError(("apiVersion",), f'must be {_versions(name)} for {name}, got "{api_version[:MAX_NAME_CHARACTERS]}"')
+        text = f'must be {_versions(name)} for {name}, got "{api_version[:MAX_NAME_CHARACTERS]}"'
+        raise ConversionError(("apiVersion",), text + _ask_for_upgrade(obj, version))
     if not wanted.ours or wanted.version not in known:
-        raise ConversionError(("apiVersion",), f'{name} exists as {_versions(name)}, not as "{wanted.api_version[:MAX_NAME_CHARACTERS]}"')
+        text = f'{name} exists as {_versions(name)}, not as "{wanted.api_version[:MAX_NAME_CHARACTERS]}"'
+        raise ConversionError(("apiVersion",), text + (_ask_for_upgrade(obj, wanted.version) if wanted.ours else ""))
     return name, version
+
+
+def _has_metadata_alone(obj: Fields, wanted: Target) -> bool:
+    """Whether an object needs no conversion to or from a version of a later release, because it has the version or no other field."""
+    group, _, version = str(obj.get("apiVersion")).partition("/")
+    known = _VERSIONS_OF.get(str(obj.get("kind")))
+    if known is None or group != GROUP or not wanted.ours or type(obj.get("metadata")) is not dict:
+        return False
+    later = [one for one in (version, wanted.version) if one not in known]
+    if not later or not all(map(_LATER.fullmatch, later)):
+        return False
+    return version == wanted.version or not _first_own_field(obj)
+
+
+def _first_own_field(obj: Fields) -> str:
+    return next((name for name, value in obj.items() if value and name not in _OF_EVERY_VERSION), "")
+
+
+def _ask_for_upgrade(obj: Fields, version: str) -> str:
+    """The end of a refusal of a version that a later release may have."""
+    field = _first_own_field(obj) if _LATER.fullmatch(version) else ""
+    return f"; its {field[:MAX_NAME_CHARACTERS]} can only be converted by a release of dynamo-webhooks that knows it" if field else ""
 
 
 def _text(obj: Fields, field: str) -> str:

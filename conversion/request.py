@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from ..api.kinds import GAMMA
 from .difference import are_identical
 from .kind import LEFT, RIGHT, Form, Kind, check_coverage, property_of, remainder_keys
 from .lens.protocol import Context, Fields
@@ -228,8 +229,8 @@ def complete(source: Fields, parts: Fields, rightward: bool) -> None:
 
 REQUEST: Final = Kind(NAME, *remainder_keys("dgdr"), SPEC, STATUS, LEGACY, complete, form)
 
-check_coverage(SPEC, NAME, "spec", "spec")
-check_coverage(STATUS, NAME, "status", "status")
+check_coverage(SPEC, NAME, "spec", "spec", beside=frozenset({GAMMA}))
+check_coverage(STATUS, NAME, "status", "status", beside=frozenset({GAMMA}))
 # nested objects of which the profiling lens must route every member
 for _side, _version, _names in (
     ("left", LEFT, ("profilingConfig", "deploymentOverrides")),

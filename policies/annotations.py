@@ -2,6 +2,7 @@
 
 from typing import Final
 
+DISAGGREGATED_OPT_IN: Final = "nvidia.com/enable-disaggregatedset"
 GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
 DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"
 DISCOVERY_MODE: Final = "nvidia.com/dynamo-kube-discovery-mode"

@@ -181,6 +181,13 @@ REFERENCE: Final = _check(
     "Take a PodSnapshot with the Snapshot operator and name it, or remove the reference.",
     Level.WARNING,
 )
+REQUEST_OWNER: Final = _check(
+    "DYN022",
+    "request-owner",
+    "A request is changed in another version than the one in which it was created.",
+    "Operator 1.7 shows a request of v1beta2 in `spec.v1beta2` of v1beta1, and one of v1beta1 in `spec.v1beta1` of v1beta2. Such a "
+    "view can be read and written back, but not changed: the operator acts only on the version that owns the request.",
+)
 CONFLICT: Final = _check(
     "DYN021",
     "object-conflict",
@@ -194,4 +201,4 @@ CHECKS_BY_NAME: Final = {rule.name: rule for rule in CHECKS}
 _OF_CONVERSION: Final = (UNCONVERTIBLE, DAMAGED_REMAINDER, CONVERSION_LOSS, LONG_REMAINDER, KEPT_VALUE)
 _OF_COMMENTS: Final = (IGNORE_WITHOUT_REASON, UNUSED_IGNORE)
 # findings of an object before, or beside, those of its rules and its conversion
-EARLY: Final = frozenset(CHECKS_BY_NAME) - {rule.name for rule in (*_OF_CONVERSION, *_OF_COMMENTS)}
+EARLY: Final = frozenset(CHECKS_BY_NAME) - {rule.name for rule in (*_OF_CONVERSION, *_OF_COMMENTS, REQUEST_OWNER)}

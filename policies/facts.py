@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from ..api.line import NEWEST, Line, decide_line
+from ..api.line import DEFAULT_LINE, Line, decide_line
 
 
 class Unknown(Enum):
@@ -52,7 +52,7 @@ class Facts(NamedTuple):
         """The line by these facts; without one, the newest."""
         if self.operatorLine is not UNKNOWN:
             return self.operatorLine
-        return NEWEST if self.operatorVersion is UNKNOWN else decide_line(self.operatorVersion)
+        return DEFAULT_LINE if self.operatorVersion is UNKNOWN else decide_line(self.operatorVersion)
 
     def need(self, name: str) -> Any:
         """Returns a fact that must be known.

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ..api.line import Line
-from .annotations import GROVE_OPT_OUT, WORKLOAD_PROVIDER
+from .annotations import DISAGGREGATED_OPT_IN, GROVE_OPT_OUT, WORKLOAD_PROVIDER
 from .at import At
 from .facts import UNKNOWN
 from .review import CREATE, Review, is_line_1_5
@@ -12,11 +12,17 @@ from .words import quote_once
 _STRATEGIES: Final = ("RollingRecreate", "OnDelete", "Coherent")
 GROVE: Final = "grove"  # the providers of workloads
 COMPONENTS: Final = "component"
+DISAGGREGATED: Final = "disaggregatedset"
 
 
 def list_grove_strategies(line: Line) -> tuple[str, ...]:
     """The update strategies that Grove knows, spelt as it does: since line 1.6 also one that replaces groups of pods together."""
     return _STRATEGIES if line >= Line.V1_6 else _STRATEGIES[:-1]
+
+
+def list_providers(line: Line) -> tuple[str, ...]:
+    """The workload providers, spelt as the annotation names them."""
+    return (COMPONENTS, GROVE, DISAGGREGATED) if line >= Line.V1_7 else (COMPONENTS, GROVE)
 
 
 def opts_out_of_grove(review: Review) -> bool:
@@ -38,7 +44,10 @@ def read_provider(at: At) -> str | None:
 
 def choose_provider(at: At) -> str:
     """The workload provider of a new graph, decided once since operator 1.5. Needs the fact `grove` unless the graph opts out."""
-    return GROVE if not opts_out_of_grove(at.review) and at.fact("grove") else COMPONENTS
+    if not opts_out_of_grove(at.review) and at.fact("grove"):
+        return GROVE
+    asked = at.review.line >= Line.V1_7 and at.review.annotations.get(DISAGGREGATED_OPT_IN, "").lower() == "true"
+    return DISAGGREGATED if asked else COMPONENTS
 
 
 def provider(at: At) -> str | None:

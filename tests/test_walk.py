@@ -136,7 +136,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("line", "said"), [("1.6", "unknown-field"), ("1.7", "roles-weight-negative")])
+@pytest.mark.parametrize(("line", "said"), [("1.7", "unknown-field"), ("1.8", "roles-weight-negative")])
 def test_the_new_line_has_the_field_and_its_rule_and_the_one_before_neither(tree: Path, line: str, said: str) -> None:
     facts = ("--set-fact", "grove=true", "--no-project")
     found = _run(tree, "-m", "dynamo_webhooks", "check", "graph.yaml", "--line", line, *facts, code=1)
@@ -145,8 +145,9 @@ def test_the_new_line_has_the_field_and_its_rule_and_the_one_before_neither(tree
 
 def test_the_new_line_has_a_definition_that_shows_it_and_converts_the_field(tree: Path) -> None:
     asked = (
-        "from dynamo_webhooks.api.crd import build; from dynamo_webhooks.api.line import Line, of_definition, of_release;"
-        "print([of_definition(build('DynamoGraphDeployment', line=line)).value for line in Line], of_release('1.7.3').value)"
+        "from dynamo_webhooks.api.crd import build; from dynamo_webhooks.api.line import Line, of_definitions, of_release;"
+        "made = [[build(f'DynamoGraphDeployment{kind}', line=line) for kind in ('', 'Request')] for line in Line];"
+        "print([of_definitions(*both).value for both in made], of_release('1.8.3').value)"
     )
-    assert "'1.6', '1.7'] 1.7" in _run(tree, "-c", asked)
-    assert "weight: -1" in _run(tree, "-m", "dynamo_webhooks", "convert", "graph.yaml", "--to", "v1alpha1", "--line", "1.7", "--no-project")
+    assert "'1.7', '1.8'] 1.8" in _run(tree, "-c", asked)
+    assert "weight: -1" in _run(tree, "-m", "dynamo_webhooks", "convert", "graph.yaml", "--to", "v1alpha1", "--line", "1.8", "--no-project")

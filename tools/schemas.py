@@ -18,6 +18,7 @@ GENERATED: Final = Path(schema.GENERATED)
 MODULES: Final = {  # of the others it is component
     "DynamoGraphDeploymentRequest": "request",
     **dict.fromkeys(("DynamoCheckpoint", "DynamoModel", "DynamoWorkerMetadata"), "alone"),
+    **dict.fromkeys(("DynamoGraphDeploymentRun", "DynamoGraphDeploymentCandidate"), "search"),
 }
 _NOT_OURS: Final = ("title", "$defs")
 _ROOT: Final[Node] = {

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from ..api import deep
-from ..api.kinds import BY_NAME, GAMMA, GROUP
+from ..api.kinds import BY_NAME, GROUP
+from ..api.line import NEWEST
 from ..api.wording import article
-from ..conversion.envelope import REQUEST
 from ..policies.edit import PatchOperation
 from .limits import MEMORY, Bound, Limits
 
@@ -22,8 +22,7 @@ FAULT: Final = "fault"
 
 OTHER: Final = "other"
 
-_KNOWN: Final = {name: [version.name for version in kind.versions] for name, kind in BY_NAME.items()}
-_KNOWN[REQUEST].append(GAMMA)
+_KNOWN: Final = {name: [version.name for version in kind.of_line(NEWEST)] for name, kind in BY_NAME.items()}
 _VERSIONS: Final = {f"{GROUP}/{version}": version for versions in _KNOWN.values() for version in versions}
 _OURS: Final = frozenset((name, version) for name, versions in _KNOWN.items() for version in versions)
 # kind, the object's version, the desired version, outcome; "other" if unknown

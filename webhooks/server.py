@@ -12,6 +12,7 @@ import orjson
 
 from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
+from ..api.unknown_fields import describe_later_release
 from ..certs.context import ReloadingContext
 from . import convert
 from .access_log import access_line
@@ -69,6 +70,8 @@ class Webhooks:
         self._failed = self_check(self.settings)
         if self._failed:
             _LOG.error("not ready: %s", self._failed)
+        if later := describe_later_release(str(self.settings.facts.operatorVersion), self.settings.line, ()):
+            _LOG.warning("%s; `dynamo-webhooks facts --cluster` lists fields that are unknown", later)
         await self._look()
         self._watch = self._loop.create_task(self._follow())
 

@@ -184,6 +184,71 @@ POD_EXECUTOR: Final = _since_1_4(
     "nvidia.com/vllm-distributed-executor-backend must be mp or ray",
 )
 
+_NATIVE: Final = ["modelRef", "backends", "hardware", "workload", "objective", "search"]
+REQUEST_OF_1_7: Final = (
+    Constraint(
+        "cel-request-members",
+        f"has(self.v1beta1) || ({' && '.join(f'has(self.{name})' for name in _NATIVE)})",
+        f"must have {', '.join(_NATIVE[:-1])} and {_NATIVE[-1]}",
+    ),
+    Constraint(
+        "cel-request-owner",
+        "!has(self.v1beta1) || !("
+        + " || ".join(f"has(self.{name})" for name in [*_NATIVE, "image", "recommendation", "rerun", "overrides"])
+        + ")",
+        "v1beta1 must be alone: it holds the whole spec of a request of nvidia.com/v1beta1",
+    ),
+)
+REQUEST_STATUS: Final = Constraint(
+    "cel-request-status-owner",
+    "!has(self.v1beta1) || !(has(self.observedGeneration) || has(self.activeRunRef) || has(self.recentRunRefs) || has(self.conditions))",
+    "v1beta1 must be alone: it holds the whole status of a request of nvidia.com/v1beta1",
+)
+REQUEST_MODEL: Final = Constraint(
+    "cel-request-model",
+    "has(self.v1beta2) || has(self.model)",
+    "model must be given",
+    since=Line.V1_7,
+)
+REQUEST_MODEL_ALPHA: Final = Constraint(
+    "cel-request-model",
+    "has(self.v1beta2) || (has(self.model) && has(self.profilingConfig))",
+    "model and profilingConfig must be given",
+    since=Line.V1_7,
+)
+REMOTE_CODE: Final = Constraint(
+    "cel-remote-code",
+    "!has(self.remoteCode) || self.remoteCode != 'TrustCacheAndRevision' || (has(self.revision) && has(self.cache) && has(self.cache.pvc))",
+    "revision and cache.pvc must be given when remoteCode is TrustCacheAndRevision",
+)
+SEARCH_WORKLOAD: Final = Constraint(
+    "cel-search-workload", "has(self.trace) != has(self.static)", "exactly one of trace and static must be given"
+)
+TRACE_SOURCE: Final = Constraint("cel-trace-source", "has(self.pvc) != has(self.uri)", "exactly one of pvc and uri must be given")
+SEARCH_RATE: Final = Constraint(
+    "cel-search-rate",
+    "[has(self.requestRate), has(self.concurrency), has(self.kvLoadRatio)].filter(given, given).size() == 1",
+    "exactly one of requestRate, concurrency and kvLoadRatio must be given",
+)
+SEARCH_GOAL: Final = (
+    Constraint(
+        "cel-search-metric",
+        "self.mode != 'optimize' || (has(self.metric) && !has(self.metrics))",
+        "metric must be given, and metrics must not, when mode is optimize",
+    ),
+    Constraint("cel-search-pareto", "self.mode != 'pareto' || !has(self.metric)", "metric must not be given when mode is pareto"),
+)
+SEARCH_SLA: Final = Constraint(
+    "cel-search-sla",
+    "has(self.e2eMs) != (has(self.ttftMs) && has(self.itlMs))",
+    "must have either e2eMs, or ttftMs and itlMs",
+)
+SPEC_IMMUTABLE: Final = Constraint(
+    "cel-spec-immutable",
+    "!has(oldSelf.spec) || (has(self.spec) && self.spec == oldSelf.spec)",
+    "spec must not change",
+)
+
 MIN_AVAILABLE: Final = (MIN_AVAILABLE_KEPT, MIN_AVAILABLE_MOST)
 POD_TEMPLATE: Final = (SIDECAR_IMAGE, INIT_IMAGE, POD_EXECUTOR)
 KVT: Final = (KVT_LABEL_REQUIRED, KVT_ONE_SOURCE, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)

@@ -48,6 +48,11 @@ def below(line: str, **keywords: object) -> Facets:
     return Facets({BELOW: {str(Line(line)): keywords}})
 
 
+def required_below(line: str, rules: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The schema of an object with CEL rules, and with members that are required on lines below this one instead."""
+    return {**rules, BELOW: {line: {**rules[BELOW][line], "required": sorted(names)}}}
+
+
 def reference_kubernetes_type(definition: str, **changes: object) -> Facets:
     """Names a Kubernetes type by its definition; changes override its keywords, and `properties` among them are added to its own."""
     return Facets({EMBEDDED: definition, **changes}, whole=True)
@@ -68,6 +73,14 @@ Quantity: TypeAlias = Annotated[
         {"anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": QUANTITY_PATTERN, "x-kubernetes-int-or-string": True},
         whole=True,
     ),
+]
+Envelope: TypeAlias = Annotated[
+    dict[str, Any],
+    Facets(
+        {**FREE_FORM, "description": "What a request has that was written as v1beta2; only that version may change it."},
+        whole=True,
+    ),
+    since("1.7"),
 ]
 Domain: TypeAlias = Annotated[str, Field(pattern=DOMAIN_PATTERN)]
 ContainerName: TypeAlias = Annotated[str, Field(pattern=LABEL_PATTERN, min_length=1, max_length=63)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from ..line import NEWEST
+from ..line import DEFAULT_LINE
 from .section import Label, Labels, Name, Switch, Text, key, section, span_of
 
 _RENEWALS: Final = 3  # within the duration of a Lease
@@ -17,7 +17,7 @@ class Operator:
     service_account: Name = key(default="", text="service account that may change replicas")
     pod_name: Name = key(default="", text="pod name, the holder of Leases")
     cluster_domain: Name = key(default="cluster.local", text="the cluster's DNS domain, for certificates")
-    version: Text = key(default=f"{NEWEST}.0", text="operator version: determines rules and fields, and is written into new objects")
+    version: Text = key(default=f"{DEFAULT_LINE}.0", text="operator version: determines rules and fields, and is written into new objects")
 
     @property
     def principal(self) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ...api.crd import CONVERT, NAMESPACE, SERVICE, by_service, by_url, manifest
 from ...api.kinds import BY_ALIAS, BY_NAME, KINDS
-from ...api.line import NEWEST, Line, of_definition
+from ...api.line import DEFAULT_LINE, Line, of_definitions
 from ...api.lost_fields import find_lost_fields
 from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Node
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     url: Annotated[str | None, option("conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")] = None
     ca_bundle: Annotated[str | None, option("PEM certificates for the caBundle of conversion", "FILE")] = None
     line: Annotated[
-        Line | None, flags.release(f"operator release (default: with --cluster that of the cluster's definitions, else {NEWEST})")
+        Line | None, flags.release(f"operator release (default: with --cluster that of the cluster's definitions, else {DEFAULT_LINE})")
     ] = None
     cluster: Annotated[
         bool, switch("print nothing, with exit code 1, if fields would be lost; keep the definitions' url unless flags name another server")
@@ -72,9 +72,9 @@ def run(options: Options) -> int:
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
-        write_stderr(_told_line(options.line, of_definition(live.get(BY_ALIAS["DGD"].name))))
+        write_stderr(_told_line(options.line, _line_of(live)))
     else:
-        crds = definitions(kinds, conversion, options.line or NEWEST)
+        crds = definitions(kinds, conversion, options.line or DEFAULT_LINE)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
     if gone := [kind for kind in kinds if options.kind and kind not in made]:
         raise UsageError(f"--kind {gone[0]}: this operator release has no such kind; nothing deletes a definition in the cluster")
@@ -134,9 +134,14 @@ def _bundle(file: str) -> bytes:
 
 def _told_line(named: Line | None, known: Line | None) -> str:
     """Describe the release of the definitions, and the `operator.version` that they require."""
-    line = named or known or NEWEST
+    line = named or known or DEFAULT_LINE
     found = ", as the cluster's are" if line is known else ""
-    return f"definitions of operator {line}{found}" + ("" if line is NEWEST else f"; operator.version must be {line}.0, or a patch of it")
+    version = "" if line is DEFAULT_LINE else f"; operator.version must be {line}.0, or a patch of it"
+    return f"definitions of operator {line}{found}{version}"
+
+
+def _line_of(live: Mapping[str, Node | None]) -> Line | None:
+    return of_definitions(live.get(BY_ALIAS["DGD"].name), live.get(BY_ALIAS["DGDR"].name))
 
 
 async def _live(options: Options) -> dict[str, Node | None]:
@@ -148,8 +153,8 @@ def against(
     live: Mapping[str, Node | None], make: Callable[[Line], list[Node]], line: Line | None, *, named: bool = False
 ) -> tuple[list[Node], list[str]]:
     """The definitions, or sentences about what they would take from live ones; `named`: flags name the conversion's server."""
-    known = of_definition(live.get(BY_ALIAS["DGD"].name))
-    crds = make(line or known or NEWEST)
+    known = _line_of(live)
+    crds = make(line or known or DEFAULT_LINE)
     told = []
     for crd in crds:
         name = crd["metadata"]["name"]

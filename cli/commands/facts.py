@@ -92,6 +92,8 @@ def run(options: Options) -> int:
         write_stdout(format_facts(found))
     else:
         replace_file(options.output, format_facts(found))
+    if found.later:
+        write_stderr(found.later)
     for name, reason in found.reasons.items():
         write_stderr(f"{name} is not known: {reason}")
     return OK

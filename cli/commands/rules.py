@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 
 from ...api.kinds import BY_NAME
-from ...api.line import NEWEST, Line
+from ...api.line import DEFAULT_LINE, Line
 from ...api.wording import escape_unprintable
 from ...policies.catalogue import find_rule, list_all
 from ...policies.checks import CEL_RULE
@@ -64,7 +64,7 @@ def _export(options: Options) -> int:
             raise UsageError(f"{name}: there is no such rule")
         if rule is not CEL_RULE:
             raise UsageError(f"{name}: can't be exported: a policy could not say exactly the same; only {CEL_RULE.name} can be")
-    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(options.line or NEWEST)))
+    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(options.line or DEFAULT_LINE)))
     write_stderr("left out: rules of definitions that compare with the old object, and the webhook's, which no policy can say exactly")
     return OK
 

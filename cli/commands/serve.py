@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from ...api.line import NEWEST
+from ...api.line import DEFAULT_LINE
 from ...api.operator.configuration import OperatorConfiguration
 from ...policies.facts import facts_from
 from ..console.exits import BUG, OK, UsageError
@@ -17,7 +17,7 @@ HELP: Final = "run the webhook server"
 # A server with given certificates assumes none: facts that are not given are unknown
 DEFAULT_FACTS: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
-    "operatorVersion": f"{NEWEST}.0",
+    "operatorVersion": f"{DEFAULT_LINE}.0",
     "operatorPrincipal": "",
     "grove": True,
     "inferencePool": True,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
 
-from ...api.line import NEWEST, Line
+from ...api.line import DEFAULT_LINE, Line
 from .exits import UsageError
 from .kubernetes import OLDEST_MINOR, read_minor
 from .options import Flag, FlagError, argument, option, several, switch
@@ -58,7 +58,7 @@ Kubernetes = Annotated[
 class FactFlags(NamedTuple):
     """Flags that give facts about the cluster and the operator."""
 
-    line: Annotated[Line | None, release(f"operator release (default: from the facts, else {NEWEST})")] = None
+    line: Annotated[Line | None, release(f"operator release (default: from the facts, else {DEFAULT_LINE})")] = None
     file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", "FILE")] = None
     set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", "NAME=VALUE")] = ()
 

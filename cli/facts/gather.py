@@ -3,20 +3,21 @@
 An operator's flags, environment and configuration are those of its Deployment, the wanted state; the doctor checks whether its pods run.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ...api.kinds import BY_ALIAS
-from ...api.line import of_definition, of_release
+from ...api.kinds import BY_NAME
+from ...api.line import of_definitions, of_release
 from ...api.operator.scope import Namespace, ScopeSettings
+from ...api.unknown_fields import WRITTEN, describe_later_release
 from ...kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from ...kube.errors import ApiError, NotFoundError, UnavailableError
 from ...kube.protocol import Cluster, Listing, Node
 from ...kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES
 from ...kube.scope import LEASE_NAME, Claims
-from ...policies.facts import Facts
+from ...policies.facts import Facts, facts_from
 from ...policies.semver import is_semver
 from ...webhooks.cluster.observed_facts import CAPABILITIES, Observed, facts_of, read_configured_facts, read_topology_domains, topologies_of
 from ..console.exits import UsageError
@@ -180,6 +181,7 @@ class Gathered(NamedTuple):
 
     values: dict[str, Any]
     reasons: dict[str, str]
+    later: str = ""  # that the cluster is of a later release than any that is known
 
 
 async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
@@ -192,7 +194,8 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
     served = {fact: groups.known[name].served for name, fact in CAPABILITIES.items()}
     reasons |= {fact: f"{_UNREADABLE}: {groups.reason}" for fact, value in served.items() if value is None}
     told = dict(operator.told) if operator is not None else {}
-    told |= {} if of_release(told.get("operatorVersion", "")) else await _line(cluster, reasons)
+    definitions = [await _asked(cluster.get(CRDS, BY_NAME[name].crd_name), "operatorLine", reasons) for name in WRITTEN]
+    told |= {} if of_release(told.get("operatorVersion", "")) else _line(definitions, reasons)
     topologies = await _listed(cluster.list(topologies_of(told)), "clusterTopologies", reasons)
     leases = await _listed(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
@@ -208,14 +211,16 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
     # every fact is known or has a reason, in the order of the facts file; the line is a fact only if no released version implies it
     names = [name for name in Facts._fields if name != "operatorLine" or not of_release(values.get("operatorVersion", ""))]
     why = {name: reasons.get(name, "the cluster does not show it") for name in names if name not in values}
-    return Gathered({name: values[name] for name in names if name in values}, why)
+    line = facts_from(values).line
+    later = describe_later_release(str(values.get("operatorVersion", "")), line, definitions)
+    return Gathered({name: values[name] for name in names if name in values}, why, later)
 
 
-async def _line(cluster: Cluster, reasons: dict[str, str]) -> dict[str, str]:
+def _line(definitions: Sequence[Node | None], reasons: dict[str, str]) -> dict[str, str]:
     """The line by the definitions that the cluster serves, where no operator says the version of a release."""
-    name = BY_ALIAS["DGD"].crd_name
-    line = of_definition(await _asked(cluster.get(CRDS, name), "operatorLine", reasons))
+    line = of_definitions(definitions[0], definitions[-1])
     if line is None:
+        name = BY_NAME[WRITTEN[0]].crd_name
         reasons.setdefault("operatorLine", f"the cluster has no CustomResourceDefinition {name} with v1beta1")
     return {"operatorLine": str(line)} if line is not None else {}
 

@@ -32,6 +32,7 @@ class Sight(NamedTuple):
     unreachable: str = ""
     namespace: str = DEFAULT_NAMESPACE  # of objects that name none
     phases: Mapping[str, str] | None = None  # of the cluster's namespaces; None where they can't be listed
+    later: str = ""  # that the cluster is of a later release than any that is known
 
     @property
     def files(self) -> list[Source | InputError]:
@@ -66,7 +67,8 @@ async def see(cluster: Cluster, namespace: str) -> Sight:
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())
         items = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
-        return Sight(items, (await gather_facts(cluster)).values, phases=await _phases(cluster))
+        found = await gather_facts(cluster)
+        return Sight(items, found.values, phases=await _phases(cluster), later=found.later)
     except ApiError as error:
         return Sight([], {}, f"the cluster can't be asked: {error.message}")
 

@@ -17,7 +17,7 @@ VALUES: Final = "{}"
 def export_policies(line: Line) -> list[dict[str, Any]]:
     """A policy for each kind and version with rules; none that compares with the old object, as policies can't match items of lists."""
     made = []
-    for kind, version in list_kind_versions():
+    for kind, version in list_kind_versions(min(line, Line.V1_6)):  # later definitions are not known whole
         validations = [one for path, rule in schema_rules(load_schema(kind, version, line)) if (one := _validation(path, rule)) is not None]
         if validations:
             made.append(_policy(kind, version, validations))

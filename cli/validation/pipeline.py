@@ -11,7 +11,7 @@ from ...admission.judging import OldError
 from ...admission.pipeline import Admission
 from ...admission.pipeline import Settings as Serving
 from ...admission.registration import Purpose, read_as
-from ...api.kinds import BY_NAME, GROUP, api_version
+from ...api.kinds import BY_NAME, GAMMA, GROUP, api_version, list_kind_versions
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
 from ...api.schema import find_node, whole_schema
@@ -114,6 +114,12 @@ class _Run:
             return self.findings.outcome
         if not self.found.known:
             self._unknown_kind()
+            return self.findings.outcome
+        if (self.kind, self.version) not in list_kind_versions(self.settings.line):
+            field = "apiVersion" if BY_NAME[self.kind].enveloped else "kind"
+            text = f"exists since operator {Line.V1_7}, and not in {self.settings.line}"
+            fix = f"use --line {Line.V1_7} if your operator is newer"
+            self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), text, fix)
             return self.findings.outcome
         wrong = self._decode()
         if self.settings.held:
@@ -250,6 +256,7 @@ class _Run:
                 continue
             seen.add(error.path)
             rule, stage = (checks.CEL_RULE, CEL) if error.rule else (checks.SCHEMA_RULE, SCHEMA)
+            level = WARNING if self.version == GAMMA else ERROR  # whose definition is not known whole
             from .schema_messages import explain_schema_error as allowed
 
             there, at = lookup(self.write.object, error.path), error.path
@@ -261,7 +268,7 @@ class _Run:
             text, fix, value = allowed(error, there)
             edit = Edit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
             if error.rule != _UNIQUE or not self.findings.is_repeated(rule, stage, error.path, error.path, text):
-                self.findings.add(rule, ERROR, stage, at, text, fix, edit, error.path, error.rule)
+                self.findings.add(rule, level, stage, at, text, fix, edit, error.path, error.rule)
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
@@ -296,6 +303,10 @@ class _Run:
             fields = shorten(" and ".join(map(format_path, wrong)), 200)
             self.findings.note("policies", "", f"rules are skipped until {fields} has the right type", "")
             return
+        if (owned := self.write.owned) is not None:
+            if owned.reason:
+                self.findings.add(checks.REQUEST_OWNER, ERROR, POLICIES, tuple(owned.field.split(".")), owned.reason)
+            return
         try:
             judged = self.write.judge()
         except OldError as error:
@@ -322,7 +333,9 @@ class _Run:
 
     def _conversion(self) -> None:
         """Report values that do not round-trip through the other version; the policies have reported objects that can't be converted."""
-        if len(BY_NAME[self.kind].versions) == 1 or any(finding.rule == checks.UNCONVERTIBLE.name for finding in self.findings.located):
+        if len(BY_NAME[self.kind].versions) == 1 or self.write.owned is not None:
+            return
+        if any(finding.rule == checks.UNCONVERTIBLE.name for finding in self.findings.located):
             return
         from ...admission.losses import losses
 

@@ -4,7 +4,7 @@ from ..at import At, Hits
 from ..components import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
 from ..engines import list_engines, list_sidecars
 from ..image_tag import explain_missing_version
-from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, rule
+from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, differs, rule
 from .containers import require_main_image
 
 
@@ -95,12 +95,12 @@ def runtime_sidecar_restarts(at: At) -> Hits:
             yield at.invalid((*_PLACE, index, "restartPolicy"), policy, 'must be "Always" for the init container "runtime"')
 
 
-@rule("DYN241", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
+@rule("DYN241", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6", until="1.7")
 def runtime_sidecar_alone(at: At) -> Hits:
     """A component with the runtime sidecar spans several nodes, or has a checkpoint, shared GPU memory or failover.
 
     Why
-        The operator runs such an engine only in a single pod, with a cold start and its own GPUs.
+        Operator 1.6 runs such an engine only in a single pod, with a cold start and its own GPUs.
 
     Fix
         Remove the field, or the init container `runtime`.
@@ -113,16 +113,42 @@ def runtime_sidecar_alone(at: At) -> Hits:
                    containers: [{name: main, image: "example/vllm:1.6.0"}]
                    initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
     """
-    if not list_sidecars(at.value):
-        return
+    if list_sidecars(at.value):
+        for field in (*(["multinode"] if at.value.get("multinode") is not None else []), *_list_features(at)):
+            yield at.forbidden(field, 'must be unset beside the init container "runtime"')
+
+
+def _list_features(at: At) -> list[str]:
     there = {
-        "multinode": at.value.get("multinode") is not None,
         "experimental.checkpoint.enabled": has_checkpoint(at.value),
         "experimental.gpuMemoryService": read_gms(at.value) is not None,
         "experimental.failover": read_failover(at.value) is not None,
     }
-    for field in (name for name, given in there.items() if given):
-        yield at.forbidden(field, 'must be unset beside the init container "runtime"')
+    return [name for name, given in there.items() if given]
+
+
+@differs((), "its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
+@rule("DYN918", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.ADVICE, ratchets=False, since="1.7")
+def warn_runtime_sidecar(at: At) -> Hits:
+    """A component with the runtime sidecar has a checkpoint, shared GPU memory or failover.
+
+    Why
+        Operator 1.6 refuses them. Since operator 1.7, such an engine may span several nodes; whether it can have these is not documented.
+
+    Fix
+        Remove the field, or try it before you rely on it.
+
+    Example
+         {worker}
+        -      experimental: {gpuMemoryService: {mode: IntraPod}}  # expect
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.7.0", resources: {limits: {nvidia.com/gpu: 1}}}]
+                   initContainers: [{name: runtime, image: "example/runtime:1.7.0", restartPolicy: Always}]
+    """
+    if list_sidecars(at.value):
+        for field in _list_features(at):
+            yield at.warning(field, 'is not known to work beside the init container "runtime"')
 
 
 @rule("DYN220", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")

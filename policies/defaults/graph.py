@@ -87,8 +87,9 @@ def mut_workload_provider(at: At) -> Iterator[Edit]:
 
     Why
         A graph stays on Grove, or off it, for its whole life, whatever is installed or disabled later. A create replaces an existing
-        annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`. If an update omits the annotation, as a replacement
-        by the same file does, it is restored.
+        annotation; to keep a graph off Grove, set `nvidia.com/enable-grove: "false"`. Since operator 1.7, a graph off Grove with
+        `nvidia.com/enable-disaggregatedset: "true"` becomes a DisaggregatedSet of LeaderWorkerSet. If an update omits the annotation, as a
+        replacement by the same file does, it is restored.
 
     Before
         metadata: {annotations: {nvidia.com/enable-grove: "false", nvidia.com/workload-provider: grove}}

@@ -8,6 +8,7 @@ from ..review import CREATE, is_line_1_4
 from ..rule import DGDR, default, differs
 from ..semver import canonical
 
+_CHOICES = {"backend": "auto", "searchStrategy": "rapid", "autoApply": True}
 _REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 
 
@@ -44,3 +45,21 @@ def mut_dgdr_image(at: At) -> Iterator[Edit]:
     tag = version.partition("+")[0]
     if tag not in ("", "unknown"):
         yield at.set("spec.image", f"{_REPOSITORY}:{tag}")
+
+
+@default("DYND10", where={DGDR: "spec"}, on=(CREATE,), since="1.7")
+def mut_dgdr_choices(at: At) -> Iterator[Edit]:
+    """A new request gets the backend, the search strategy and whether its graph is deployed at once.
+
+    Why
+        Since operator 1.7, the definition has no defaults for them, because it would also set them for requests of v1beta2.
+
+    Before
+        spec: {model: m, autoApply: false}
+
+    After
+        spec: {model: m, autoApply: false, backend: auto, searchStrategy: rapid}
+    """
+    for name, value in _CHOICES.items():
+        if at.get(name) is None:
+            yield at.set(name, value)

@@ -4,7 +4,7 @@ from ...api.paths import Key
 from ..annotations import WORKLOAD_PROVIDER
 from ..at import At, Hits
 from ..facts import UNKNOWN
-from ..grove import COMPONENTS, GROVE
+from ..grove import list_providers
 from ..review import CREATE, DELETING, UPDATE
 from ..rule import GRAPH_ANNOTATIONS, GRAPH_OBJECT, Stage, rule
 from ..words import quote_once
@@ -15,8 +15,8 @@ def workload_provider_enum(at: At) -> Hits:
     """The annotation for the workload provider has an unknown value.
 
     Why
-        A graph runs on Grove or as single components. The operator writes the annotation when the graph is created, and uses it from then
-        on.
+        A graph runs on Grove or as single components, since operator 1.7 also as a DisaggregatedSet. The operator writes the annotation
+        when the graph is created, and uses it from then on.
 
     Fix
         Remove the annotation, and the operator writes it; on an update, restore the old value.
@@ -31,8 +31,9 @@ def workload_provider_enum(at: At) -> Hits:
         return  # the defaults overwrite it, with whatever the fact says
     value = at.value[WORKLOAD_PROVIDER]
     # what an update may not change at all, workload-provider-immutable says
-    if value not in (GROVE, COMPONENTS) and (at.old or {}).get(WORKLOAD_PROVIDER) in (None, value):
-        yield at.not_supported((Key(WORKLOAD_PROVIDER),), value, (COMPONENTS, GROVE))
+    providers = list_providers(at.review.line)
+    if value not in providers and (at.old or {}).get(WORKLOAD_PROVIDER) in (None, value):
+        yield at.not_supported((Key(WORKLOAD_PROVIDER),), value, providers)
 
 
 _PLACE = ("metadata", "annotations", Key(WORKLOAD_PROVIDER))

@@ -31,7 +31,7 @@ from .clique_status import list_below, read_grove_status
 from .ended_pods import replace_ended_pods
 from .generations import Roll
 from .observe import components_of
-from .report import FAILED, REFUSED, list_events, make_refused_status, report, unreachable_status
+from .report import FAILED, REFUSED, UNAVAILABLE, list_events, make_refused_status, report, unreachable_status
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
 from .ssh_keys import ensure_ssh_keys
 from .values import Plan, Result, Seen
@@ -163,9 +163,11 @@ async def _note_digest(context: Context, graph: Graph, plan: Plan) -> None:
 async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
     """Report in the status why a graph is left unchanged. Raises: ApiError, StandDownError."""
     before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
-    if refusal.reason == REFUSED:
-        if await context.writer.patch_status(obj, make_refused_status(before, generation, refusal.message, context.clocks.wall())):
-            await context.say(obj, "Warning", "ValidationFailed", refusal.message)
+    if refusal.reason in (REFUSED, UNAVAILABLE):
+        status = make_refused_status(before, generation, refusal.message, context.clocks.wall(), refusal.reason)
+        if await context.writer.patch_status(obj, status):
+            event = "ValidationFailed" if refusal.reason == REFUSED else "WorkloadProviderUnavailable"
+            await context.say(obj, "Warning", event, refusal.message)
         return PassResult((Problem(refusal.message, "validation"),), refusal.after)
     if refusal.reason:
         await _write_status(context, obj, unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))

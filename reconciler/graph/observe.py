@@ -4,6 +4,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ...api.line import decide_line
 from ...kube.capability import TOPOLOGY_LABELS, Presence
 from ...kube.errors import ForbiddenError, NotServedError
 from ...kube.protocol import Node
@@ -19,7 +20,7 @@ from ..render.graph import Graph, read_graph
 from ..render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name, does_set_pack_by_name, is_constrained
 from ..render.grove.member import keep_scheduler
 from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
-from ..render.names import TOPOLOGY_LABEL
+from ..render.names import TOPOLOGY_LABEL, WORKLOAD_PROVIDER, explain_unrendered_provider
 from ..render.observed import NOTHING
 from ..render.template import pod_templates
 from ..render.without_effect import Note
@@ -31,7 +32,7 @@ from ..workload.pull_secrets import observe_pull_secrets
 from .clique_set import read_cliques
 from .clique_status import list_below, observe_on_grove
 from .generations import component_of
-from .report import REFUSED
+from .report import REFUSED, UNAVAILABLE
 from .snapshots import choose_restore_on_grove, observe_snapshots
 from .values import Seen
 
@@ -47,6 +48,8 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
         facts = facts._replace(grove=way.grove)
     if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
         return Refusal(REFUSED, message)
+    if why := explain_unrendered_provider(obj["metadata"].get("annotations") or {}, decide_line(context.settings.operator.version)):
+        return Refusal(UNAVAILABLE, f"{WORKLOAD_PROVIDER} {why}")
     if way.lost and not way.moving:
         condition = orchestrator_condition(way, obj)
         return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)

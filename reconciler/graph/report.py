@@ -19,6 +19,7 @@ from .snapshots import add_checkpoint_status, note_forbidden
 from .values import Plan, Result, Seen
 
 REFUSED: Final = "refused_by_validation"
+UNAVAILABLE: Final = "selected_workload_provider_unavailable"
 FAILED: Final = "failed_to_reconcile_the_resources"
 ROLLING: Final = "rolling_update_in_progress"
 UNREACHABLE: Final = "orchestrator_not_served"

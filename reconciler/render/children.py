@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ...api.line import OLDEST, Line
+from ...api.paths import Key
 from ...api.quantity import is_quantity, parse
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, list_templates
@@ -85,6 +86,8 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
 
 def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     """As `direct_children`, of a graph that has been read."""
+    if why := names.explain_unrendered_provider(graph.annotations, settings.line):
+        return Rendered([], [RenderError(("metadata", "annotations", Key(WORKLOAD_PROVIDER)), why)])
     grove = on_grove(graph, settings, observed)
     parts = [
         _collected(discovery.shared_accounts, graph, settings),

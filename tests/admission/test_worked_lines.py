@@ -65,6 +65,12 @@ def test_a_line_answers_as_it_should(subtests: pytest.Subtests) -> None:
                 assert bool(found) == bool(wanted) if line == "1.2" else found == wanted, found
 
 
+def test_operator_1_7_answers_as_1_6_but_for_sidecars_on_several_nodes_or_with_more() -> None:
+    rows = {row.number: (answer(row, "1.7"), row.answers["1.6"]) for row in EXAMPLES if "1.6" in row.answers}
+    assert {number: now for number, (now, before) in rows.items() if now != before} == {"E45": set(), "S17": set()}
+    assert len(rows) > 80
+
+
 def test_a_graph_that_is_being_deleted_gets_no_provider_that_there_is_none_of() -> None:
     old = graph(worker())
     ending = {**old["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}

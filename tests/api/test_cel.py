@@ -7,7 +7,16 @@ import pytest
 
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint, validations
+from dynamo_webhooks.api.models.constraints import (
+    ALL,
+    GMS_ALPHA,
+    GMS_BETA,
+    REQUEST_MODEL,
+    REQUEST_MODEL_ALPHA,
+    SHM_SIZE,
+    Constraint,
+    validations,
+)
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.api.walk.validate import rule_of
@@ -28,6 +37,19 @@ LPX_PARTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("componentType", {"services": {"w": {"componentType": "lpx"}}}, {"enabled": False}),
     ("type", {"components": [{"name": "w", "type": "lpx"}]}, {}),
 ]
+NATIVE: dict[str, Any] = {
+    "modelRef": {"name": "m"},
+    "backends": ["vllm"],
+    "hardware": {"gpu": {"sku": "my-chip", "budget": 8}},  # E19
+    "workload": {"static": {"isl": 1000, "osl": 100, "numRequestRatio": 1, "concurrency": 4}},
+    "objective": {"mode": "optimize", "metric": "goodput"},
+    "search": {"budget": {"maxRounds": 2, "parallelEvaluations": 1}},
+}
+TRUSTED = {"name": "m", "remoteCode": "TrustCacheAndRevision"}
+CLAIM, FILE = {"name": "c", "modelPath": "p", "mountPath": "/m"}, {"claimName": "c", "path": "p"}
+EVEN, TRACE = NATIVE["workload"]["static"], {"source": {"uri": "u"}}
+RATED = {name: value for name, value in EVEN.items() if name != "concurrency"}
+TWO = ["throughput", "e2eLatency"]
 LONG = ".".join(["a" * 63] * 3)  # 191 characters
 
 
@@ -50,7 +72,7 @@ def _holds(text: str, value: Any, old: object = MISSING) -> bool:
 
 def test_the_schemas_have_the_rules_that_have_an_id() -> None:
     assert set().union(*(_rules(*pair, line) for pair in list_kind_versions() for line in Line)) == set(RULES)
-    assert len(RULES) == 46, "a rule of a schema has a case of good and bad values in CASES or TRANSITIONS; then change the number here"
+    assert len(RULES) == 59, "a rule of a schema has a case of good and bad values in CASES or TRANSITIONS; then change the number here"
 
 
 # rule, values that it lets through and that it refuses; tests/cluster/webhooks/test_cel.py puts each wherever its rule stands
@@ -129,6 +151,50 @@ CASES: list[tuple[Constraint, list[Any], list[Any]]] = [
         [{"mode": "All", "ids": [0]}, {"mode": "IDs"}],
     ),
     (
+        BY_ID["cel-request-members"],
+        [NATIVE, {**NATIVE, "image": "i"}, {"v1beta1": {"model": "m"}}, {**NATIVE, "v1beta1": {}}],
+        [{}, {"rerun": {"reason": "r"}}, {name: value for name, value in NATIVE.items() if name != "search"}],  # E24
+    ),
+    (
+        BY_ID["cel-request-owner"],
+        [NATIVE, {"v1beta1": {}}],
+        [{**NATIVE, "v1beta1": {}}, {"v1beta1": {}, "backends": ["vllm"]}, {"v1beta1": {}, "rerun": {"reason": "r"}}],  # E8
+    ),
+    (
+        BY_ID["cel-request-status-owner"],
+        [{}, {"v1beta1": {}}, {"observedGeneration": 2}],
+        [{"v1beta1": {}, "observedGeneration": 2}, {"v1beta1": {}, "conditions": []}],
+    ),
+    (REQUEST_MODEL, [{"model": "m"}, {"v1beta2": {}}], [{}, {"backend": "vllm"}]),
+    (
+        REQUEST_MODEL_ALPHA,
+        [{"v1beta2": {}}, {"model": "m", "profilingConfig": {"profilerImage": "i"}}],
+        [{}, {"model": "m", "backend": "vllm"}],
+    ),
+    (
+        BY_ID["cel-remote-code"],
+        [{"name": "m"}, {**TRUSTED, "revision": "r", "cache": {"pvc": CLAIM}}],
+        [TRUSTED, {**TRUSTED, "revision": "r", "cache": {}}, {**TRUSTED, "cache": {"pvc": CLAIM}}],  # E23
+    ),
+    (BY_ID["cel-search-workload"], [{"static": EVEN}, {"trace": TRACE}], [{}, {"static": EVEN, "trace": TRACE}]),  # E22
+    (BY_ID["cel-trace-source"], [{"uri": "u"}, {"pvc": FILE}], [{}, {"uri": "u", "pvc": FILE}]),
+    (
+        BY_ID["cel-search-rate"],
+        [EVEN, {**RATED, "requestRate": 0.5}, {**RATED, "kvLoadRatio": [0.5, 1]}],
+        [RATED, {**EVEN, "requestRate": 1}, {**EVEN, "kvLoadRatio": [1]}],
+    ),
+    (
+        BY_ID["cel-search-metric"],
+        [{"mode": "optimize", "metric": "goodput"}, {"mode": "pareto"}, {"mode": "pareto", "metrics": TWO}],  # E21b
+        [{"mode": "optimize"}, {"mode": "optimize", "metric": "goodput", "metrics": TWO}],
+    ),
+    (BY_ID["cel-search-pareto"], [{"mode": "pareto", "metrics": TWO}], [{"mode": "pareto", "metric": "goodput"}]),  # E20
+    (
+        BY_ID["cel-search-sla"],
+        [{"e2eMs": 500}, {"ttftMs": 100, "itlMs": 10}, {"e2eMs": 500, "ttftMs": 100}],  # E21
+        [{}, {"ttftMs": 100}, {"e2eMs": 500, "ttftMs": 100, "itlMs": 10}],  # E21a
+    ),
+    (
         BY_ID["cel-lpx-template"],
         [{"type": "worker", "podTemplate": TEMPLATE}, {"type": "lpx"}],
         [{"type": "lpx", "podTemplate": TEMPLATE}],
@@ -187,6 +253,7 @@ _IDENTITY = {name: {"spec": {"identity": {"model": name}}} for name in "mn"}
 # rules that compare: pairs of a new and an old value that they let through and that they refuse
 TRANSITIONS: list[tuple[Constraint, list[tuple[Any, Any]], list[tuple[Any, Any]]]] = [
     (BY_ID["cel-ckpt-identity-immutable"], *_immutable(_IDENTITY["m"], _IDENTITY["n"], [{}, {"spec": {}}])),
+    (BY_ID["cel-spec-immutable"], *_immutable({"spec": {"a": 1}}, {"spec": {"a": 2}}, [{}])),  # E25
     (BY_ID["cel-restart-on-create"], [({}, MISSING), ({"restart": {}}, {})], [({"restart": {"id": "a"}}, MISSING)]),
     (BY_ID["cel-min-available-immutable"], *_immutable({"minAvailable": 1}, {"minAvailable": 2}, [{}])),
     *((_of("cel-type-immutable", field), *_immutable({field: "worker"}, {field: "decode"}, [{}])) for field in ("componentType", "type")),

@@ -9,14 +9,15 @@ import orjson
 import pytest
 
 from dynamo_webhooks.api.crd import build, by_service, manifest
-from dynamo_webhooks.api.kinds import KINDS, list_kind_versions
-from dynamo_webhooks.api.line import NEWEST, Line, decide_line, is_beyond, of_definition
+from dynamo_webhooks.api.kinds import BY_NAME, KINDS, list_kind_versions
+from dynamo_webhooks.api.line import DEFAULT_LINE, NEWEST, Line, decide_line, is_beyond, of_definition, of_definitions
 from dynamo_webhooks.api.schema import MARKS, load_schema
 from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.test_crd import LAST_APPLIED_LIMIT
 
 Node = dict[str, Any]
-ADDED: Final = [(Line.V1_2, Line.V1_5), (Line.V1_5, Line.V1_6)]
+ADDED: Final = [(Line.V1_2, Line.V1_5), (Line.V1_5, Line.V1_6), (Line.V1_6, Line.V1_7)]
+GRAPH, REQUEST = "DynamoGraphDeployment", "DynamoGraphDeploymentRequest"
 RULES: Final = "x-kubernetes-validations"
 _FREE: Final = "x-kubernetes-preserve-unknown-fields"
 _STRUCTURE: Final = ("properties", "items", "additionalProperties", "description", RULES)
@@ -32,8 +33,8 @@ def _nodes(node: Node, path: str = "") -> Iterator[tuple[str, Node]]:
 
 
 def _schema(kind: str, line: Line) -> dict[str, dict[str, Node]]:
-    """The nodes of every version by path."""
-    versions = build(kind, line=line)["spec"]["versions"]
+    """The nodes of every version by path; none of a kind that comes later."""
+    versions = build(kind, line=line)["spec"]["versions"] if BY_NAME[kind].since <= line else []
     return {version["name"]: dict(_nodes(version["schema"]["openAPIV3Schema"])) for version in versions}
 
 
@@ -44,7 +45,7 @@ def _facets(node: Node) -> Node:
 def test_line_1_2_has_the_known_fields_and_no_others() -> None:
     """With their facets and rules; Kubernetes' types are named, and not entered."""
     found = []
-    for kind, version in list_kind_versions():
+    for kind, version in list_kind_versions(Line.V1_2):
         for path, node in _nodes(load_schema(kind, version, Line.V1_2)):
             rules = {"rules": [{**entry, "rule": _id(entry)} for entry in node[RULES]]} if RULES in node else {}
             found.append(f"{kind} {version} {path or '.'} {json.dumps(_facets(node) | rules)}")
@@ -65,10 +66,9 @@ def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subte
                 found: dict[tuple[str, str], Node] = {}
                 before, since = _schema(kind, older), _schema(kind, newer)
                 for version, nodes in since.items():
-                    assert before[version].keys() <= nodes.keys()
-                    added = {
-                        path: node for path, node in nodes.items() if path not in before[version] and "roles[].podTemplate." not in path
-                    }
+                    known = before.get(version, {})
+                    assert known.keys() <= nodes.keys()
+                    added = {path: node for path, node in nodes.items() if path not in known and "roles[].podTemplate." not in path}
                     found |= {(version, path): _facets(node) for path, node in added.items()}
                 assert found == wanted
 
@@ -79,7 +79,7 @@ def _changes(kind: str, older: Line, newer: Line) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for version, nodes in since.items():
         for path, node in nodes.items():
-            old = before[version].get(path)
+            old = before.get(version, {}).get(path)
             if old is None:
                 continue
             one, other = _facets(old), _facets(node)
@@ -130,7 +130,7 @@ def test_definitions_fit_the_annotation_of_kubectl_apply() -> None:
 
 
 def test_the_definitions_since_line_1_5_store_the_newest_version(subtests: pytest.Subtests) -> None:
-    rows: list[Line] = [Line.V1_5, Line.V1_6]
+    rows: list[Line] = [Line.V1_5, Line.V1_6, Line.V1_7]
     for line in rows:
         for kind in KINDS:
             with subtests.test(kind.alias):
@@ -146,8 +146,23 @@ def test_the_definitions_since_line_1_5_store_the_newest_version(subtests: pytes
                         assert column["name"] != "Hash"
 
 
-def test_a_definition_tells_its_line() -> None:
-    assert [of_definition(build("DynamoGraphDeployment", line=line)) for line in Line] == list(Line)
+def test_definitions_tell_their_line() -> None:
+    made = {(name, line): build(name, line=line) for name in (GRAPH, REQUEST) for line in Line}
+    assert [of_definitions(made[GRAPH, line], made[REQUEST, line]) for line in Line] == list(Line)
+    assert [of_definition(made[GRAPH, line]) for line in Line] == [*list(Line)[:-1], Line.V1_6]
+    left_over = [of_definitions(made[GRAPH, line], made[REQUEST, Line.V1_7]) for line in Line if line < Line.V1_6]
+    assert left_over == [line for line in Line if line < Line.V1_6]
+
+
+def test_requests_tell_line_1_7_with_and_without_a_version_of_their_own() -> None:
+    graphs = build(GRAPH, line=Line.V1_7)
+    unserved, switched_off, neither = (build(REQUEST, line=Line.V1_7) for _ in range(3))
+    unserved["spec"]["versions"] = [{"name": "v1beta2", "served": False}]  # E40
+    switched_off["spec"]["versions"] = [each for each in switched_off["spec"]["versions"] if each["name"] == "v1beta1"]  # E41
+    neither["spec"]["versions"] = build(REQUEST, line=Line.V1_6)["spec"]["versions"]
+    rows: list[Any] = [unserved, switched_off, neither, None, {"spec": {"versions": [{"name": []}]}}]
+    found = [of_definitions(graphs, each) for each in rows]
+    assert found == [Line.V1_7, Line.V1_7, Line.V1_6, Line.V1_6, Line.V1_6]
 
 
 def test_a_version_tells_its_line() -> None:
@@ -161,20 +176,20 @@ def test_a_version_tells_its_line() -> None:
         ("1.5.0", Line.V1_5),
         ("v1.5.0-rc.1+x", Line.V1_5),
         ("1.6.1", Line.V1_6),
+        ("1.7.0-rc1", Line.V1_7),
         ("1.10.0", NEWEST),
         ("2", NEWEST),
         ("0.9.0", Line.V1_2),
-        ("", NEWEST),
-        ("0.0.0", NEWEST),
-        ("0.0.0-dev", NEWEST),
-        ("main", NEWEST),
+        ("", DEFAULT_LINE),
+        ("0.0.0", DEFAULT_LINE),
+        ("0.0.0-dev", DEFAULT_LINE),
+        ("main", DEFAULT_LINE),
     ]
     assert [(version, line, found) for version, line in rows if (found := decide_line(version)) is not line] == []
 
 
 def test_a_released_version_goes_before_the_definition_and_a_development_build_behind_it() -> None:
-    crd = build("DynamoGraphDeployment", line=Line.V1_3)
-    assert [decide_line(version, crd) for version in ("1.2.0", "0.0.0", "dev", "")] == [Line.V1_2, *[Line.V1_3] * 3]
+    assert [decide_line(version, Line.V1_3) for version in ("1.2.0", "0.0.0", "dev", "")] == [Line.V1_2, *[Line.V1_3] * 3]
 
 
 def test_versions_beyond_the_newest_line_are_known_to_be() -> None:

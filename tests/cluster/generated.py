@@ -25,6 +25,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     COMPONENT_PATTERN: ("Front", "front", "worker-2", "a", "A"),
     LABEL_KEY_PATTERN: ("topology.kubernetes.io/zone", "rack", "a.b/C_d", ".".join(["p" * 60] * 5) + "/zone"),
     VERSION_PATTERN: ("1.5.0", "0.9.12", "2.10.9999"),
+    "^/": ("/m", "/models/a"),
     QUANTITY_PATTERN: ("1Gi", "500m", 3, "0", "-1", "1e3", ".5", "16Gi"),
     "": ("a", "word", "two words", "", "vllm", "16Gi", "Ünïcode", "x-1", "true", "7"),
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, list_kind_versions
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
@@ -99,7 +100,7 @@ def schema_cases(step: int) -> Iterator[Write]:
 
 def generated(many: int) -> Iterator[Write]:
     """So many objects of each kind and version made from the schema, and as many damaged ones."""
-    for kind, version in list_kind_versions():
+    for kind, version in list_kind_versions(Line.V1_2):
         dice = Dice(f"{SEED} {kind} {version}")
         for number in range(many):
             obj = dice.object(kind, version, number)

@@ -17,6 +17,8 @@ NATIVE: dict[str, Any] = {
     "modelRef": {"name": "m"},
     "backends": ["vllm"],
     "hardware": {"gpu": {"sku": "gb300", "budget": 8}},
+    "workload": {"static": {"isl": 1000, "osl": 100, "numRequestRatio": 1, "concurrency": 4}},
+    "objective": {"mode": "optimize", "metric": "goodput"},
     "search": {"budget": {"maxRounds": 2, "parallelEvaluations": 1, "newLimit": 3}},
 }
 
@@ -79,9 +81,25 @@ def test_a_part_of_two_versions_is_refused_by_its_field(source: dict[str, Any], 
 
 @pytest.mark.parametrize("version", [ALPHA, BETA])
 def test_other_kinds_have_no_such_version(version: str) -> None:
-    graph = {**request(version, {}), "kind": "DynamoGraphDeployment"}
-    with pytest.raises(ConversionError, match="DynamoGraphDeployment exists as nvidia"):
+    graph = {**request(version, {"restart": {"id": "a"}}), "kind": "DynamoGraphDeployment"}
+    with pytest.raises(ConversionError, match="its spec can only be converted by a release of dynamo-webhooks that knows it") as refused:
         converted(graph, GAMMA)
+    assert refused.value.reason.startswith("DynamoGraphDeployment exists as nvidia.com/v1alpha1 or nvidia.com/v1beta1, not as")
+    with pytest.raises(ConversionError, match="its spec can only be converted"):
+        converted({**graph, "apiVersion": "nvidia.com/v1"}, version)
+    with pytest.raises(ConversionError, match="exists as"):
+        converted(graph, "v0")
+
+
+@pytest.mark.parametrize("later", ["v1", "v2alpha1", "v1beta3"])
+def test_a_version_of_a_later_release_is_converted_where_nothing_but_metadata_is(later: str) -> None:
+    """Or where it is the version asked for."""
+    metadata = {"name": "r", "labels": {"a": "b"}}
+    graph = {"apiVersion": f"nvidia.com/{BETA}", "kind": "DynamoGraphDeployment", "metadata": metadata}
+    assert converted(graph, later) == {**graph, "apiVersion": f"nvidia.com/{later}"}
+    assert converted({**graph, "apiVersion": f"nvidia.com/{later}", "spec": {}}, BETA) == {**graph, "spec": {}}
+    whole = {**graph, "apiVersion": f"nvidia.com/{later}", "spec": {"unknown": 1}}
+    assert converted(whole, later) == whole
 
 
 VALUES = st.recursive(

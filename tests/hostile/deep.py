@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BY_NAME, GAMMA, GROUP
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve, whole_schema
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -66,7 +66,7 @@ def deep_object(kind: str, version: str, path: Path, levels: int, namespace: str
             "fieldsType": "FieldsV1",
         }
     metadata = {"name": "deep", "namespace": namespace, **value.pop("metadata", {})}
-    spec = {**_SPECS[kind, version], **value.pop("spec", {})}
+    spec = {**({} if path[:2] == ("spec", GAMMA) else _SPECS[kind, version]), **value.pop("spec", {})}
     text = orjson.dumps({"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, "spec": spec})
     more = levels - len(path) - 1
     return text.replace(orjson.dumps(_HOLE), b'{"f:a":' * more + b"{}" + b"}" * more)

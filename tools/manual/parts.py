@@ -14,7 +14,7 @@ import yaml
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.api.kinds import KINDS as EVERY_KIND
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import OLDEST, Line
 from dynamo_webhooks.api.operator.configuration import OWN, leaves
 from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
 from dynamo_webhooks.certs import meters as provisioner
@@ -187,6 +187,7 @@ Row = tuple[str, ...]
 _STEPS: Final = tuple(pairwise(Line))
 _LINES: Final = " | ".join(Line)
 _RULES: Final = "x-kubernetes-validations"
+_IDENTITY: Final = ("apiVersion", "kind", "metadata")
 _STRUCTURE: Final = ("properties", "items", "additionalProperties", "description", _RULES)
 _WORDS: Final = {"x-kubernetes-preserve-unknown-fields": "free form", "maxLength": "maximum length", "minLength": "minimum length"}
 
@@ -207,11 +208,12 @@ def _rules(heads: str, *, defaults: bool) -> str:
 
 @cache
 def _nodes(kind: str, line: Line) -> Nodes:
-    """Every node of the definition's schemas by version and path."""
+    """Every node of the spec and status of the definition's schemas by version and path; none where the line lacks the kind."""
     return {
         (version["name"], path): node
-        for version in build(kind, line=line)["spec"]["versions"]
+        for version in (build(kind, line=line)["spec"]["versions"] if BY_NAME[kind].since <= line else ())
         for path, node in _below(version["schema"]["openAPIV3Schema"], "")
+        if path.partition(".")[0] not in _IDENTITY
     }
 
 
@@ -229,7 +231,7 @@ def _added(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
     added: list[tuple[str, str]] = []
     for version, path in new:
         inside = any(version == above and path.startswith((f"{start}.", f"{start}{{", f"{start}[")) for above, start in added)
-        if (version, path) not in old and not inside:
+        if path and (version, path) not in old and not inside:
             added.append((version, path))
             yield f"{kind}/{version}", f"`{path}`", _value(new[version, path])
 
@@ -246,7 +248,7 @@ def _facets(node: Node) -> Node:
 
 
 def _facet(key: str, value: Any) -> str:
-    if key == "type" or value is True:
+    if key == "type" or (value is True and key != "default"):
         return str(value) if key == "type" else _WORDS.get(key, key)
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value) if isinstance(value, str) else json.dumps(value)
     return f"{_WORDS.get(key, key)} `{text}`".replace("|", "\\|")
@@ -271,13 +273,18 @@ def _demands(node: Node) -> list[str]:
 
 
 def _definition(kind: str) -> Iterator[Row]:
-    """Storage and columns, and that it is gone."""
-    if until := BY_NAME[kind].until:
+    """Versions, storage and columns, and that it is new or gone."""
+    known = BY_NAME[kind]
+    if known.since > OLDEST:
+        yield str(known.since), kind, "the kind", "", "served"
+        return
+    if until := known.until:
         yield str(until), kind, "the kind", "served", "gone"
     specs = [build(kind, line=line)["spec"]["versions"] for line in Line]
+    served = [", ".join(each["name"] for each in versions) for versions in specs]
     stored = [next(each["name"] for each in versions if each["storage"]) for versions in specs]
-    columns = [", ".join(column["name"] for column in versions[-1]["additionalPrinterColumns"]) for versions in specs]
-    for what, told in (("stored version", stored), ("columns of `kubectl get`", columns)):
+    columns = [", ".join(column["name"] for column in versions[len(known.versions) - 1]["additionalPrinterColumns"]) for versions in specs]
+    for what, told in (("versions", served), ("stored version", stored), ("columns of `kubectl get`", columns)):
         for (_, newer), (one, other) in zip(_STEPS, pairwise(told), strict=True):
             if one != other:
                 yield str(newer), kind, what, one, other

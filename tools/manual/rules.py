@@ -66,6 +66,7 @@ FILES: Final[dict[str, str]] = {
     "duplicate-object": f"{_WORKER}---\n{_WORKER}",
     "name-of-other-version": f"{_WORKER}      podTemplate: {{spec: {{containers: [{{name: main, resources: {{limits: {{gpu: 1}}}}}}]}}}}\n",
     "kept-value-mismatch": _WORKER.replace("namespace: llm}", f"namespace: llm, annotations: {{nvidia.com/dgd-spec: '{_CLAIM}'}}}}"),
+    "request-owner": f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeploymentRequest\n{_HEAD}spec: {{v1beta2: {{}}}}\n",
     "unfilled-placeholder": f"{_WORKER}      replicas: ${{REPLICAS}}\n",
 }
 # check -> the file as it was, where the check compares with that
@@ -83,6 +84,8 @@ def show_example(name: str) -> str:
         if name in BEFORE:
             session.write("before.yaml", BEFORE[name])
             line += " --old before.yaml"
+        if name == "request-owner":
+            line += " --line 1.7"
         printed = session.run(line)
     if not re.search(rf" (?:error|warning) {name} \(", printed):
         raise PageError(f"the file of {name} in tools/manual/rules.py has no such finding: {printed.strip()}")
@@ -185,6 +188,7 @@ _MADE: Final = {
     "long-remainder": "From half the limit, and on updates of an object that was too long already, this is a warning. "
     "The server makes the same check.",
     "kept-value-mismatch": "The server makes the same check.",
+    "request-owner": "The server makes the same check.",
 }
 
 

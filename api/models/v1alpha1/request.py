@@ -1,11 +1,12 @@
 """DynamoGraphDeploymentRequest v1alpha1: profiling first, then a graph that meets the targets."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from ..base import Part
-from ..facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Texts, VersionOverride
+from ..constraints import REQUEST_MODEL_ALPHA, validations
+from ..facets import REQUIRED_ANYWAY, EmbeddedObject, Envelope, FreeForm, Int64, Texts, VersionOverride, required_below
 from ..kubernetes import Conditions, ResourceRequirements, Toleration
 from ..parts import GraphState
 
@@ -39,17 +40,23 @@ class DeploymentOverrides(Part):
     workers_image: str | None = Field(None, description="Image of the workers.")
 
 
-class RequestSpec(Part):
+_REQUIRED: Final = ("model", "backend", "profilingConfig")
+
+
+class RequestSpec(Part, json_schema_extra=required_below("1.7", validations(REQUEST_MODEL_ALPHA), *_REQUIRED)):
     """What should be profiled and deployed."""
 
-    model: str = Field(description="Model to serve.")
-    backend: Literal["auto", "vllm", "sglang", "trtllm"] = Field(description="Inference engine; auto lets the profiler choose.")
+    model: str | None = Field(None, description="Model to serve.")
+    backend: Literal["auto", "vllm", "sglang", "trtllm"] | None = Field(
+        None, description="Inference engine; auto lets the profiler choose."
+    )
     use_mocker: bool = Field(False, description="Deploys a simulation that needs no GPU.")
-    profiling_config: ProfilingConfig = Field(description="How profiling runs.")
+    profiling_config: ProfilingConfig | None = Field(None, description="How profiling runs.")
     enable_gpu_discovery: bool = Field(True, description="Whether the cluster's GPUs are looked up.")
     runtime_version_override: VersionOverride | None = None
     auto_apply: bool = Field(False, description="Whether the graph found is deployed at once.")
     deployment_overrides: DeploymentOverrides | None = Field(None, description="Metadata of a graph deployed at once.")
+    v1beta2: Envelope | None = None
 
 
 class DeploymentStatus(Part):
@@ -73,6 +80,7 @@ class RequestStatus(Part):
     profiling_results: str | None = Field(None, description="Location of the results.")
     generated_deployment: EmbeddedObject | None = Field(None, description="The graph that was found.")
     deployment: DeploymentStatus | None = Field(None, description="The graph that was deployed at once.")
+    v1beta2: Envelope | None = None
 
 
 class DynamoGraphDeploymentRequest(Part):

@@ -5,7 +5,8 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from ..base import Part
-from ..facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, VersionOverride, below, since
+from ..constraints import REQUEST_MODEL, validations
+from ..facets import TWICE, EmbeddedObject, Envelope, Filled, FreeForm, Int32, Int64, VersionOverride, below, required_below, since
 from ..kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[
@@ -104,12 +105,12 @@ class Features(Part):
     kv_router: Annotated[KvRouter, since("1.6")] | None = Field(None, description="Routing by the content of caches.")
 
 
-class RequestSpec(Part):
+class RequestSpec(Part, json_schema_extra=required_below("1.7", validations(REQUEST_MODEL), "model")):
     """What should be profiled and deployed."""
 
-    model: Filled = Field(description="Model to serve.")
-    backend: Annotated[Literal["auto", "sglang", "trtllm", "vllm"], TWICE] = Field(
-        "auto", description="Inference engine; auto lets the profiler choose."
+    model: Filled | None = Field(None, description="Model to serve.")
+    backend: Annotated[Literal["auto", "sglang", "trtllm", "vllm"], TWICE, below("1.7", default="auto")] | None = Field(
+        None, description="Inference engine; auto lets the profiler choose."
     )
     image: str | None = Field(None, description="Image of profiler and workers.")
     model_cache: ModelCache | None = Field(None, description="A claim that holds the weights.")
@@ -118,9 +119,12 @@ class RequestSpec(Part):
     sla: Targets | None = Field(None, description="Target latencies, or what to optimise.")
     overrides: Overrides | None = Field(None, description="Changes to the profiling job and to the generated graph.")
     features: Features | None = Field(None, description="Optional parts of the graph: a planner, or a simulated backend.")
-    search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="Search strategy of the profiler.")
+    search_strategy: Annotated[Literal["rapid", "thorough"], TWICE, below("1.7", default="rapid")] | None = Field(
+        None, description="Search strategy of the profiler."
+    )
     runtime_version_override: VersionOverride | None = None
-    auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
+    auto_apply: Annotated[bool, below("1.7", default=True)] | None = Field(None, description="Whether the graph found is deployed at once.")
+    v1beta2: Envelope | None = None
 
 
 class ParetoConfig(Part):
@@ -160,6 +164,7 @@ class RequestStatus(Part):
     profiling_results: ProfilingResults | None = Field(None, description="What profiling found.")
     deployment_info: DeploymentInfo | None = Field(None, description="The deployed graph in short.")
     observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
+    v1beta2: Envelope | None = None
 
 
 class DynamoGraphDeploymentRequest(Part):

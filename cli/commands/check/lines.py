@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Final
 
-from ....api.line import NEAREST, Line, is_beyond
+from ....api.line import NEAREST, Line, explain_upgrades, is_beyond
 from ....policies.facts import UNKNOWN, Facts
 from ...console.exits import UsageError
 from ...project.targets import Target, Targets
@@ -52,8 +52,9 @@ def list_steps(now: Line, to: Line) -> list[Line]:
     return steps
 
 
-def add_later_lines(result: Result, steps: list[Line], judge: Callable[[Line], Result]) -> Result:
+def add_later_lines(result: Result, now: Line, to: Line, judge: Callable[[Line], Result]) -> Result:
     """The result with what each later line finds first, marked with that line; findings of an earlier line are not repeated."""
+    steps = list_steps(now, to)
     findings, notes = list(result.findings), list(result.not_evaluated)
     known, noted = set(map(_about, findings)), set(map(_of_note, notes))
     for line in steps:
@@ -64,5 +65,6 @@ def add_later_lines(result: Result, steps: list[Line], judge: Callable[[Line], R
         new = [one for one in later.not_evaluated if _of_note(one) not in noted]
         noted |= set(map(_of_note, new))
         notes += new
-    lines = (*result.lines, *(JudgedBy(str(line), _UPGRADE) for line in steps))
+    told = "; ".join(filter(None, (_UPGRADE, explain_upgrades(now, steps[-1]))))
+    lines = (*result.lines, *(JudgedBy(str(line), told if line is steps[-1] else _UPGRADE) for line in steps))
     return result._replace(findings=findings, not_evaluated=notes, lines=lines)

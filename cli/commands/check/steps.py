@@ -15,7 +15,7 @@ from ...validation.finding import merge_duplicates
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
 from .inputs import gather_inputs, refuse_changes
-from .lines import add_later_lines, explain_lines, list_steps
+from .lines import add_later_lines, explain_lines
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
 from .run import Run
@@ -153,12 +153,14 @@ def weigh(plan: Plan, result: Result) -> Result:
     """The result with findings of later lines, and without those that the baseline knows."""
     options, inputs = plan.options, plan.inputs
     lines = explain_lines(options, plan.targets, {one.source.name for one in result.checked}, inputs.add_facts)
+    if inputs.sight is not None and inputs.sight.later:
+        lines = [one._replace(told=f"{one.told}; {inputs.sight.later}") for one in lines]
     site, namespace = options.project.value("site") or "", inputs.namespace if inputs.old is not None else ""
     result = result._replace(lines=lines, site=site, namespace=namespace)
     if plan.own_rules is not None:
         result = result._replace(own_rules=(len(plan.usual.asked.took_part) if plan.usual.asked else 0, plan.own_rules))
     if options.upgrade_to is not None:
-        result = add_later_lines(result, list_steps(plan.usual.line, options.upgrade_to), lambda line: judge(plan, upgraded=line))
+        result = add_later_lines(result, plan.usual.line, options.upgrade_to, lambda line: judge(plan, upgraded=line))
     if inputs.sight is not None and inputs.sight.unreachable:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if plan.known is not None:

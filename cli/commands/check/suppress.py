@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, Line
 from ....policies.checks import CEL_RULE, CHECKS, DUPLICATE, IGNORE_WITHOUT_REASON, SCHEMA_RULE, UNKNOWN_FIELD, UNUSED_IGNORE
 from ....policies.review import CREATE, DELETE, UPDATE
 from ...console.nearest import did_you_mean
@@ -35,7 +35,7 @@ class Heard(NamedTuple):
 
     notes: tuple[NotEvaluated, ...] = ()  # what of them couldn't be evaluated
     operations: frozenset[str] = frozenset((CREATE,))  # on them
-    line: Line = NEWEST
+    line: Line = DEFAULT_LINE
     schema: bool = True  # whether the schema was held against them
 
 

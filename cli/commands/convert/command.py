@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, Line
 from ....api.wording import count_of, shorten
 from ....conversion.kinds import KINDS, format_field_map
 from ...console import flags
@@ -34,7 +34,7 @@ class Options(NamedTuple):
     paths: flags.Paths = ()
     to: Annotated[str | None, option("version to convert to", choices=("v1alpha1", "v1beta1"))] = None
     line: Annotated[
-        Line | None, flags.release(f"operator release that will store the objects (default: the project file's, else {NEWEST})")
+        Line | None, flags.release(f"operator release that will store the objects (default: the project file's, else {DEFAULT_LINE})")
     ] = None
     exclude: flags.Exclude = ()
     check: Annotated[bool, switch("write nothing; exit code 1 if a file would change")] = False
@@ -78,7 +78,7 @@ def _convert(options: Options, to: str) -> int:
         try:
             if isinstance(file, InputError):
                 raise file
-            text, line = load_text(file), targets.line_of(file) or NEWEST
+            text, line = load_text(file), targets.line_of(file) or DEFAULT_LINE
             with limit_cpu(file):
                 outcome, refused = convert_accepted(file, text, to, line=line, **how)
         except InputError as error:

@@ -8,7 +8,8 @@ from ....admission.new_pods import PATH, SELECTOR
 from ....admission.registration import Purpose
 from ....api.crd import ALLOW_DATA_LOSS
 from ....api.kinds import BY_ALIAS, BY_NAME, KINDS, Kind
-from ....api.line import NEWEST, decide_line, is_beyond, of_definition, of_release
+from ....api.line import NEWEST, OLDEST, decide_line, explain_upgrades, is_beyond, of_release
+from ....api.unknown_fields import WRITTEN, describe_later_release
 from ....certs.names import CONVERT
 from ....certs.state import TargetKind
 from ....kube.storage_versions import read_definition
@@ -23,27 +24,31 @@ _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose
 
 def kinds(sight: Sight) -> Iterator[Finding]:
     """Every kind of the line is there, served in its versions, and stored in versions that exist."""
-    line = decide_line(sight.about.version, sight.crds[BY_ALIAS["DGD"].plural])
+    line = decide_line(sight.about.version, sight.line)
     for kind in KINDS:
         crd = sight.crds[kind.plural]
         if crd is not None:
             yield from _kind(kind, crd, repairs.definitions(sight.about))
-        elif kind.crd_name not in sight.unseen and kind.is_of(line):
+        elif kind.crd_name not in sight.unseen and kind.is_of(line) and kind.since is OLDEST:  # a gate leaves out the others
             yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(sight.about))
 
 
 def lines(sight: Sight) -> Iterator[Finding]:
     """The definitions are of the release of `operator.version`: otherwise fields are lost or refused."""
     kind, version = BY_ALIAS["DGD"], sight.about.version
-    line, wanted = of_definition(sight.crds[kind.plural]), of_release(version)
+    line, wanted = sight.line, of_release(version)
     if wanted is not None and is_beyond(version):
         text = f"operator.version is {version}, later than operator {NEWEST}, the newest release that is supported here"
         yield warning("line", _named(kind), text)
+    written = [sight.crds.get(BY_NAME[name].plural) for name in WRITTEN]
+    if later := describe_later_release("", decide_line(version, line), written):
+        yield warning("line", _named(kind), f"{later}; conversion keeps unknown fields of v1beta1 and v1alpha1, and no rule is about them")
     if line is None or wanted is None or wanted is line:
         return
     text = f"is of operator {line}, and operator.version is {version}: both must be of one operator release"
     if line < wanted:
         text += f"; if your operator is of release {line}, set operator.version to {line}.0 instead of the repair"
+        text += f"; {steps}" if (steps := explain_upgrades(line, wanted)) else ""
         yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted))
     else:
         text += f"; set operator.version to {line}.0, also in your own manifests, or unknown fields are lost and known ones refused"

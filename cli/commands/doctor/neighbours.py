@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from ....api.line import Line, of_definition
+from ....api.line import Line, explain_upgrades
 from ....api.wording import count_of
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
@@ -30,8 +30,10 @@ _STUCK: Final = ("Grove", "0.1.0-alpha.12")  # with the operator 1.4.2 it never 
 
 async def neighbours(cluster: Cluster, sight: Sight, to: Line) -> list[Finding]:
     """Versions of other controllers beside those that each line up to one was released with, and pods at gates. Raises: ApiError."""
-    now = of_definition(sight.crds.get("dynamographdeployments"))
+    now = sight.line
     found: list[Finding] = []
+    if now is not None and (steps := explain_upgrades(now, to)):
+        found.append(warning("upgrade", "operator", steps))
     try:
         found += compare_versions(
             (await cluster.list(DEPLOYMENTS)).items, [line for line in Line if (now is None or line > now) and line <= to]

@@ -5,7 +5,8 @@ from collections.abc import Awaitable
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
-from ....api.kinds import KINDS
+from ....api.kinds import BY_ALIAS, KINDS
+from ....api.line import Line, of_definitions
 from ....certs.inject import RESOURCES
 from ....certs.installation import Installation
 from ....certs.report import read_conditions
@@ -48,6 +49,11 @@ class Sight(NamedTuple):
     def namespace(self) -> str:
         """Namespace of the installation."""
         return self.about.profile.namespace
+
+    @property
+    def line(self) -> Line | None:
+        """The line of the definitions; None where it isn't known."""
+        return of_definitions(*(self.crds.get(BY_ALIAS[alias].plural) for alias in ("DGD", "DGDR")))
 
 
 async def look(cluster: Cluster, about: Installation) -> Sight:

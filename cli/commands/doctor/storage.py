@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ....api.crd import ALLOW_DATA_LOSS
-from ....api.kinds import BETA, BY_ALIAS, BY_NAME, GROUP, KINDS, Kind
+from ....api.kinds import BETA, BY_NAME, GROUP, KINDS, Kind
 from ....api.line import Line, decide_line
 from ....api.paths import format_path, lookup
 from ....api.wording import count_of, shorten
@@ -65,7 +65,7 @@ def _of_servers(sight: Sight, kind: Kind, seen: Sequence[Seen]) -> Iterator[Find
 async def contents(cluster: Cluster, sight: Sight) -> list[Finding]:
     """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
     found: list[Finding] = []
-    line = decide_line(sight.about.version, sight.crds[BY_ALIAS["DGD"].plural])
+    line = decide_line(sight.about.version, sight.line)
     for kind in KINDS:
         if kind.name in kinds.KINDS:
             resource = stored_resource(sight, kind)

@@ -1,7 +1,7 @@
 """The pages of a whole kind and of a fact: what they are, and the rules that look at them."""
 
 from ....api.kinds import BY_NAME, GROUP
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, NEWEST, Line
 from ....api.schema import load_schema
 from ....policies.catalogue import list_rules
 from ....policies.facts import Facts
@@ -17,17 +17,17 @@ def find(word: str) -> Page | None:
     if name is None:
         return None
     kind = BY_NAME[name]
-    stored = {one.name: [str(line) for line in Line if kind.stored(line) == one.name] for one in kind.versions}
+    stored = {one.name: [str(line) for line in Line if kind.stored(line) == one.name] for one in kind.of_line(NEWEST)}
     return {
         "kind": name,
         "group": GROUP,
         "plural": kind.plural,
         "shortName": kind.short,
         "versions": [
-            {"name": one.name, "stored": NEWEST in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
-            for one in kind.versions
+            {"name": one.name, "stored": DEFAULT_LINE in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
+            for one in kind.of_line(NEWEST)
         ],
-        "description": load_schema(name, kind.storage_version, NEWEST).get("description", ""),
+        "description": load_schema(name, kind.storage_version, DEFAULT_LINE).get("description", ""),
         "rules": short(rule for rule in list_rules() if any(read.startswith(f"{name}/") for read in rule.kinds)),
     }
 

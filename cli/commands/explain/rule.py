@@ -60,12 +60,12 @@ def complete(page: Page, site: str = "") -> Page:
 
 
 def _other(place: Page) -> Page | None:
-    from ....api.line import NEWEST
+    from ....api.line import DEFAULT_LINE
     from ....api.schema import load_schema
     from .field import find_other_version, walk
 
     kind, _, version = place["kind"].partition("/")
-    found = walk(load_schema(kind, version, NEWEST), tuple(place["path"].split(".")))
+    found = walk(load_schema(kind, version, DEFAULT_LINE), tuple(place["path"].split(".")))
     return None if found is None else find_other_version(kind, version, found[1], found[2])
 
 

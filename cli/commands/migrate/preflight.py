@@ -6,7 +6,7 @@ from typing import Final
 
 from ....api.crd import build
 from ....api.kinds import BY_NAME
-from ....api.line import OLDEST, Line, decide_line
+from ....api.line import OLDEST, Line, decide_line, explain_upgrades, of_definitions, of_release
 from ....api.lost_fields import find_lost_fields
 from ....kube.errors import ApiError, NotFoundError
 from ....kube.resources import CRDS, Resource, resource_of_kind
@@ -22,6 +22,8 @@ PAGE_OBJECTS: Final = 50  # whole ones: of the largest 75 MB
 _SAMPLES: Final = 3  # objects that are tried, of which one must be converted
 _MAX_NAMES: Final = 5  # in a sentence
 GRAPH: Final = "DynamoGraphDeployment"
+REQUEST: Final = "DynamoGraphDeploymentRequest"
+STAMP: Final = "dynamo.nvidia.com/operator-version"  # by which operator the definition was applied
 _build: Final = cache(build)  # definitions of a line as this project has them
 
 
@@ -29,10 +31,12 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
     """The definitions and their line; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
     definitions, to = [], hands.options.to
     graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
-    line = decide_line("", graph.node if graph else None)
+    requests = await load_definition(hands.cluster, BY_NAME[REQUEST].crd_name)
+    line = decide_line("", of_definitions(graph and graph.node, requests and requests.node))
     for name in hands.options.kinds:
         crd = BY_NAME[name].crd_name
-        found = graph if name == GRAPH else await load_definition(hands.cluster, crd)
+        known = {GRAPH: graph, REQUEST: requests}
+        found = known[name] if name in known else await load_definition(hands.cluster, crd)
         if found is None:
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
@@ -52,6 +56,8 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
             "runtimeVersionOverride, providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with "
             "the next write"
         )
+    stamps = [of_release(str(each.annotations.get(STAMP, ""))) for each in definitions]
+    report.warnings += {steps for one in stamps if one is not None and (steps := explain_upgrades(min(one, line), max(one, line)))}
     if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
         report.warnings.append(
             f"definitions of operator {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: "

@@ -4,7 +4,7 @@ import json
 from typing import Annotated, Any, Final, NamedTuple
 
 from ....api.kinds import BY_NAME, GROUP, list_kind_versions
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, NEWEST, Line
 from ...console import flags
 from ...console.exits import OK, UsageError
 from ...console.kind_names import find_kind
@@ -28,7 +28,7 @@ class Options(NamedTuple):
         argument("kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)", "NAME", nargs="?"),
     ] = None
     version: Annotated[str | None, option("version of the kind (default: newest)", "VERSION")] = None
-    line: Annotated[Line | None, flags.release(f"operator release (default: the project file's, else {NEWEST})")] = None
+    line: Annotated[Line | None, flags.release(f"operator release (default: the project file's, else {DEFAULT_LINE})")] = None
     catalogue: Annotated[
         str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", "DIR")
     ] = None
@@ -37,7 +37,7 @@ class Options(NamedTuple):
 
 def run(options: Options) -> int:
     """Prints one schema or the names of all, or writes those of kinds. Raises: UsageError for a wrong name, or flags that don't fit."""
-    line = apply_project(options, ("line",), ()).line or NEWEST
+    line = apply_project(options, ("line",), ()).line or DEFAULT_LINE
     if options.catalogue is not None and (options.name or options.version):
         raise UsageError("--catalogue is every kind: give a name and a version, or --catalogue")
     if options.catalogue is not None:
@@ -59,11 +59,11 @@ def _schema(word: str, version: str | None, line: Line) -> dict[str, Any]:
     named, _, ending = word.replace("/", ".").partition(".")
     kind = find_kind(named)
     if kind is not None:
-        versions = [each.name for each in BY_NAME[kind].versions]
+        versions = [each.name for each in BY_NAME[kind].of_line(NEWEST)]
         ending = ending.removesuffix(GROUP).rstrip(".")
         if version and ending and version != ending:
             raise UsageError(f"--version {version}: {word} names another version: leave one of them out")
-        wanted = version or ending or versions[-1]
+        wanted = version or ending or BY_NAME[kind].versions[-1].name
         if wanted not in versions:
             raise UsageError(
                 f"{f'--version {version}' if version else word}: {kind} is in {' and '.join(versions)}{did_you_mean(wanted, versions)}"

@@ -4,10 +4,11 @@ Structural schemas are another dialect: nulls that the API server drops are allo
 typos show, and Kubernetes' types stay references. What only the server enforces (CEL rules, keys of lists, names in metadata) is left out.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ....api.kinds import GROUP, KINDS, Kind, api_version, list_kind_versions
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, Line
 from ....api.schema import OLDER, Node, load_schema, resolve
 from ....api.walk.metadata import METADATA, Shape
 
@@ -55,6 +56,8 @@ class Translation:
 
     def _plain(self, node: Node) -> Node:
         out: Node = {key: node[key] for key in SAME if key in node}
+        if node.get("exclusiveMinimum"):
+            out["exclusiveMinimum"] = out.pop("minimum")
         if node.get("x-kubernetes-int-or-string"):
             out["type"] = ["integer", "string"]
         elif "type" in node:
@@ -114,31 +117,28 @@ def _shaped(shape: Shape) -> Node:
     return {"type": ["object", "null"], "properties": members, "additionalProperties": False}
 
 
-def schema_of(kind: str, version: str, line: Line = NEWEST) -> Node:
+def schema_of(kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
     """The schema of objects of one kind and version, as a line has it. Raises: KeyError when there is none."""
     translation = Translation()
     root = _root(translation, kind, version, line)
     return {"$schema": DRAFT, "title": f"{kind} {version}", **root, "definitions": translation.definitions()}
 
 
-def mixed_schema(line: Line = NEWEST) -> Node:
+def mixed_schema(line: Line = DEFAULT_LINE) -> Node:
     """One schema for arbitrary files: a Dynamo object must match its apiVersion and kind, other objects are not checked."""
-    translation = Translation()
-    roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in list_kind_versions()}
-    cases = [
-        {"if": _is(kind, api_version(version)), "then": {"$ref": f"#/definitions/{kind}.{version}"}}
-        for kind, version in list_kind_versions()
-    ]
+    translation, pairs = Translation(), list_kind_versions(line)
+    roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in pairs}
+    cases = [{"if": _is(kind, api_version(version)), "then": {"$ref": f"#/definitions/{kind}.{version}"}} for kind, version in pairs]
     listed: Node = {"if": _is("List", "v1"), "then": {"properties": {"items": {"type": "array", "items": {"$ref": "#"}}}}}
     return {
         "$schema": DRAFT,
         "title": "Kinds of NVIDIA Dynamo",
-        "allOf": [*(_exists(kind) for kind in KINDS), *cases, listed],
+        "allOf": [*(_exists(kind, [version for name, version in pairs if name == kind.name]) for kind in KINDS), *cases, listed],
         "definitions": {**roots, **translation.definitions()},
     }
 
 
-def _root(translation: Translation, kind: str, version: str, line: Line = NEWEST) -> Node:
+def _root(translation: Translation, kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
     root = translation.node(load_schema(kind, version, line))
     properties = root["properties"]
     properties["apiVersion"] = {**properties["apiVersion"], "type": "string", "const": api_version(version)}
@@ -152,8 +152,8 @@ def _is(kind: str, version: str) -> Node:
     return {"type": "object", "properties": {"apiVersion": {"const": version}, "kind": {"const": kind}}, "required": ["apiVersion", "kind"]}
 
 
-def _exists(kind: Kind) -> Node:
+def _exists(kind: Kind, versions: Iterable[str]) -> Node:
     """Our kind in our group is in a version that there is."""
     ours = _is(kind.name, "")
     ours["properties"]["apiVersion"] = {"type": "string", "pattern": f"^{GROUP.replace('.', '[.]')}/"}
-    return {"if": ours, "then": {"properties": {"apiVersion": {"enum": [api_version(version.name) for version in kind.versions]}}}}
+    return {"if": ours, "then": {"properties": {"apiVersion": {"enum": [*map(api_version, versions)]}}}}

@@ -5,7 +5,7 @@ import socket
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ....api.line import NEWEST, Line
+from ....api.line import DEFAULT_LINE, Line
 from ....kube.errors import ApiError, UnavailableError
 from ....webhooks.sockets import Address
 from ...console import flags
@@ -23,7 +23,7 @@ class Options(NamedTuple):
 
     kubeconfig: flags.Kubeconfig = ""
     address: Annotated[str | None, option("address of this machine that the API server reaches (default: detected)", "HOST:PORT")] = None
-    line: Annotated[Line | None, flags.release(f"operator release (default {NEWEST})")] = None
+    line: Annotated[Line | None, flags.release(f"operator release (default {DEFAULT_LINE})")] = None
     clean: Annotated[bool, switch("only remove what a killed run left behind")] = False
 
 
@@ -38,7 +38,7 @@ def run(options: Options) -> int:
             return OK
         server, user = asyncio.run(claim(options.kubeconfig))
         where = address("--address", options.address, *_towards(urlsplit(server).hostname or ""))
-        return run_trial(options.kubeconfig, user, where, options.line or NEWEST, _towards(_ELSEWHERE).host)
+        return run_trial(options.kubeconfig, user, where, options.line or DEFAULT_LINE, _towards(_ELSEWHERE).host)
     except RefusedError as error:
         write_stderr(str(error))
         return REFUSED

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.cli.commands import serve
 from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
@@ -26,9 +26,10 @@ from tests.rows import run_each
         (["--line", "1.4"], "1.4", "--line; rules of operator 1.5, the nearest known release"),
         (
             ["--set-fact", "operatorVersion=1.30.0"],
-            "1.6",
+            "1.7",
             "operatorVersion 1.30.0; later releases count as the newest known",
         ),
+        (["--set-fact", "operatorVersion=1.7.0"], "1.7", "operatorVersion 1.7.0"),
         (["--set-fact", "operatorLine=1.5"], "1.5", "the fact operatorLine"),
         (["--set-fact", "operatorVersion=1.2.0", "--line", "1.5"], "1.5", "--line"),
     ],
@@ -110,7 +111,7 @@ def test_a_server_without_a_line_has_that_of_files(tmp_path: Path) -> None:
     for name in ("facts.yaml", "told.yaml"):
         options = serve.Options(no_cluster=True, facts=str(tmp_path / name))
         lines.append(facts_from(serve._told(options, OperatorConfiguration())).line)
-    assert [*lines, facts_from({}).line] == [NEWEST, Line.V1_2, NEWEST]
+    assert [*lines, facts_from({}).line] == [DEFAULT_LINE, Line.V1_2, DEFAULT_LINE]
 
 
 GRAPH = """\
@@ -182,3 +183,52 @@ def test_each_line_on_the_way_says_what_it_finds_first(files: Files, command: Co
         ("runtime-version-required", False),
         ("multinode-type-unsupported", True),
     ]
+
+
+OF_1_7 = """
+apiVersion: nvidia.com/v1beta2
+kind: DynamoGraphDeploymentRequest
+metadata: {name: a, namespace: team}
+spec: {modelRef: {name: m, later: 1}, backends: [auto], later: 1}
+---
+apiVersion: nvidia.com/v1beta2
+kind: DynamoGraphDeploymentRun
+metadata: {name: b, namespace: team}
+spec: {later: 1}
+---
+apiVersion: nvidia.com/v1beta2
+kind: DynamoGraphDeploymentCandidate
+metadata: {name: c, namespace: team}
+spec: {components: [{name: w, later: 1}]}
+---
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: d, namespace: team}
+spec: {v1beta2: {modelRef: {name: m}}}
+"""
+
+
+def test_kinds_and_versions_of_operator_1_7_are_checked_by_their_schemas_alone(files: Files, command: Command) -> None:
+    """What its definition may accept is only warned of, and what it keeps is no finding."""
+    files(a=OF_1_7)
+
+    def found(line: str) -> list[tuple[str, str, str, str]]:
+        done = command("check", "a.yaml", "--line", line, "--set-fact", "operatorScope=cluster", "-o", "json")
+        return [(one["object"]["name"], one["level"], one["rule"], one["path"]) for one in done.json["findings"]]
+
+    assert found("1.7") == [  # E10, E18, E26
+        ("a", "warning", "schema-mismatch", "spec.backends[0]"),
+        ("d", "error", "request-owner", "spec.v1beta2"),
+    ]
+    assert [row for row in found("1.6") if row[2] == "unknown-kind"] == [
+        ("a", "error", "unknown-kind", "apiVersion"),
+        ("b", "error", "unknown-kind", "kind"),
+        ("c", "error", "unknown-kind", "kind"),
+    ]
+
+
+def test_an_upgrade_goes_through_every_release(files: Files, command: Command) -> None:
+    files(good=GOOD)
+    found = command("check", "good.yaml", "--line", "1.5", "--upgrade-to", "1.7")
+    assert "operator 1.7 (--upgrade-to; upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out)" in found.err
+    assert "left out" not in command("check", "good.yaml", "--line", "1.6", "--upgrade-to", "1.7").err

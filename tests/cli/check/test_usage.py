@@ -76,7 +76,7 @@ WRONG = [
     ("a.yaml --line 1.6 --upgrade-to 1.5", "--upgrade-to 1.5: must be a later operator release than 1.6, with which files are checked"),
     ("a.yaml --line 1.6 --upgrade-to 1.6", "--upgrade-to 1.6: must be a later operator release than 1.6"),
     ("a.yaml --upgrade-to 1.6 --fix", "--upgrade-to lists findings of later operator releases: leave out --fix"),
-    ("a.yaml --upgrade-to 1.9", "must be one of 1.2, 1.3, 1.4, 1.5, 1.6, got 1.9"),
+    ("a.yaml --upgrade-to 1.9", "must be one of 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, got 1.9"),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.yaml.load import load_documents, split_documents
 from dynamo_webhooks.conversion.translate import Translation
@@ -38,7 +38,7 @@ def test_what_goes_into_the_remainder_is_said(command: Command, files: Files) ->
     files(a=LOSSY, b=GOOD)
     ran = command("convert", "a.yaml", "--to", "v1beta1")
     note = "kept in the annotation nvidia.com/dgd-spec, restored when converted back from v1beta1: spec.pvcs"
-    summary = f"1 object for operator {NEWEST}: 1 converted to v1beta1\n"
+    summary = f"1 object for operator {DEFAULT_LINE}: 1 converted to v1beta1\n"
     assert ran.err == f"a.yaml:1: DynamoGraphDeployment llm/good: {note}\n{summary}"
     assert command("convert", "a.yaml", "--to", "v1beta1", "-q").err == ""
     assert command("convert", "b.yaml", "--to", "v1beta1").err == summary
@@ -121,7 +121,7 @@ def test_check_and_write(command: Command, files: Files) -> None:
     (folder / "a.yaml").chmod(0o640)
     ran = command("convert", ".", "--to", "v1beta1", "--check")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"a.yaml: 1 of 1 objects would change\n1 object for operator {NEWEST}: 1 would change\n"
+    assert ran.err == f"a.yaml: 1 of 1 objects would change\n1 object for operator {DEFAULT_LINE}: 1 would change\n"
     assert (folder / "a.yaml").read_text() == GOOD
     assert command("convert", ".", "--to", "v1beta1", "--write", "--verify").code == 0
     assert "nvidia.com/v1beta1" in (folder / "a.yaml").read_text()
@@ -130,7 +130,7 @@ def test_check_and_write(command: Command, files: Files) -> None:
     assert sorted(file.name for file in folder.iterdir()) == ["a.yaml", "b.yaml"]
     written = (folder / "a.yaml").stat().st_mtime_ns
     assert command("convert", ".", "--to", "v1beta1", "--check").code == 0
-    said = f"1 object for operator {NEWEST}: nothing to do, no object needs conversion to v1beta1\n"
+    said = f"1 object for operator {DEFAULT_LINE}: nothing to do, no object needs conversion to v1beta1\n"
     assert command("convert", ".", "--to", "v1beta1", "--write") == (0, "", said)
     assert command("convert", ".", "--to", "v1beta1", "--write", "-q") == (0, "", "")
     assert (folder / "a.yaml").stat().st_mtime_ns == written
@@ -270,7 +270,7 @@ spec:
 
 def test_comments_and_habits_stay_there_and_back(command: Command, files: Files) -> None:
     folder = files(a=COMMENTED)
-    said = f"1 object for operator {NEWEST}: 1 converted to v1beta1\n"
+    said = f"1 object for operator {DEFAULT_LINE}: 1 converted to v1beta1\n"
     assert command("convert", "a.yaml", "--to", "v1beta1", "--write") == (0, "", said)
     assert (folder / "a.yaml").read_text() == CONVERTED
     assert command("convert", "a.yaml", "--to", "v1alpha1", "--write") == (0, "", said.replace("v1beta1", "v1alpha1"))
@@ -380,7 +380,7 @@ def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files:
     monkeypatch.setattr(run, "convert_text", edited)
     ran = command("convert", ".", "--to", "v1beta1", "--write")
     said = "a.yaml is left as it is: it has changed since it was read; run the command again\n"
-    assert (ran.code, ran.err) == (1, f"{said}2 objects for operator {NEWEST}: 1 converted to v1beta1\n")
+    assert (ran.code, ran.err) == (1, f"{said}2 objects for operator {DEFAULT_LINE}: 1 converted to v1beta1\n")
     assert (folder / "a.yaml").read_text() == "edited: meanwhile\n"
     assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()
 

@@ -10,7 +10,7 @@ import yaml
 
 from dynamo_webhooks.api.crd import build, by_service, by_url
 from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.api.line import NEWEST, Line, of_definition
+from dynamo_webhooks.api.line import DEFAULT_LINE, NEWEST, Line, of_definition
 from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.cli.commands.crds import against, definitions, live_definitions
 from dynamo_webhooks.kube.resources import CRDS
@@ -32,7 +32,7 @@ def _client(command: Command, *words: str | Path) -> Any:
 def test_what_is_printed_is_what_lies_in_the_manifests(command: Command) -> None:
     ran = command("crds")
     assert (ran.code, ran.err) == (0, "")
-    texts = [(crd_files.FOLDERS[NEWEST] / f"{kind.plural}.yaml").read_text() for kind in KINDS if kind.is_of(NEWEST)]
+    texts = [(crd_files.FOLDERS[DEFAULT_LINE] / f"{kind.plural}.yaml").read_text() for kind in KINDS if kind.is_of(DEFAULT_LINE)]
     assert all(text.startswith(crd_files.HEADER) for text in texts)
     assert ran.out == "---\n".join(text.removeprefix(crd_files.HEADER) for text in texts)
 
@@ -58,7 +58,7 @@ def test_kinds_of_two_versions_are_converted_by_the_named_service(command: Comma
     service = {"namespace": "ai", "name": "hooks", "path": "/convert", "port": 443}
     stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
     found = {crd["spec"]["names"]["kind"]: crd["spec"].get("conversion") for crd in crds}
-    assert found == {kind.name: stanza if kind.name in CONVERTED else None for kind in KINDS if kind.is_of(NEWEST)}
+    assert found == {kind.name: stanza if kind.name in CONVERTED else None for kind in KINDS if kind.is_of(DEFAULT_LINE)}
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_what_the_api_server_would_refuse_is_refused_here(command: Command, word
 
 def test_a_line_chooses_the_definitions(command: Command) -> None:
     printed = {line: command("crds", "--line", line, "-o", "json").json["items"] for line in Line}
-    assert printed[NEWEST] == command("crds", "-o", "json").json["items"]
+    assert printed[DEFAULT_LINE] == command("crds", "-o", "json").json["items"]
     counts = {line: [item["spec"]["names"]["kind"] for item in printed[line]].count("DynamoCheckpoint") for line in Line}
-    assert counts == {**dict.fromkeys(Line, 1), Line.V1_5: 0, Line.V1_6: 0}
-    kinds = [kind for kind in KINDS if kind.alias != "CKPT"]
+    assert counts == {line: int(line < Line.V1_5) for line in Line}
+    kinds = [kind for kind in KINDS if kind.is_of(Line.V1_5)]
     texts = [(crd_files.FOLDERS[Line.V1_5] / f"{kind.plural}.yaml").read_text() for kind in kinds]
     assert command("crds", "--line", Line.V1_5).out == "---\n".join(text.removeprefix(crd_files.HEADER) for text in texts)
     assert definitions([kind.name for kind in kinds], by_service(), Line.V1_5) == printed[Line.V1_5]
@@ -151,7 +151,9 @@ def _against(live: Line, line: Line | None) -> tuple[list[dict[str, Any]], list[
 def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
     crds, [*told, way] = _against(Line.V1_5, Line.V1_2)
     assert crds == []
-    assert [sentence.partition(":")[0] for sentence in told] == [kind.crd_name for kind in KINDS if kind.alias != "DWM"]
+    assert [sentence.partition(":")[0] for sentence in told] == [
+        kind.crd_name for kind in KINDS if kind.is_of(Line.V1_2) and kind.alias != "DWM"
+    ]
     assert (
         "dynamographdeployments.nvidia.com: the cluster's definition has v1alpha1 spec.experimental.kvTransferPolicy.clusterTopologyName"
         in told[0]
@@ -161,6 +163,11 @@ def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
     for live, line, printed in ((Line.V1_5, None, Line.V1_5), (Line.V1_2, None, Line.V1_2), (Line.V1_2, Line.V1_5, Line.V1_5)):
         crds, lost = _against(live, line)
         assert (lost, of_definition(crds[0])) == ([], printed)
+    newer = build("DynamoGraphDeployment", line=NEWEST)
+    newer["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
+    crds, lost = against({"DynamoGraphDeployment": newer}, lambda line: definitions(["DynamoGraphDeployment"], by_service(), line), None)
+    assert (crds, lost[0]) == ([], "dynamographdeployments.nvidia.com: the cluster's definition has version v1, which is served")
+    assert lost[-1].endswith("print the definitions with a release that knows these fields")
     crds, lost = against({}, lambda line: definitions(["DynamoModel"], by_service(), line), None)
     assert (len(crds), lost) == (1, []), "an empty cluster has nothing to lose"
 

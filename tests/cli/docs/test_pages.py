@@ -13,10 +13,11 @@ from typing import Final
 import pytest
 import yaml
 
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.cli.commands.completion.candidates import list_actions
 from dynamo_webhooks.cli.commands.policy.options import EXAMPLES
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
-from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared
+from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared, list_rules
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.rule_sections import format_diff
 from dynamo_webhooks.webhooks.demo import PATH
@@ -97,6 +98,16 @@ def test_a_file_without_the_finding_is_no_example(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(FILES, "unknown-field", FILES["legacy-kind"])
     with pytest.raises(PageError, match="has no such finding"):
         show_example("unknown-field")
+
+
+@pytest.mark.parametrize("line", ["1.6", "1.7"])
+def test_the_table_of_an_upgrade_has_rules_that_the_release_adds_and_the_latest_page_all_of_them(line: str) -> None:
+    page = (DOCS / f"moving-to-{line}.md").read_text()
+    table, named = page.partition("## What is refused")[2].partition("\n## ")[0], r"\]\(rules/([\w-]+)\.md\)"
+    rules, checks = {rule.name: rule.lines[0] for rule in list_rules()}, {check.name for check in CHECKS}
+    assert {name for name in re.findall(named, table) if rules.get(name) != line} <= checks
+    if line == NEWEST:
+        assert {name for name, since in rules.items() if since == line} <= set(re.findall(named, page))
 
 
 def _options(name: str) -> set[str]:

@@ -15,7 +15,7 @@ from dynamo_webhooks.admission.new_pods import PATH
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.api.line import DEFAULT_LINE, NEWEST, Line
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance, TargetKind
 from dynamo_webhooks.cli.commands.certs import command as certs
@@ -265,7 +265,7 @@ async def test_an_empty_cluster_is_told_piece_by_piece_with_what_to_do() -> None
         *("workloads", "rights"),
     }
     assert [each.object for each in missing if not each.repair] == ["ConfigMap dynamo-webhooks-config"], "its content isn't known"
-    assert len([each for each in missing if each.check == "kinds"]) == len(KINDS) - 1  # without DynamoCheckpoint
+    assert len([each for each in missing if each.check == "kinds"]) == sum(kind.is_of(DEFAULT_LINE) for kind in KINDS)
     levels = [[*Level].index(each.level) for each in findings]
     assert levels == sorted(levels)
 
@@ -499,10 +499,10 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     """Where either isn't known nothing is told."""
 
     def found(version: str, line: Line | None) -> list[Finding]:
-        crd = None if line is None else build("DynamoGraphDeployment", line=line)
         place = replace(names.by_manifests(NAMESPACE), version=version)
         look = sight(about=place)
-        look.crds["dynamographdeployments"] = crd
+        for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
+            look.crds[f"{kind.lower()}s"] = None if line is None else build(kind, line=line)
         return list(objects.lines(look))
 
     for line in Line:
@@ -510,6 +510,8 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     assert found("1.5.0", None) == []
     [unknown] = found("1.99.0", NEWEST)
     assert unknown.text == f"operator.version is 1.99.0, later than operator {NEWEST}, the newest release that is supported here"
+    [skipped] = found("1.7.0", Line.V1_5)
+    assert skipped.text.endswith("; upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out")
     [older] = found("1.5.0", Line.V1_2)
     assert older.text == (
         "is of operator 1.2, and operator.version is 1.5.0: both must be of one operator release; "

@@ -51,8 +51,8 @@ def test_a_kind_lists_its_versions_and_rules(command: Command, word: str) -> Non
     ("word", "said"),
     [
         ("dm", "v1alpha1 (stored). "),
-        ("dgd", "v1alpha1 (stored by operator 1.2 to 1.4), v1beta1 (stored by operator 1.5 to 1.6). "),
-        ("dgdr", "v1alpha1, v1beta1 (stored). "),
+        ("dgd", "v1alpha1 (stored by operator 1.2 to 1.4), v1beta1 (stored by operator 1.5 to 1.7). "),
+        ("dgdr", "v1alpha1, v1beta1 (stored), v1beta2. "),
     ],
 )
 def test_a_kind_says_which_version_each_line_stores(command: Command, word: str, said: str) -> None:

@@ -13,9 +13,11 @@ import yaml
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.unknown_fields import describe_later_release
 from dynamo_webhooks.cli.commands.facts import format_facts, redact
 from dynamo_webhooks.cli.facts.gather import Gathered, gather_facts
 from dynamo_webhooks.cli.facts.load import _value, consequences
+from dynamo_webhooks.cli.objects.cluster_snapshot import see
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES, TOPOLOGIES
@@ -139,11 +141,33 @@ async def test_a_cluster_without_any_operator() -> None:
 async def test_where_no_operator_tells_its_version_the_definitions_tell_the_line() -> None:
     for line in Line:
         cluster = MemoryCluster(served=SERVED)
-        await cluster.create(CRDS, build("DynamoGraphDeployment", line=line))
+        for name in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
+            await cluster.create(CRDS, build(name, line=line))
         found = await gather_facts(cluster)
+        assert found.later == ""
         assert (found.values["operatorLine"], facts_from(found.values).line) == (line, line)
         assert "operatorLine" not in found.reasons
         assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).line == line
+
+
+async def test_a_cluster_of_a_later_release_is_judged_as_the_newest_and_unknown_fields_are_named() -> None:
+    cluster = MemoryCluster(served=SERVED)
+    for name in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
+        later = build(name, line=Line.V1_7)
+        later["spec"]["versions"].append({"name": "v1", "served": True, "schema": {"openAPIV3Schema": {"type": "object"}}})
+        spec = later["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"] |= {f"new{index}": {"type": "string"} for index in range(9)}
+        await cluster.create(CRDS, later)
+    found = await gather_facts(cluster)
+    assert found.values["operatorLine"] == "1.7"
+    assert found.later.startswith(
+        "this cluster is newer than operator 1.7: judged as 1.7, fields unknown: DynamoGraphDeployment v1beta1 spec.new0, "
+    )
+    assert found.later.endswith("DynamoGraphDeployment version v1, which is served and 10 more")
+    sight = await see(cluster, "")
+    assert sight.later == found.later
+    assert describe_later_release("1.30.0", Line.V1_7, ()) == "this cluster is newer than operator 1.7: judged as 1.7"
+    assert describe_later_release("1.7.9", Line.V1_7, (None, {"spec": {"names": []}})) == ""
 
 
 async def test_the_cluster_wide_one_counts_where_restricted_ones_are_too_and_a_namespace_chooses() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.commands.check.selection import Choice
 from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, Asked, Seen, actions, find_problems, meaning, offers
 from dynamo_webhooks.cli.console.exits import INTERRUPTED
@@ -44,7 +44,7 @@ kind: ConfigMap
 apiVersion: v1
 """
 ASKED = Asked(lambda _: Settings(Facts(operatorLine=Line.V1_2)), Choice())
-NEWEST_ASKED = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=NEWEST)))
+NEWEST_ASKED = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=DEFAULT_LINE)))
 
 
 class Editor:
@@ -262,7 +262,7 @@ def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     monkeypatch.chdir(tmp_path)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
-    assert [asked.settings("").line for asked in served] == ["1.5", "1.2", NEWEST]
+    assert [asked.settings("").line for asked in served] == ["1.5", "1.2", DEFAULT_LINE]
 
 
 PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])

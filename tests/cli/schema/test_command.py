@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.cli.commands.certs.work import describe_cluster
 from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
@@ -153,8 +153,8 @@ def test_schemas_are_of_a_line(command: Command, tmp_path: Path, monkeypatch: py
 
     assert "minAvailable" in fields("--line", "1.5")
     assert "minAvailable" not in fields("--line", "1.2")
-    assert fields() == fields("--line", NEWEST)
+    assert fields() == fields("--line", DEFAULT_LINE)
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     assert fields() == fields("--line", "1.5")
     assert "minAvailable" in str(command("schema", "all").json)
-    assert fields("--no-project") == fields("--line", NEWEST)
+    assert fields("--no-project") == fields("--line", DEFAULT_LINE)

@@ -54,7 +54,7 @@ def refused(obj: Object, kind: str, version: str) -> list[object]:
 SILENT = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type", "x-kubernetes-validations")
 TRANSLATED = (
     *("type", "format", "enum", "allOf", "anyOf", "required", "properties", "items", "additionalProperties", "nullable", "$ref"),
-    *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
+    *("exclusiveMinimum", "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
 )
 KNOWN = {*SAME, *SILENT, *TRANSLATED, *MARKS, OLDER}
 
@@ -162,3 +162,10 @@ def test_the_page_about_editors_names_the_draft_that_the_schemas_are_written_in(
     page = (Path(__file__).parents[3] / "docs" / "editors.md").read_text()
     assert DRAFT == "http://json-schema.org/draft-07/schema#"
     assert "version 7 (draft-07)" in page.partition("## JetBrains")[2]
+
+
+@run_each("kind", ["DynamoGraphDeploymentRequest", "DynamoGraphDeploymentRun"])
+def test_a_version_of_a_later_line_is_none_of_an_earlier_one(kind: str) -> None:
+    obj = {"apiVersion": "nvidia.com/v1beta2", "kind": kind, "metadata": {"name": "r"}, "spec": {"v1beta1": {}}}
+    judged = [jsonschema_rs.validator_for(mixed_schema(line)).is_valid(obj) for line in (Line.V1_6, Line.V1_7)]
+    assert judged == [False, True]

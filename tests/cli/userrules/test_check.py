@@ -18,7 +18,7 @@ import yaml
 from dynamo_webhooks.admission.userrules.evaluate import Around, UnknownError, Write, ask
 from dynamo_webhooks.admission.userrules.read import read_policy
 from dynamo_webhooks.api.kinds import api_version, list_kind_versions
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.admit import shape
 from dynamo_webhooks.api.walk.validate import validate
@@ -474,11 +474,11 @@ def _unknown(*_: object) -> Any:
     raise UnknownError("nothing is known here")
 
 
-@run_each(("kind", "version"), list_kind_versions())
+@run_each(("kind", "version"), list_kind_versions(DEFAULT_LINE))
 def test_policies_refuse_what_the_rules_of_the_definitions_refuse(kind: str, version: str) -> None:
-    read = [read_policy(one, (), "made") for one in export_policies(NEWEST)]
+    read = [read_policy(one, (), "made") for one in export_policies(DEFAULT_LINE)]
     policies = [one for one in read if f"{kind}/{version}" in one.rule.where]
-    schema, dice, seen = load_schema(kind, version, NEWEST), Dice(f"export {kind} {version}"), Counter[bool]()
+    schema, dice, seen = load_schema(kind, version, DEFAULT_LINE), Dice(f"export {kind} {version}"), Counter[bool]()
     for number in range(OBJECTS):
         whole = dice.object(kind, version, number)
         for obj in (whole, dice.damaged(copy.deepcopy(whole))):
@@ -486,12 +486,12 @@ def test_policies_refuse_what_the_rules_of_the_definitions_refuse(kind: str, ver
                 continue
             if isinstance(obj.get("spec"), dict):
                 obj["spec"].pop("restart", None)  # its rule compares with the old object
-            shape(obj, kind, version, NEWEST)
+            shape(obj, kind, version, DEFAULT_LINE)
             errors = validate(obj, schema, None)
             if any(not error.rule for error in errors):
                 continue
             broken = any(error.rule and not error.rule.startswith("cel-unique") for error in errors)
-            write = Write(kind, version, "CREATE", obj, None, None, NEWEST)
+            write = Write(kind, version, "CREATE", obj, None, None, DEFAULT_LINE)
             said = [each for one in policies for each in ask(one, write, Around(_unknown, _unknown))]
             assert bool(said) is broken, json.dumps([obj, [one.text for one in said], [str(one) for one in errors]])
             seen[broken] += 1

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.cli.commands.completion.command import SCRIPTS
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.objects.apply import simulate_apply
@@ -126,7 +126,7 @@ def test_facts_of_an_installation_are_told_and_what_may_not_be_read_is_unknown_w
     )
     try:
         facts, text = _gather(alpha, capsys, "-n", namespace)
-        assert (facts["operatorScope"], facts["operatorVersion"]) == ("cluster", f"{NEWEST}.0")
+        assert (facts["operatorScope"], facts["operatorVersion"]) == ("cluster", f"{DEFAULT_LINE}.0")
         assert facts["operatorPrincipal"] == f"system:serviceaccount:{namespace}:dynamo-webhooks-reconciler"
         assert (facts["lws"], facts["istio"], facts["gpuDiscovery"]) == (False, False, True)
         assert facts["dra"] is False  # by its configuration, for resource.k8s.io/v1 is served

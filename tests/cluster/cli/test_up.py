@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.webhooks import child_process
 from tests.cluster.harness import ControlPlane
 from tests.cluster.planes import Planes
@@ -61,7 +61,7 @@ def _stopped(process: Process) -> int:
 def test_from_nothing_to_a_refused_graph_and_to_a_running_one_and_nothing_is_left(plane: ControlPlane, tmp_path: Path, line: str) -> None:
     before = _there(plane)
     with trying(plane, tmp_path, *(["--line", line] if line else [])) as process:
-        assert f" as operator {line or NEWEST}: " in process.text()
+        assert f" as operator {line or DEFAULT_LINE}: " in process.text()
         until_running(plane, process)
         shown = plane.kubectl("get", "dgd").stdout
         assert "MESSAGE" in shown

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.reconciler.render.discovery import make_shared_account
 from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT, PLANNER_ACCOUNT
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -226,7 +226,7 @@ def _contents(plane: ControlPlane) -> dict[str, str]:
 def _install(plane: ControlPlane) -> None:
     """Runs the first block, with one graph that is there before anybody could refuse it."""
     assert BLOCKS["install: kustomize"].splitlines()[1] == "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -"
-    install(plane, *read_files(FOLDERS[NEWEST]))
+    install(plane, *read_files(FOLDERS[DEFAULT_LINE]))
     wait_until(lambda: plane.request("POST", PATH, GRAPH).status in (201, 409), "the kind being served", plane.server)
     _run(plane, "install: kustomize")
     made = {"Secret": ("webhook-server-cert", "webhook-server-cert-ca"), "ConfigMap": ("webhook-server-cert-trust",)}

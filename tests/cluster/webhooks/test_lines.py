@@ -36,13 +36,13 @@ Node = dict[str, Any]
 Objects = dict[tuple[str, str, str, str], Node]  # by kind, version, namespace and name
 OF_CLUSTER: Final = {**FACTS, "lpx": True}
 # which rows are tried where the specification has none; what is expected says the offline answer
-ROWS: Final = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5}
+ROWS: Final = {Line.V1_3: Line.V1_2, Line.V1_4: Line.V1_5, Line.V1_7: Line.V1_6}
 # a field that a line adds
 NEW: Final[dict[Line, Node]] = {
     Line.V1_3: {"components": [{"name": "w", "minAvailable": 1}]},
     Line.V1_4: {"experimental": {"kvTransferPolicy": {"clusterTopologyName": "t"}}},
     Line.V1_5: {"components": [{"name": "w", "roles": []}]},
-    Line.V1_6: {"components": [{"name": "w", "roles": [{"name": "leader", "replicas": 1}]}]},
+    **{line: {"components": [{"name": "w", "roles": [{"name": "leader", "replicas": 1}]}]} for line in (Line.V1_6, Line.V1_7)},
 }
 # what a later line refuses to change until it is repaired, because its rules ask nothing of the stored object (GO7, NO6)
 STUCK: Final = {
@@ -93,7 +93,7 @@ class Site:
     def everything(self) -> Objects:
         """All objects in all their versions."""
         found = {}
-        for kind, version in [(each, version.name) for each in KINDS for version in each.versions]:
+        for kind, version in [(each, version.name) for each in KINDS if each.since <= self.line for version in each.of_line(self.line)]:
             reply = self.plane.request("GET", f"/apis/nvidia.com/{version}/{kind.plural}")
             assert reply.status == 200, reply.body
             for item in reply.body["items"]:

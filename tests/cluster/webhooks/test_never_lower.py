@@ -27,7 +27,7 @@ from tools.crd_files import FOLDERS
 
 GRAPHS: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.{GROUP}"
 # the definition of a kind that is gone is never raised
-LOWERED: Final = {kind.crd_name for kind in KINDS if kind.alias not in ("DWM", "CKPT")}
+LOWERED: Final = {kind.crd_name for kind in KINDS if kind.is_of(Line.V1_6) and kind.alias != "DWM"}
 NAMESPACE: Final = "dynamo-system"
 
 

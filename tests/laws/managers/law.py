@@ -236,9 +236,14 @@ def _shown(live: Object, path: tuple[str, ...]) -> bool:
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:
     """The fields that the object gets by default."""
-    kind, filled = type_of(server.kind, version, server.line), orjson.loads(orjson.dumps(obj))
-    default(filled, load_schema(server.kind, version, server.line))
-    return compare(kind, obj, filled).added
+    return compare(type_of(server.kind, version, server.line), obj, _filled(server, version, obj)).added
+
+
+def _filled(server: Holder, version: str, obj: Object) -> Object:
+    """The object with its defaults: since line 1.7, those of requests are set by a webhook, as the schema did before."""
+    filled: Object = orjson.loads(orjson.dumps(obj))
+    default(filled, load_schema(server.kind, version, min(server.line, Line.V1_6)))
+    return filled
 
 
 def _within(path: tuple[str, ...], fields: Fields) -> bool:
@@ -262,7 +267,7 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
             yield f"alone: {error!r}"
             return
     kind = type_of(server.kind, BETA, server.line)
-    have, want = (sorted_lists(kind, found.read(BETA)) for found in (server, alone))
+    have, want = (sorted_lists(kind, _filled(server, BETA, found.read(BETA))) for found in (server, alone))
     found = compare(kind, want, have)
     # what the owner still holds, and the successor can't say
     overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server, steps[-1]) else set()

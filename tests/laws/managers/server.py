@@ -10,7 +10,7 @@ import orjson
 
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import Node, load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.validate import validate
@@ -53,7 +53,7 @@ class Server:
     def _read(self, obj: Object, version: str) -> Object:
         schema = load_schema(self.kind, self._storage, self.line)
         prune(obj, schema)
-        default(obj, schema)
+        default(obj, self._defaults(self._storage))
         drop_nulls(obj, schema)
         found = self._coerced(obj, version)
         found["metadata"]["resourceVersion"] = RESOURCE_VERSION
@@ -67,7 +67,7 @@ class Server:
         merged, managers = self._updater.apply(live, applied, self.managers, who, force=force)
         new = live if merged is None else orjson.loads(orjson.dumps(merged))
         if merged is not None:
-            default(new, load_schema(self.kind, version, self.line))
+            default(new, self._defaults(version))
         return self._write(live, new, managers, status=status, touched=merged is not None)
 
     def create(self, obj: Object, manager: str) -> Written:
@@ -86,6 +86,10 @@ class Server:
         managers, touched = self._updater.update(live, new, self.managers, who)
         return self._write(live, new, managers, status=status, touched=touched)
 
+    def _defaults(self, version: str) -> Node:
+        """The schema with all defaults: since line 1.7, those of requests are set by a webhook, as the schema did before."""
+        return load_schema(self.kind, version, min(self.line, Line.V1_6))
+
     def _live(self, applied: Object, version: str) -> Object:
         return {"apiVersion": applied["apiVersion"], "kind": self.kind} if self.stored is None else self.read(version)
 
@@ -94,7 +98,7 @@ class Server:
         obj = orjson.loads(orjson.dumps(obj))
         schema = load_schema(self.kind, version_of(obj), self.line)
         prune(obj, schema)
-        default(obj, schema)
+        default(obj, self._defaults(version_of(obj)))
         drop_nulls(obj, schema)
         return obj
 

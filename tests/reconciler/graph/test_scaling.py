@@ -46,13 +46,17 @@ async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() 
         assert "Scaled" in await site.reasons()
 
 
-async def test_other_changes_of_the_graph_leave_the_number_alone() -> None:
+async def test_other_changes_of_the_graph_leave_the_number_and_a_planners_fence_alone() -> None:
+    """E44: the planner of operator 1.7 reads its annotation back before each write."""
+    fence = {"dynamo.nvidia.com/planner-writer-fence": "nonce"}
     async with running() as site:
         await _made(site)
+        await site.user.merge_patch(ADAPTERS, ADAPTER, {"metadata": {"annotations": fence}}, NAMESPACE)
         await _scale(site, 5, rest=False)
         await site.edit("g", 0, rest=False, replicas=3)  # both at once: neither has been passed over yet
         await site.rest()
         assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 5
+        assert fence.items() <= (await site.adapters())[ADAPTER]["metadata"]["annotations"].items()
         assert await _pods(site) == 5
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks import reconciler as room
-from dynamo_webhooks.api.kinds import list_kind_versions
-from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.api.kinds import GAMMA, list_kind_versions
+from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.paths import Path as FieldPath
 from dynamo_webhooks.api.schema import load_schema
@@ -62,7 +62,7 @@ FREE: Final = "DynamoWorkerMetadata"  # workers write and read its data, which h
 
 
 def _fields(kind: str, version: str) -> tuple[Fields, list[FieldPath]]:
-    schema = load_schema(kind, version, NEWEST)["properties"]["spec"]
+    schema = load_schema(kind, version, DEFAULT_LINE)["properties"]["spec"]
     paths = [path for path, _ in leaves(schema)]
     return schema, [path for path in paths if path[:3] != TEMPLATE or len(path) == 4]  # what is deeper is copied as a whole
 
@@ -101,4 +101,5 @@ def test_a_field_of_a_kind_without_children_has_its_reader(pair: tuple[str, str]
 
 
 def test_every_kind_is_held_to_the_law() -> None:
-    assert {kind for kind, _ in (*SPECS, *READERS)} | {GRAPH, COMPONENT, FREE} == {kind for kind, _ in list_kind_versions()}
+    judged = {kind for kind, version in list_kind_versions() if version != GAMMA}  # the operator alone acts on v1beta2
+    assert {kind for kind, _ in (*SPECS, *READERS)} | {GRAPH, COMPONENT, FREE} == judged

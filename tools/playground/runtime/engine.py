@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
-from dynamo_webhooks.api.line import NEWEST, Line
+from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.main import main
 
 FILE: Final = "input.yaml"  # in the current folder; reports name it
@@ -23,7 +23,7 @@ _KIND: Final = re.compile(r'\bkind"?:\s*"?(Dynamo\w+)')
 def describe() -> str:
     """The lines of the operator, the usual one, and all rules and defaults that have a page."""
     rules = json.loads(_run(["rules", "-o", "json"])[0])
-    return json.dumps({"lines": list(Line), "usual": NEWEST, "rules": [each["name"] for each in rules]})
+    return json.dumps({"lines": list(Line), "usual": DEFAULT_LINE, "rules": [each["name"] for each in rules]})
 
 
 def answer(text: str, view: str, line: str, facts: str) -> str:

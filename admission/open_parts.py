@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from ..api.paths import Key, Path
+from ..api.paths import Key, Path, lookup
 from ..api.schema import Node, find_node, load_schema
 from ..api.walk.correlate import list_errors
 from ..api.walk.default import without_nulls
@@ -12,6 +12,7 @@ from ..api.walk.prune import prune
 from ..api.walk.structure import structure_errors
 from ..policies.checks import SCHEMA_RULE, UNKNOWN_FIELD
 from ..policies.component.pods import pod_refused
+from ..policies.components import LPX
 from ..policies.engines import ENGINES_SINCE, list_templates
 from ..policies.evaluate import is_deletion
 from ..policies.finding import Cause, Finding
@@ -52,7 +53,14 @@ def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:
             # v1alpha1 has features beside the other fields
             features = {**component, "experimental": component.get("experimental") or component}
             for below, text in () if errors else list_refused(features, known.get("spec") or {}):
-                yield Finding(pod_refused, Cause.INVALID, Level.ERROR, (*whole, "spec", *below), text)
+                if not _lacks_image(component, known, ("spec", *below)):
+                    yield Finding(pod_refused, Cause.INVALID, Level.ERROR, (*whole, "spec", *below), text)
+
+
+def _lacks_image(component: Fields, template: Fields, path: Path) -> bool:
+    """Whether a path is that of a blank image which the rule `role-template-image` reports as missing, as it does for LPX."""
+    is_lpx = LPX in (component.get("type"), component.get("componentType"))
+    return is_lpx and path[-1] == "image" and not str(lookup(template, path)).strip()
 
 
 def _list_components(obj: Fields, place: str) -> Iterator[tuple[Path, Fields]]:

@@ -13,7 +13,8 @@ from tests.node.installing import installed
 Node: TypeAlias = dict[str, Any]
 GRAPHS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeployments"
 SERVES: Final = """
-import http.server, threading
+import http.server, os, signal, threading
+signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # the first process of a container ends by no signal that it doesn't handle
 class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)

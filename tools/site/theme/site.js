@@ -48,8 +48,15 @@ const rulesOfCause = (text, { rules, operator }) => {
   if (theirs.length) return theirs.map(([name]) => name);
   if (/Invalid value: "(?:object|array|string|map)": (?!spec\S* in body)/.test(line)) return ["schema-rule"];
   const said = (piece) => (line.includes(piece) ? piece.length : line.length >= 12 && piece.includes(line) ? line.length : 0);
-  const scores = Object.entries(rules).map(([name, pieces]) => [name, pieces.reduce((sum, piece) => sum + said(piece), 0)]);
-  const equal = best(scores.filter(([, score]) => score >= 12));
+  // short pieces, such as "must be", are in the messages of any rule: they count where no longer one is in the message
+  const scored = (shortest) =>
+    Object.entries(rules).map(([name, pieces]) => {
+      const there = pieces.filter((piece) => piece.length >= shortest && said(piece));
+      const whole = there.filter((piece) => !there.some((other) => other !== piece && other.includes(piece)));
+      return [name, whole.reduce((sum, piece) => sum + said(piece), 0)];
+    });
+  const found = [8, 0].map((shortest) => best(scored(shortest).filter(([, score]) => score >= 12)));
+  const equal = found.find((one) => one.length) ?? [];
   // many rules have a list of allowed values: then the one whose name has the words of the field
   const field = line.replace(/"[^"]*"/g, "").toLowerCase();
   const alike = ([name]) => [name, name.split("-").filter((word) => field.includes(word)).length];

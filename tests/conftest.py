@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.policies.catalogue import set_user_rules
+from tests.cluster.processes import RUNNING
 from tests.kube.timing import SettlingLoop
 
 HERE: Final = Path(__file__).parent
@@ -92,6 +93,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     finally:
         item.user_properties.append(("cpu", f"{sum(os.times()[:4]) - sum(before[:4]):.2f}"))
         item.user_properties.extend(("slow", mark.args[0]) for mark in item.iter_markers("slow"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds the tails of the running processes' logs to the report of a failure."""
+    report = yield
+    if report.failed:
+        report.sections.extend((f"{process.name} ({process.log})", process.tail(25)) for process in RUNNING)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,7 +4,7 @@
 `alpha` has as v1alpha1. No version needs converting on either, so the conversion strategy stays None. Each module finds them new.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,6 @@ from tests.cluster.conversion import converting_plane
 from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane
 from tests.cluster.planes import Planes
-from tests.cluster.processes import RUNNING
 from tests.cluster.reconciling import Reconciled, reconciled
 
 HERE: Final = Path(__file__).parent
@@ -40,15 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     broken = [(place, item) for place, item in enumerate(items) if isinstance(item, pytest.Function) and "broken" in item.fixturenames]
     for (place, _), (_, item) in zip(broken, sorted(broken, key=lambda each: each[1].callspec.indices["broken"]), strict=True):
         items[place] = item
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Adds the tails of the running processes' logs to the report of a failure."""
-    report = yield
-    if report.failed and HERE in item.path.parents:
-        report.sections.extend((f"{process.name} ({process.log})", process.tail(25)) for process in RUNNING)
-    return report
 
 
 @pytest.fixture(scope="session")

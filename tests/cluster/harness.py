@@ -223,13 +223,16 @@ class ControlPlane:
         for path, obj in written:
             reply = self.request("POST", path, obj)
             assert reply.status == 201, reply.body
-        for review in rights.reviews(name):
-            wait_until(partial(self._is_allowed, review), f"the rights of {name} being known", self.server)
+        for spec in rights.questions(name):
+            wait_until(partial(self.allows, spec), f"the rights of {name} being known", self.server)
         for path, _ in written:
             self.request("DELETE", f"{path}/{name}")
 
-    def _is_allowed(self, review: Node) -> bool:
+    def allows(self, spec: Node) -> bool:
+        """Whether somebody may do something; `spec` is that of a SubjectAccessReview."""
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         reply = self.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        assert reply.status == 201, reply.body
         return bool(reply.body["status"]["allowed"])
 
     def _path_of(self, obj: Node) -> str:

@@ -1,25 +1,11 @@
 """The cluster of the node tests, one for all of them."""
 
 import os
-from collections.abc import Generator, Iterator
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.processes import RUNNING
 from tests.node.cluster import Cluster, one_node
-
-HERE: Final = Path(__file__).parent
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Adds the tails of the running processes' logs to the report of a failure."""
-    report = yield
-    if report.failed and HERE in item.path.parents:
-        report.sections.extend((f"{process.name} ({process.log})", process.tail(25)) for process in RUNNING)
-    return report
 
 
 @pytest.fixture(scope="session")

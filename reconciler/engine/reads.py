@@ -7,6 +7,7 @@ from typing import Final
 
 SETTLE_SECONDS: Final = 5.0  # in which pods are placed and images found, mostly
 READ_SECONDS: Final = 60.0  # between two reads for one object, once it has waited for so long; before, as long as it has waited
+MAX_WAITS: Final = 4  # that one object begins in that time and that are looked at soon: its start, a roll, its undo and one more
 MAX_READS: Final = 20  # for all graphs within a tenth of that time
 
 
@@ -16,17 +17,24 @@ class Reads:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
-        self._since: dict[str, tuple[datetime, float]] = {}  # uid of the object -> since when it waits, and when that was noted
+        self._waits: dict[str, list[tuple[datetime, float]]] = {}  # uid of the object -> since when it waits, and when that was noted
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
     def is_early(self, uid: str, since: datetime) -> bool:
-        """Whether an object that waits since a moment ago is looked at soon: for one such moment, or those near it, in `READ_SECONDS`.
+        """Whether an object that waits since a moment ago is looked at soon: for `MAX_WAITS` such moments in `READ_SECONDS`.
 
-        Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
+        Moments near each other count once. Another writer of its status may set the moment anew each time, and a pass for each
+        would fight over the status.
         """
         now = self._clock()
-        self._since = {one: noted for one, noted in self._since.items() if now - noted[1] < READ_SECONDS}
-        return abs((since - self._since.setdefault(uid, (since, now))[0]).total_seconds()) < SETTLE_SECONDS
+        self._waits = {one: waits for one, waits in self._waits.items() if now - waits[-1][1] < READ_SECONDS}
+        waits = [wait for wait in self._waits.get(uid, ()) if now - wait[1] < READ_SECONDS]
+        if not any(abs((since - moment).total_seconds()) < SETTLE_SECONDS for moment, _ in waits):
+            if len(waits) == MAX_WAITS:
+                return False
+            waits.append((since, now))
+        self._waits[uid] = waits
+        return True
 
     def may(self, uid: str, namespace: str, pause: float = READ_SECONDS) -> bool:
         """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""

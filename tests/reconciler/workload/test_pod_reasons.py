@@ -1,6 +1,6 @@
 """Why pods wait is told in the graph's message, at the price of few reads."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.protocol import Listing, Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEADER_WORKER_SETS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, STATEFUL_SETS
-from dynamo_webhooks.reconciler.engine.reads import MAX_READS, READ_SECONDS, Reads
+from dynamo_webhooks.reconciler.engine.reads import MAX_READS, MAX_WAITS, READ_SECONDS, Reads
 from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
@@ -85,6 +85,19 @@ def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
     reads = Reads(Timing().clock)
     assert sum(reads.may(f"graph-{number}", "busy") for number in range(100)) == MAX_READS // 2
     assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == MAX_READS // 2
+
+
+def test_a_graph_rolled_within_a_minute_of_its_start_is_looked_at_as_soon() -> None:
+    timing = Timing()
+    reads = Reads(timing.clock)
+    early = []
+    for number in range(6):
+        timing.seconds = number * 10.0
+        moment = datetime.fromtimestamp(timing.seconds, UTC)
+        early.append((reads.is_early("g", moment), reads.is_early("g", moment + timedelta(seconds=1))))
+    assert early == [(True, True)] * MAX_WAITS + [(False, False)] * 2  # another writer sets the moment anew each time
+    timing.seconds += READ_SECONDS
+    assert reads.is_early("g", datetime.fromtimestamp(timing.seconds, UTC))
 
 
 async def _add(site: Site, pod: Node) -> None:

@@ -45,6 +45,8 @@ _PATCH_SETS: Final = ("patch", resources.LEADER_WORKER_SETS)
 LWS: Final = Capability("lws", {"leaderworkerset.x-k8s.io": "", "scheduling.volcano.sh": ""}, (_PATCH_SETS,))
 # without Volcano, too: the switch `lws` creates these, and they must be watched
 LEADER_WORKER_SETS: Final = Capability("leader-worker-sets", {"leaderworkerset.x-k8s.io": ""}, (_PATCH_SETS,))
+_SET_GROUPS: Final = {"leaderworkerset.x-k8s.io": "", "disaggregatedset.x-k8s.io": "v1"}
+DISAGGREGATED_SETS: Final = Capability("disaggregated-sets", _SET_GROUPS, (("patch", resources.DISAGGREGATED_SETS),))
 DRA: Final = Capability("dra", {"resource.k8s.io": "v1"}, (("patch", resources.CLAIM_TEMPLATES),))
 _VIRTUAL_SERVICES: Final = Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")
 ISTIO: Final = Capability("istio", {"networking.istio.io": ""}, (("patch", _VIRTUAL_SERVICES),))
@@ -70,6 +72,7 @@ ALL: Final = (
     POOLS,
     LWS,
     LEADER_WORKER_SETS,
+    DISAGGREGATED_SETS,
     DRA,
     ISTIO,
     KAI,

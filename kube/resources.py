@@ -63,6 +63,7 @@ DEVICE_CLASSES: Final = Resource("resource.k8s.io", "v1", "deviceclasses", "Devi
 CLIQUE_SETS: Final = Resource("grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet")
 INFERENCE_POOLS: Final = Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool")
 LEADER_WORKER_SETS: Final = Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet")
+DISAGGREGATED_SETS: Final = Resource("disaggregatedset.x-k8s.io", "v1", "disaggregatedsets", "DisaggregatedSet")
 QUEUES: Final = Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)  # of the KAI scheduler
 VALIDATING: Final = Resource(_ADMISSION, "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", namespaced=False)
 MUTATING: Final = Resource(_ADMISSION, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", namespaced=False)

@@ -5,7 +5,7 @@ from typing import Final
 from ..annotations import GROVE_OPT_OUT
 from ..at import At, Hits
 from ..components import is_multinode, node_count
-from ..grove import explain_absence, explain_off_grove, opts_out_of_grove, provide, way_to_grove
+from ..grove import DISAGGREGATED, explain_absence, explain_off_grove, opts_out_of_grove, provide, provider, way_to_grove
 from ..rule import GRAPH, GRAPH_COMPONENT, Stage, differs, rule
 from ..words import format_words
 
@@ -44,8 +44,11 @@ def multinode_requires_orchestrator(at: At) -> Hits:
 
 
 def _can_run(at: At) -> bool:
-    """Whether there is an orchestrator; one that is known to be there is enough, so the fact about the other may be unknown."""
-    return at.review.facts.lws is True or not explain_off_grove(at) or bool(at.fact("lws"))
+    """Whether there is an orchestrator; one that is known to be there is enough, so the fact about the other may be unknown.
+
+    A graph that is to be a DisaggregatedSet is not refused: its reconciler tells whether it can be one.
+    """
+    return at.review.facts.lws is True or not explain_off_grove(at) or provider(at) == DISAGGREGATED or bool(at.fact("lws"))
 
 
 @rule("DYN106", where=GRAPH, when="priorityClassName", stage=Stage.SCHEDULING, needs=("grove",))

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError, lacks_right
 from ...kube.protocol import Node
 
-_ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets)\b")
+_ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets|disaggregatedsets)\b")
 MAX_MESSAGE_CHARACTERS: Final = 2000  # of a condition; Events have at most a thousand
 LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
 _MARK: Final = "tooDeep"

@@ -24,6 +24,7 @@ ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
 LWS: Final = "LeaderWorkerSet"
 STATEFUL_SET: Final = "StatefulSet"  # the workers of one replica of a LeaderWorkerSet
 SET_NAME: Final = "leaderworkerset.sigs.k8s.io/name"  # its label of everything that it makes
+DISAGGREGATED_SET: Final = "DisaggregatedSet"
 CLIQUES: Final = "PodCliqueSet"
 CLIQUE: Final = "PodClique"
 CLIQUE_GROUP: Final = "PodCliqueScalingGroup"
@@ -43,6 +44,7 @@ WORKER_METADATA: Final = resource_of_kind("DynamoWorkerMetadata", "v1alpha1")  #
 JOBS: Final = resources.JOBS
 CLIQUE_SETS: Final = resources.CLIQUE_SETS
 LEADER_WORKER_SETS: Final = resources.LEADER_WORKER_SETS
+DISAGGREGATED_SETS: Final = resources.DISAGGREGATED_SETS
 STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", STATEFUL_SET)
 POD_CLIQUES: Final = Resource("grove.io", "v1alpha1", "podcliques", CLIQUE)
 CLIQUE_GROUPS: Final = Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP)
@@ -59,6 +61,7 @@ CHILDREN: Final = (
     resources.CONFIG_MAPS,
     CLIQUE_SETS,
     LEADER_WORKER_SETS,
+    DISAGGREGATED_SETS,
     resources.INFERENCE_POOLS,
     VIRTUAL_SERVICES,
     DESTINATION_RULES,

@@ -9,11 +9,22 @@ from ..checkpoint.restoring import publish_offers, say_standing, write_choices
 from ..common.conditions import RECONCILING, Condition, condition_of, set_condition
 from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
-from ..common.resources import COMPONENT, COMPONENTS, GRAPH, LEADER_WORKER_SETS, LWS, SET_NAME, STATEFUL_SET, STATEFUL_SETS
+from ..common.resources import (
+    COMPONENT,
+    COMPONENTS,
+    GRAPH,
+    LEADER_WORKER_SETS,
+    LWS,
+    RECONCILED,
+    SET_NAME,
+    STATEFUL_SET,
+    STATEFUL_SETS,
+)
 from ..engine.cache import Cache
 from ..engine.context import Context
 from ..engine.controller import Controller
 from ..engine.watch import LABELLED, Change, Need, Watch, served
+from ..render import disaggregated_set
 from ..render.graph import replicas_in
 from ..workload.orchestrator import find_orchestrator
 from ..workload.pods import add_pod_reasons
@@ -33,7 +44,7 @@ class ComponentController(Controller):
     watches = (
         Watch(COMPONENTS, need=Need.READABLE, places=index_user),
         *CHILDREN,
-        Watch(LEADER_WORKER_SETS, (LABELLED,), when=served("leader-worker-sets")),
+        Watch(LEADER_WORKER_SETS, (LABELLED, (f"{disaggregated_set.SET_NAME},{RECONCILED}!=true", "")), when=served("leader-worker-sets")),
         Watch(STATEFUL_SETS, ((SET_NAME, ""),), when=served("leader-worker-sets"), trim=_trim),
     )
 

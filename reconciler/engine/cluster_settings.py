@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from typing import Final
 
-from ...kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
+from ...kube.capability import DISAGGREGATED_SETS, DRA, GROVE, ISTIO, KAI, LWS, POOLS, Presence
 from ...kube.protocol import Node
 from ...policies.facts import UNKNOWN, Facts, Unknown
 from ..common.keys import key_of
@@ -39,8 +39,9 @@ def account_of_pods(cache: Cache, namespace: str) -> str:
 
 def read_served(known: Mapping[str, Presence]) -> Settings:
     """What the cluster serves; what nobody knows counts as not there."""
-    grove, lws, kai, dra, istio = (one.name in known and bool(known[one.name].served) for one in (GROVE, LWS, KAI, DRA, ISTIO))
-    return Settings(grove=grove, lws=lws, kai=kai, dra=dra, istio=istio)
+    asked = (GROVE, LWS, DISAGGREGATED_SETS, KAI, DRA, ISTIO)
+    grove, lws, disaggregated, kai, dra, istio = (one.name in known and bool(known[one.name].served) for one in asked)
+    return Settings(grove=grove, lws=lws, disaggregated=disaggregated, kai=kai, dra=dra, istio=istio)
 
 
 def read_facts(context: Context) -> Facts:

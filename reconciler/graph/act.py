@@ -19,7 +19,7 @@ from ..common.problems import (
     first_of,
     problem_of_error,
 )
-from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, COMPONENTS, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
+from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, COMPONENTS, DISAGGREGATED_SET, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
 from ..engine.context import Context
 from ..render.graph import Graph, start_waiting
 from ..render.names import CURRENT_HASH, PLANNER_ACCOUNT, WORKLOAD_PROVIDER, component_name
@@ -31,7 +31,8 @@ from .clique_status import list_below, read_grove_status
 from .ended_pods import replace_ended_pods
 from .generations import Roll
 from .observe import components_of
-from .report import FAILED, REFUSED, UNAVAILABLE, list_events, make_refused_status, report, unreachable_status
+from .report import EVENTS, FAILED, list_events, make_refused_status, report, unreachable_status
+from .set_status import read_set_status
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
 from .ssh_keys import ensure_ssh_keys
 from .values import Plan, Result, Seen
@@ -84,7 +85,7 @@ def _lost_grove(context: Context, seen: Seen, result: Result) -> bool:
 
 async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: Plan) -> Result:
     graph, problems, optional = seen.graph, [*plan.problems], list[Problem]()
-    grove, after, again = None, 0.0, 0.0
+    grove, on_set, after, again = None, seen.on_set, 0.0, 0.0
     if plan.digest:
         await _note_digest(context, graph, plan)
     snapshots = seen.snapshots
@@ -102,6 +103,8 @@ async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: P
             grove = read_grove_status(start_waiting(graph), live, below, seen.settings.line)
             ended, again = await replace_ended_pods(context, graph.object, below, problems)
             grove = grove._replace(waits={**grove.waits, **ended})
+        if child["kind"] == DISAGGREGATED_SET and live is not None:
+            on_set = read_set_status(graph, live, context.cache.owned(live), seen.settings.line)
     for child in filter(is_claim_template, plan.rendered):
         await put_claim_template(context, child, optional)
     problems += [problem for problem in optional if not is_optional(problem)]
@@ -110,7 +113,7 @@ async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: P
     without = [problem for problem in optional if is_optional(problem)]
     checkpoints = list_checkpoints(context, graph, snapshots.wanted, seen.settings)
     looks = (one.after for one in snapshots.choices.values())
-    return Result(problems, without, grove, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
+    return Result(problems, without, grove, on_set, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
 
 
 async def _put(context: Context, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
@@ -163,11 +166,10 @@ async def _note_digest(context: Context, graph: Graph, plan: Plan) -> None:
 async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
     """Report in the status why a graph is left unchanged. Raises: ApiError, StandDownError."""
     before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
-    if refusal.reason in (REFUSED, UNAVAILABLE):
+    if refusal.reason in EVENTS:
         status = make_refused_status(before, generation, refusal.message, context.clocks.wall(), refusal.reason)
         if await context.writer.patch_status(obj, status):
-            event = "ValidationFailed" if refusal.reason == REFUSED else "WorkloadProviderUnavailable"
-            await context.say(obj, "Warning", event, refusal.message)
+            await context.say(obj, "Warning", EVENTS[refusal.reason], refusal.message)
         return PassResult((Problem(refusal.message, "validation"),), refusal.after)
     if refusal.reason:
         await _write_status(context, obj, unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))

@@ -13,6 +13,8 @@ from ..common.resources import (
     CLIQUE_SETS,
     CLIQUES,
     COMPONENT,
+    DISAGGREGATED_SET,
+    DISAGGREGATED_SETS,
     GRAPH,
     GRAPHS,
     POD_CLIQUES,
@@ -39,13 +41,14 @@ def _trim(clique: Node) -> None:
 
 
 class GraphController(Controller):
-    """Runs a graph on Grove, or as objects of components."""
+    """Runs a graph on Grove, or as objects of components, some of them together as a DisaggregatedSet."""
 
     kind = GRAPH
     watches = (
         Watch(GRAPHS, need=Need.READABLE, places=index_user),
         *CHILDREN,
         Watch(WORKER_METADATA, trim=lighten_registration),
+        Watch(DISAGGREGATED_SETS, (LABELLED,), when=served("disaggregated-sets")),
         Watch(CLIQUE_SETS, (LABELLED,), when=served("grove")),
         Watch(POD_CLIQUES, ((GRAPH_NAME, ""),), when=served("grove"), trim=_trim),
         Watch(CLIQUE_GROUPS, when=served("grove")),
@@ -57,9 +60,12 @@ class GraphController(Controller):
         self._keyed: set[str] = set()  # uids of graphs whose Secret was made, though it may not be read
 
     def keys_of(self, change: Change, cache: Cache) -> Iterator[Key]:
-        """The graph of what Grove has made, of a component's object without an owner, of a pod, or of a worker that came or went."""
+        """The graph of what others made for it: Grove, a DisaggregatedSet's controller, or workers, which come and go.
+
+        Also that of a component's object without an owner, and of a pod.
+        """
         key, owner, labels = change.key, controller_reference(change.obj) or {}, change.obj["metadata"].get("labels") or {}
-        if owner.get("kind") in (CLIQUES, CLIQUE_GROUP) and not change.ours and change.differs(read_counts):
+        if owner.get("kind") in (CLIQUES, CLIQUE_GROUP, DISAGGREGATED_SET) and not change.ours and change.differs(read_counts):
             yield from find_owner(cache, Key(str(owner["kind"]), key.namespace, str(owner["name"])), self.kind)
         if (key.kind == PODS.kind and change.differs(read_counts)) or (key.kind == COMPONENT and not owner and labels.get(GRAPH_NAME)):
             yield Key(self.kind, key.namespace, str(labels.get(GRAPH_NAME)))

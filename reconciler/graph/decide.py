@@ -6,6 +6,7 @@ from ...kube.protocol import Node
 from ..common.problems import RETRY_SLOW, Problem, Refusal
 from ..common.resources import CLIQUES, COMPONENT, SECRET
 from ..render.children import graph_children, worker_hash, worker_hashes
+from ..render.disaggregated_set import list_roles
 from ..render.errors import RenderError
 from ..render.graph import Graph
 from ..render.names import RESTART_AT
@@ -15,6 +16,7 @@ from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
 from .report import REFUSED
+from .set_status import select_kept
 from .snapshots import is_claim_template, plan_owners
 from .values import Plan, Seen
 
@@ -35,7 +37,8 @@ def decide(seen: Seen) -> Plan | Refusal:
     plan = Plan(roll, observed, digest, rendered.children, applied, owners, problems=problems, notes=notes)
     if way.grove:
         return plan
-    return plan._replace(kept=find_shared_services(graph.object, seen.owned, seen.settings, observed, plan.wanted))
+    kept = find_shared_services(graph.object, seen.owned, seen.settings, observed, plan.wanted)
+    return plan._replace(kept=kept | frozenset(observed.kept_revisions))
 
 
 def _roll(seen: Seen) -> tuple[Roll, Observed]:
@@ -47,8 +50,24 @@ def _roll(seen: Seen) -> tuple[Roll, Observed]:
         return Roll(""), seen.on_grove._replace(grove=True, checkpoints=checkpoints, restores=restores, waits=waits)
     objects = [child for child in seen.owned if child["kind"] == COMPONENT]
     frameworks = observe_components(seen.graph, Roll(""), objects).frameworks
-    roll = plan_roll(seen.graph, worker_hashes(seen.graph, seen.settings.line, Observed(frameworks=frameworks)), objects, seen.registered)
-    return roll, observe_components(seen.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
+    roles = {one.name for one in list_roles(seen.graph, seen.settings.line).values()}
+    alone = seen.graph._replace(members=[one for one in seen.graph.members if one.name not in roles])
+    roll = plan_roll(alone, worker_hashes(seen.graph, seen.settings.line, Observed(frameworks=frameworks)), objects, seen.registered)
+    observed = observe_components(seen.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
+    return roll, _observe_roles(seen, observed) if roles else observed
+
+
+def _observe_roles(seen: Seen, observed: Observed) -> Observed:
+    """The same with the facts of the roles of a graph's DisaggregatedSet."""
+    on_set, asked = seen.on_set, str((seen.graph.spec.get("restart") or {}).get("id") or "")
+    current = on_set.generation == observed.worker_hash
+    restarted = {name for name, mark in on_set.marks.items() if asked == mark and not on_set.waits}
+    return observed._replace(
+        revision=on_set.revision if current else "",
+        kept_revisions={} if current and not on_set.waits else select_kept(seen.owned),
+        restart_at={**observed.restart_at, **on_set.marks},
+        restarted=observed.restarted | restarted,
+    )
 
 
 def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:

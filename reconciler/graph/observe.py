@@ -4,7 +4,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ...api.line import decide_line
 from ...kube.capability import TOPOLOGY_LABELS, Presence
 from ...kube.errors import ForbiddenError, NotServedError
 from ...kube.protocol import Node
@@ -15,12 +14,13 @@ from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
 from ..common.workers import count_registered
 from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.context import Context
+from ..render.disaggregated_set import explain_absence, find_obstacle, is_disaggregated
 from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
 from ..render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name, does_set_pack_by_name, is_constrained
 from ..render.grove.member import keep_scheduler
 from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
-from ..render.names import TOPOLOGY_LABEL, WORKLOAD_PROVIDER, explain_unrendered_provider
+from ..render.names import DISAGGREGATED, TOPOLOGY_LABEL, WORKLOAD_PROVIDER
 from ..render.observed import NOTHING
 from ..render.template import pod_templates
 from ..render.without_effect import Note
@@ -32,7 +32,8 @@ from ..workload.pull_secrets import observe_pull_secrets
 from .clique_set import read_cliques
 from .clique_status import list_below, observe_on_grove
 from .generations import component_of
-from .report import REFUSED, UNAVAILABLE
+from .report import REFUSED, UNAVAILABLE, UNSUPPORTED
+from .set_status import find_set, read_set_status
 from .snapshots import choose_restore_on_grove, observe_snapshots
 from .values import Seen
 
@@ -41,6 +42,8 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
     """Read a graph's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
     if cut := explain_cut(obj):
         return Refusal(REFUSED, cut)
+    if unset := _explain_lost_provider(context, obj):
+        return Refusal(REFUSED, unset)
     way = find_orchestrator(context, obj)
     lws = any(on_leader_worker_sets(component) for component in components_of(context, obj))
     facts = keep_facts(read_facts(context), context.cache.owned(obj))
@@ -48,8 +51,6 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
         facts = facts._replace(grove=way.grove)
     if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
         return Refusal(REFUSED, message)
-    if why := explain_unrendered_provider(obj["metadata"].get("annotations") or {}, decide_line(context.settings.operator.version)):
-        return Refusal(UNAVAILABLE, f"{WORKLOAD_PROVIDER} {why}")
     if way.lost and not way.moving:
         condition = orchestrator_condition(way, obj)
         return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
@@ -66,6 +67,11 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
 async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
     settings = render_settings(context, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
+    if is_disaggregated(graph.annotations, settings.line):
+        if why := explain_absence(settings):
+            return Refusal(UNAVAILABLE, f"{WORKLOAD_PROVIDER} {why}", RETRY_SLOW)
+        if (obstacle := find_obstacle(graph, settings.line)) is not None:
+            return Refusal(UNSUPPORTED, str(obstacle))
     claims = await read_claims(context, (one.fields for one in graph.members), graph.namespace)
     if way.grove:
         await read_cliques(context, graph)
@@ -86,8 +92,19 @@ async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws:
             snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
     waits = await find_blocking_pods(context, obj, way)
     where, owned = orchestrator_condition(way, obj, waits), context.cache.owned(obj)
-    seen = Seen(graph, way, settings, owned, snapshots, on_grove, observe_pull_secrets(context, obj), waits, where)
-    return seen._replace(registered=_registered(context, obj), notes=note_unlabelled(context, graph))
+    seen = Seen(graph, way, settings, owned, snapshots, on_grove, pull_secrets=observe_pull_secrets(context, obj), waits=waits, where=where)
+    made = find_set(owned)
+    on_set = read_set_status(graph, made, context.cache.owned(made) if made is not None else (), settings.line)
+    return seen._replace(on_set=on_set, registered=_registered(context, obj), notes=note_unlabelled(context, graph))
+
+
+def _explain_lost_provider(context: Context, graph: Node) -> str:
+    """Why a graph that runs as a DisaggregatedSet stays as it is; empty unless its annotation doesn't say so any more."""
+    made = find_set(context.cache.owned(graph))
+    if made is None or WORKLOAD_PROVIDER in (graph["metadata"].get("annotations") or {}):
+        return ""
+    runs = f"DisaggregatedSet {made['metadata']['name']} runs the graph"
+    return f'metadata.annotations[{WORKLOAD_PROVIDER}]: must be "{DISAGGREGATED}", since {runs}; put it back'
 
 
 async def _packs_by_name(context: Context, graph: Graph, sets: Sequence[Node]) -> bool | None:

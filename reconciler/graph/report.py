@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from ...kube.protocol import Node
 from ...kube.times import format_time
-from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored, set_condition
+from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored
 from ..common.problems import MAX_MESSAGE_CHARACTERS, Refusal, join_messages
+from ..render.disaggregated_set import is_disaggregated
 from ..render.generation import is_parallel, order
 from ..render.graph import Graph
 from ..render.merge import object_items
@@ -20,7 +21,10 @@ from .values import Plan, Result, Seen
 
 REFUSED: Final = "refused_by_validation"
 UNAVAILABLE: Final = "selected_workload_provider_unavailable"
+UNSUPPORTED: Final = "disaggregated_set_intent_unsupported"
+EVENTS: Final = {REFUSED: "ValidationFailed", UNAVAILABLE: "WorkloadProviderUnavailable", UNSUPPORTED: "DisaggregatedSetUnsupported"}
 FAILED: Final = "failed_to_reconcile_the_resources"
+ELIGIBLE: Final = "DisaggregatedSetEligible"  # the condition of a graph that asks to be a DisaggregatedSet
 ROLLING: Final = "rolling_update_in_progress"
 UNREACHABLE: Final = "orchestrator_not_served"
 NOT_READY: Final = "some_resources_are_not_ready"
@@ -37,7 +41,9 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
     ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
     place = result.grove.place if result.grove is not None else None
     kept = [one for one in before.get("conditions") or () if place is not None or one.get("type") != PLACED]
-    more = [condition for condition in (place, seen.where) if condition is not None]
+    together = is_disaggregated(seen.graph.annotations, seen.settings.line)
+    eligible = Condition(ELIGIBLE, "True", "Selected", "the graph is a DisaggregatedSet", generation) if together else None
+    more = [condition for condition in (place, seen.where, eligible) if condition is not None]
     now |= {"state": state, "conditions": merge_conditions(kept, [ready, *more], moment)}
     if not result.problems:
         now["observedGeneration"] = generation
@@ -48,8 +54,8 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
     }
     if result.grove is not None:
         parts |= {"components": _with_facts(seen, result.grove.figures), "placement": result.grove.placement}
-    elif result.components:
-        now["components"] = _with_facts(seen, _sum_components(plan, result))
+    elif result.components or result.on_set.figures:
+        now["components"] = _with_facts(seen, {**_sum_components(plan, result), **result.on_set.figures})
     if not seen.orchestrator.grove:
         parts["placement"] = read_placement(seen.settings.line, None)
     now |= {name: value for name, value in parts.items() if value}
@@ -61,7 +67,8 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
 def make_refused_status(before: Node, generation: int | None, message: str, moment: datetime, reason: str = REFUSED) -> Node:
     """The status of an object that is left unchanged, with the figures of the pass before."""
     ready = Condition(READY, "False", reason, message[:MAX_MESSAGE_CHARACTERS], generation)
-    return {**set_condition(before, READY, ready, moment), "state": "failed"}
+    told = [ready, Condition(ELIGIBLE, "False", "UnsupportedIntent", ready.message, generation)] if reason == UNSUPPORTED else [ready]
+    return {**before, "conditions": merge_conditions(before.get("conditions") or (), told, moment), "state": "failed"}
 
 
 def unreachable_status(before: Node, generation: int | None, refusal: Refusal, moment: datetime) -> Node:
@@ -111,7 +118,7 @@ def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
 
 def _not_ready(plan: Plan, result: Result) -> dict[str, str]:
     objects = {obj["metadata"]["name"]: obj for obj in result.components}
-    reasons = dict(result.grove.waits) if result.grove is not None else {}
+    reasons = {**(result.grove.waits if result.grove is not None else {}), **result.on_set.waits}
     for name in plan.expected:
         obj = objects.get(name)
         if obj is None:

@@ -14,6 +14,7 @@ from ..workload.orchestrator import Orchestrator
 from ..workload.pull_secrets import PullSecrets
 from .clique_status import OnGrove
 from .generations import Roll
+from .set_status import SetStatus
 from .snapshots import Snapshots
 
 
@@ -26,6 +27,7 @@ class Seen(NamedTuple):
     owned: Sequence[Any] = ()  # children of the graph
     snapshots: Snapshots = Snapshots({})
     on_grove: Observed = NOTHING  # for a graph on Grove
+    on_set: SetStatus = SetStatus()  # of a graph that is a DisaggregatedSet
     pull_secrets: PullSecrets | None = None
     waits: str = ""  # what must end before the graph may run on its orchestrator
     where: Condition | None = None  # the condition about its orchestrator
@@ -63,6 +65,7 @@ class Result(NamedTuple):
     problems: Sequence[Problem] = ()
     without: Sequence[Problem] = ()  # missing permissions for checkpoints, without which the graph runs
     grove: OnGrove | None = None  # the state on Grove
+    on_set: SetStatus = SetStatus()  # the state of its DisaggregatedSet
     components: Sequence[Any] = ()  # objects of components, of all generations
     checkpoints: Mapping[str, Any] = {}  # by component
     after: float = 0.0  # seconds until the next pass

@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
-from ...api.line import Line
-
 GROUP: Final = "nvidia.com/"
 API_VERSION: Final = "nvidia.com/v1beta1"  # the stored version, for owner references
 
@@ -85,19 +83,12 @@ FORWARD_PASS_PORT: Final = 20380
 
 MAX_LABEL_CHARACTERS: Final = 63
 DISAGGREGATED: Final = "disaggregatedset"  # a workload provider since line 1.7
-_ON_GROVE: Final = {"grove": True, "component": False}
+_ON_GROVE: Final = {"grove": True, "component": False, DISAGGREGATED: False}
 
 
 def is_provided_by_grove(annotations: Mapping[str, object]) -> bool | None:
     """Whether a graph is remembered to run on Grove; None for one that remembers nothing, as on line 1.2."""
     return _ON_GROVE.get(str(annotations.get(WORKLOAD_PROVIDER)))
-
-
-def explain_unrendered_provider(annotations: Mapping[str, object], line: Line) -> str:
-    """Why a graph's workload provider gets no workloads from this reconciler, which leaves those that there are; empty for others."""
-    if line < Line.V1_7 or annotations.get(WORKLOAD_PROVIDER) != DISAGGREGATED:
-        return ""
-    return f'"{DISAGGREGATED}" is not supported by this reconciler, which leaves the graph\'s workloads as they are'
 
 
 def lower_name(name: str) -> str:

@@ -23,10 +23,14 @@ def _is_served(kind: str, annotations: Mapping[str, str], settings: Settings) ->
     return kind == names.FRONTEND or discovery.by_kubernetes(annotations, settings)
 
 
-def services(workload: Workload, settings: Settings) -> list[Fields]:
-    """What a component is reached by. The Service of its model is the graph's, because components and generations may change."""
+def services(workload: Workload, settings: Settings, owner: Fields | None = None) -> list[Fields]:
+    """What a component is reached by, owned by its object without another `owner`.
+
+    The Service of its model is the graph's, because components and generations may change.
+    """
     out = [] if owning_graph(workload.object["metadata"]) else model_services(workload.spec, workload.object)
-    out += _ways_in(workload.name, workload.type, workload.graph, workload.alpha, workload.object, settings)
+    owner = owner or workload.object
+    out += _ways_in(workload.name, workload.type, workload.graph, workload.alpha, owner, settings)
     annotations = workload.template_annotations
     if not _is_served(workload.type, annotations, settings):
         return out
@@ -36,7 +40,7 @@ def services(workload: Workload, settings: Settings) -> list[Fields]:
     if workload.nodes > 1:
         selector[names.ROLE] = names.LEADER
     name, spec = names.dns_name(workload.name), {"ports": [_port(workload.type)], "selector": selector}
-    return [make_child("v1", "Service", name, labels=labels, annotations=workload.annotations, owner=workload.object, spec=spec), *out]
+    return [make_child("v1", "Service", name, labels=labels, annotations=workload.annotations, owner=owner, spec=spec), *out]
 
 
 def services_on_grove(graph: Graph, member: Member, settings: Settings) -> list[Fields]:

@@ -38,6 +38,7 @@ class Settings(NamedTuple):
 
     grove: bool = False
     lws: bool = False
+    disaggregated: bool = False  # whether there are DisaggregatedSets, which come with LeaderWorkerSets
     dra: bool = True
     istio: bool = False
     kai: bool = False
@@ -84,12 +85,13 @@ _OFFLINE: Final = Settings()
 def settings_from(found: OperatorConfiguration, cluster: Settings = _OFFLINE, *, service_account: str = "default") -> Settings:
     """The settings for objects of one namespace, of which the account for pods with discovery by etcd is.
 
-    Of `cluster` only what it serves counts: grove, lws, kai, dra and istio. The configuration overrides it.
+    Of `cluster` only what it serves counts: grove, lws, disaggregated, kai, dra and istio. The configuration overrides it.
     """
     switches = found.switches
     return Settings(
         grove=_either(switches["grove"], cluster.grove),
         lws=_either(switches["lws"], cluster.lws),
+        disaggregated=cluster.disaggregated and "lws" not in found.switched_off,
         dra=_either(switches["dra"], cluster.dra),
         istio=cluster.istio,
         kai=_either(found.orchestrators.kai_scheduler.enabled, cluster.kai),

@@ -14,6 +14,10 @@ def pod_templates(one: Fields) -> Fields:
     if one["kind"] == "LeaderWorkerSet":
         inner = spec["leaderWorkerTemplate"]
         return {name: inner[name] for name in ("leaderTemplate", "workerTemplate") if inner.get(name)}
+    if one["kind"] == "DisaggregatedSet":
+        inner = {role["name"]: role["spec"]["leaderWorkerTemplate"] for role in spec["roles"]}
+        both = ("leaderTemplate", "workerTemplate")
+        return {f"{role}.{name}": of[name] for role, of in inner.items() for name in both if of.get(name)}
     if one["kind"] == "PodCliqueSet":
         cliques = spec["template"]["cliques"]
         keys = ("labels", "annotations")

@@ -5,7 +5,7 @@ from typing import Final
 from ...kube import resources
 from ...kube.protocol import Node
 from ..common.keys import Key, controller_reference
-from ..common.resources import CLIQUES, DESTINATION_RULES, PLAIN, POD_ACCOUNT, RECONCILED, VIRTUAL_SERVICES
+from ..common.resources import CLIQUES, DESTINATION_RULES, DISAGGREGATED_SET, PLAIN, POD_ACCOUNT, RECONCILED, VIRTUAL_SERVICES
 from ..engine.cache import Cache
 from ..engine.cluster_settings import index_account
 from ..engine.watch import LABELLED, Watch, served
@@ -36,4 +36,4 @@ def find_owner(cache: Cache, key: Key, kind: str) -> list[Key]:
     if owner is None:
         return []
     above = Key(str(owner.get("kind")), key.namespace, str(owner["name"]))
-    return find_owner(cache, above, kind) if above.kind == CLIQUES else [above] if above.kind == kind else []
+    return find_owner(cache, above, kind) if above.kind in (CLIQUES, DISAGGREGATED_SET) else [above] if above.kind == kind else []

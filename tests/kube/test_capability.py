@@ -22,6 +22,8 @@ V1 = frozenset({"v1"})
         ({"leaderworkerset.x-k8s.io": V1}, "lws", Presence.ABSENT),
         ({"leaderworkerset.x-k8s.io": V1}, "leader-worker-sets", Presence.USABLE),
         ({"leaderworkerset.x-k8s.io": V1, "scheduling.volcano.sh": frozenset({"v1beta1"})}, "lws", Presence.USABLE),
+        ({"leaderworkerset.x-k8s.io": V1, "disaggregatedset.x-k8s.io": frozenset({"v1beta1"})}, "disaggregated-sets", Presence.ABSENT),
+        ({"leaderworkerset.x-k8s.io": V1, "disaggregatedset.x-k8s.io": V1}, "disaggregated-sets", Presence.USABLE),
         ({"resource.k8s.io": frozenset({"v1beta1"})}, "dra", Presence.ABSENT),
         ({"resource.k8s.io": frozenset({"v1beta1", "v1"})}, "dra", Presence.USABLE),
         ({"networking.istio.io": V1}, "istio", Presence.USABLE),

@@ -110,7 +110,10 @@ PROTECTED: Final = tuple(
 OPTIONAL: Final = {
     "orchestrators": (
         *_everywhere(
-            "workloads of several nodes", ("grove.io", "podcliquesets", _OWN), ("leaderworkerset.x-k8s.io", "leaderworkersets", _OWN)
+            "workloads of several nodes",
+            ("grove.io", "podcliquesets", _OWN),
+            ("leaderworkerset.x-k8s.io", "leaderworkersets", _OWN),
+            ("disaggregatedset.x-k8s.io", "disaggregatedsets", _OWN),
         ),
         *_everywhere("workers of LeaderWorkerSets", ("apps", "statefulsets", ("list", "watch"))),
         *_everywhere("why StatefulSets can't make pods", ("", "events", ("list",))),

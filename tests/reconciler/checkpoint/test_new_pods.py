@@ -24,7 +24,7 @@ from dynamo_webhooks.reconciler.checkpoint.restoring import MAX_OFFERS, Choice, 
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
-from dynamo_webhooks.reconciler.render.children import component_children
+from dynamo_webhooks.reconciler.render.component import component_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.observed import Observed
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings

@@ -88,16 +88,6 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
 
 
-async def test_a_graph_of_a_provider_that_is_not_rendered_is_left_alone_and_says_so() -> None:
-    """Line 1.7 has one more (E31, and TA6): its workers are made by nobody here, on no other provider either."""
-    obj = graph(vllm(runtimeVersionOverride="1.7.0"), annotations={WORKLOAD_PROVIDER: "disaggregatedset"})
-    async with running(obj, version="1.7.0", served=GROVE_API) as site:
-        told = await site.condition()
-        assert (told["status"], told["reason"]) == ("False", "selected_workload_provider_unavailable"), told
-        assert told["message"].startswith('nvidia.com/workload-provider "disaggregatedset" is not supported by this reconciler')
-        assert (await site.all(COMPONENTS), await site.all(GROVE), await site.all(DEPLOYMENTS)) == ({}, {}, {})
-
-
 @run_each(("grove", "provider"), [(True, "grove"), (False, "component")])
 async def test_a_graph_that_an_older_operator_runs_is_adopted_where_it_runs(grove: bool, provider: str) -> None:
     site = Site(settings(version="1.4.0")).serve(GROVE_API)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.children import set_name
+from dynamo_webhooks.reconciler.render.component import set_name
 from dynamo_webhooks.reconciler.render.multinode.gpus import count_gpus_per_node
 from dynamo_webhooks.reconciler.render.multinode.role import MAX_NODES
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes

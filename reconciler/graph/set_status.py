@@ -1,0 +1,136 @@
+"""Reads the state of a graph's DisaggregatedSet from the LeaderWorkerSets that its controller made. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ...api.line import Line
+from ...kube.protocol import Node
+from ..common.resources import DISAGGREGATED_SET
+from ..common.workers import runtime_figures
+from ..render.disaggregated_set import REVISION, ROLE, SET_NAME, list_roles
+from ..render.graph import Graph, replicas_in
+from ..render.names import COMPONENT, RESTART_AT, WORKER_HASH
+from ..render.template import pod_templates
+
+_COUNTS: Final = ("replicas", "updatedReplicas", "readyReplicas")
+
+
+class SetStatus(NamedTuple):
+    """The parts of a graph's status that come from its set."""
+
+    revision: str = ""  # that the set asks for; empty while nothing of it is there
+    generation: str = ""  # of the workers that it asks for
+    waits: Mapping[str, str] = {}  # `SET/ROLE` -> why it is not ready
+    figures: Mapping[str, Node] = {}  # component -> entry of the status
+    marks: Mapping[str, str] = {}  # component -> restart id that its pods are to carry
+
+
+def read_set_status(graph: Graph, made: Node | None, below: Sequence[Node], line: Line) -> SetStatus:
+    """The state of a graph's set, if it is `made`, and the LeaderWorkerSets below it."""
+    if made is None:
+        return SetStatus()
+    roles: dict[str, Node] = {role["name"]: role["spec"] for role in made["spec"]["roles"]}
+    by_role = {name: [one for one in below if _label(one, ROLE) == name] for name in roles}
+    revision, members = _find_revision(roles, below), list_roles(graph, line)
+    set_name, waits, figures = made["metadata"]["name"], {}, {}
+    for name, spec in roles.items():
+        if why := _why_not(spec, by_role[name], revision):
+            waits[f"{set_name}/{name}"] = why
+        if by_role[name] and name in members:
+            figures[members[name].name] = _figures(by_role[name], revision, line)
+    waits |= {f"{set_name}/{name}": "role not created yet" for name in members if name not in roles}
+    return SetStatus(revision, _read_generation(made), waits, figures, dict(_marks(made)))
+
+
+def select_kept(children: Sequence[Node]) -> dict[str, str]:
+    """The Services of roles among a graph's children, with the revision that each selects."""
+    services = (child for child in children if child["kind"] == "Service")
+    selectors = {service["metadata"]["name"]: (service.get("spec") or {}).get("selector") or {} for service in services}
+    return {name: str(selector.get(REVISION)) for name, selector in selectors.items() if SET_NAME in selector}
+
+
+def find_set(children: Sequence[Node]) -> Node | None:
+    """The set among a graph's children, if it has one."""
+    return next((child for child in children if child["kind"] == DISAGGREGATED_SET), None)
+
+
+def _find_revision(roles: Mapping[str, Node], below: Sequence[Node]) -> str:
+    """The revision that the set asks for: each of its LeaderWorkerSets makes the pods that the set says. The fullest, then the newest.
+
+    Its name is a digest over Go's encoding of defaulted templates, which only the set's controller can make.
+    """
+    revisions: dict[str, list[Node]] = {}
+    for one in below:
+        if not one["metadata"].get("deletionTimestamp"):
+            revisions.setdefault(_label(one, REVISION), []).append(one)
+    fitting = {name: of for name, of in revisions.items() if all(_fits(one, roles.get(_label(one, ROLE))) for one in of)}
+    return max(fitting, key=lambda name: (len(fitting[name]), max(_created(one) for one in fitting[name])), default="")
+
+
+def _fits(one: Node, role: Node | None) -> bool:
+    """Whether a LeaderWorkerSet makes the pods of a role; its controller adds labels to theirs."""
+    if role is None:
+        return False
+    ours, theirs = role["leaderWorkerTemplate"], one["spec"]["leaderWorkerTemplate"]
+    return ours.get("size") == theirs.get("size") and all(
+        _pod(ours, name).get("spec") == _pod(theirs, name).get("spec")
+        and all(_marked(ours, name, key).items() <= _marked(theirs, name, key).items() for key in ("labels", "annotations"))
+        for name in ("leaderTemplate", "workerTemplate")
+    )
+
+
+def _pod(template: Node, name: str) -> Node:
+    return template.get(name) or {}
+
+
+def _marked(template: Node, name: str, key: str) -> Node:
+    return (_pod(template, name).get("metadata") or {}).get(key) or {}
+
+
+def _why_not(role: Node, sets: Sequence[Node], revision: str) -> str:
+    """Why a role is not ready, or an empty string."""
+    new = [one for one in sets if revision and _label(one, REVISION) == revision]
+    if len(new) != 1:
+        return "LeaderWorkerSet not created yet" if not new else f"{len(new)} LeaderWorkerSets of revision {revision}"
+    wanted, [one] = replicas_in(role), new
+    status, generation = one.get("status") or {}, one["metadata"].get("generation", 0)
+    if replicas_in(one["spec"]) != wanted:
+        return f"not scaled yet: desired={wanted}, spec.replicas={replicas_in(one['spec'])}"
+    if (observed := status.get("observedGeneration")) is not None and observed < generation:
+        return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
+    for name in _COUNTS:
+        if (count := int(status.get(name) or 0)) != wanted:
+            return f"desired={wanted}, {name}={count}"
+    old = [one for one in sets if one not in new and (replicas_in(one["spec"]) or (one.get("status") or {}).get("replicas"))]
+    return f"performing rolling update: {old[0]['metadata']['name']} still has replicas" if old else ""
+
+
+def _figures(sets: Sequence[Node], revision: str, line: Line) -> Node:
+    """The figures of all revisions together; only the newest counts as updated."""
+    status = [one.get("status") or {} for one in sets]
+    new = [one for one in sets if _label(one, REVISION) == revision]
+    counts = {name: sum(int(one.get(name) or 0) for one in status) for name in _COUNTS}
+    counts["updatedReplicas"] = sum(int((one.get("status") or {}).get("updatedReplicas") or 0) for one in new)
+    names = sorted(one["metadata"]["name"] for one in sets)
+    templates = [template for one in new or sets for template in pod_templates(one).values()]
+    return {"componentKind": "LeaderWorkerSet", "componentNames": names, **counts, **runtime_figures(line, templates, {})}
+
+
+def _read_generation(made: Node) -> str:
+    labels = ((template.get("metadata") or {}).get("labels") or {} for template in pod_templates(made).values())
+    return str(next((one[WORKER_HASH] for one in labels if one.get(WORKER_HASH)), ""))
+
+
+def _marks(made: Node) -> Iterator[tuple[str, str]]:
+    for template in pod_templates(made).values():
+        metadata = template.get("metadata") or {}
+        if mark := (metadata.get("annotations") or {}).get(RESTART_AT):
+            yield (metadata.get("labels") or {}).get(COMPONENT, ""), mark
+
+
+def _label(one: Node, name: str) -> str:
+    return str((one["metadata"].get("labels") or {}).get(name) or "")
+
+
+def _created(one: Node) -> str:
+    return str(one["metadata"].get("creationTimestamp") or "")

@@ -1,0 +1,151 @@
+"""The children of one component: its Deployment or LeaderWorkerSet, and its Services."""
+
+from dataclasses import replace
+from typing import Final
+
+from ...api.line import OLDEST
+from ...api.quantity import is_quantity, parse
+from ...conversion.lens.protocol import Fields
+from ...policies.engines import ENGINES_SINCE, list_templates
+from . import discovery, names
+from .checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, strip_restore_marks, targets_of
+from .errors import RenderError
+from .framework import main_of, path_of_main
+from .generation import share
+from .graph import at_start, replicas_in
+from .merge import string_map
+from .multinode.gpus import USUAL, count_claimed
+from .multinode.role import Role, check_nodes, lws_roles
+from .objects import make_child
+from .observed import NOTHING, Observed
+from .pod.assemble import pod_spec
+from .service import services
+from .settings import Settings
+from .workload import Workload, owning_graph, read_workload, uses_old_selectors
+
+_MAX_SET_NAME_CHARACTERS: Final = 50  # with an index of one digit: 63, as of a label, less the index and the hash with their dashes
+
+
+def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
+    """Why a component can't span several nodes without LeaderWorkerSets, with the reason why Grove doesn't run it."""
+    off = settings.switched_off
+    if not settings.grove and not off & {"grove", "lws"}:
+        return "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
+    where = "are switched off in the operator" if "lws" in off else "the cluster does not serve"
+    if not settings.grove:
+        grove_will_not = "Grove is switched off in the operator" if "grove" in off else "the cluster does not serve Grove"
+    return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
+
+
+def component_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> list[Fields]:
+    """All children of one component's object, its workload first. Raises: RenderError if they can't be rendered."""
+    name = str((obj.get("metadata") or {}).get("name") or "")
+    old = name in observed.old_selectors or uses_old_selectors(obj)
+    left = name in observed.left
+    made = left or bool(owning_graph(obj.get("metadata") or {}))  # by a graph, which writes it as all lines read it
+    workload = read_workload(obj, OLDEST if made else settings.line, old_selectors=old, left=left)
+    workload = replace(workload, spec=at_start(workload.spec, waits=name in observed.waits))
+    settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
+    if workload.nodes == 1:
+        return [_deployment(workload, settings, observed.restores.get(name)), *services(workload, settings)]
+    if not settings.lws:
+        raise RenderError(("spec", "multinode"), no_orchestrator(settings, "Grove runs whole graphs only"))
+    return [_leader_worker_set(workload, settings), *services(workload, settings)]
+
+
+def _deployment(workload: Workload, settings: Settings, restore: Restore | None) -> Fields:
+    template = {"metadata": _pod_metadata(workload, settings), "spec": pod_spec(workload.plan_pod(), settings)}
+    if restore is not None:
+        targets = targets_of(workload.spec)
+        restore_pod_spec(template["spec"], targets, restore, ("spec",))
+        template["metadata"] = restore_pod_metadata(template["metadata"], targets, restore)
+    replicas = {} if workload.spec.get("replicas") is None else {"replicas": workload.spec["replicas"]}
+    selector = {"matchLabels": {names.SELECTOR: workload.name}}
+    spec = {**replicas, "selector": selector, "strategy": _strategy(workload), "template": template}
+    labels, annotations = workload.labels, workload.annotations
+    return make_child("apps/v1", "Deployment", workload.name, labels=labels, annotations=annotations, owner=workload.object, spec=spec)
+
+
+def _pod_metadata(workload: Workload, settings: Settings) -> Fields:
+    """Labels and annotations of a component's pods."""
+    labels = {
+        **strip_restore_marks(workload.labels),
+        names.SELECTOR: workload.name,
+        names.NAMESPACE: workload.selected_namespace,
+        **discovery.labels(workload.template_annotations, settings),
+    }
+    if workload.annotations.get(names.ENABLE_METRICS) != "false":
+        labels[names.METRICS_ENABLED] = "true"
+    if workload.type:
+        labels[names.COMPONENT_TYPE] = workload.type
+    out: Fields = {"labels": dict(sorted(labels.items()))}
+    annotations = strip_restore_marks(workload.annotations)
+    return {**out, "annotations": dict(sorted(annotations.items()))} if annotations else out
+
+
+def _strategy(workload: Workload) -> Fields:
+    # includes annotations of a v1alpha1 service, which rolls of generations ignore
+    said = {**string_map(workload.alpha.get("annotations")), **workload.template_annotations}
+    if said.get(names.STRATEGY) == "Recreate":
+        return {"type": "Recreate"}
+    figures = {"maxSurge": share(said.get(names.MAX_SURGE, "")), "maxUnavailable": share(said.get(names.MAX_UNAVAILABLE, ""))}
+    return {"type": "RollingUpdate", "rollingUpdate": figures}
+
+
+def _leader_worker_set(workload: Workload, settings: Settings) -> Fields:
+    # the labels of all children, but not their annotations, as recorded
+    api_version, labels, spec = "leaderworkerset.x-k8s.io/v1", workload.labels, leader_worker_spec(workload, settings)
+    return make_child(api_version, "LeaderWorkerSet", set_name(workload.name), labels=labels, owner=workload.object, spec=spec)
+
+
+def leader_worker_spec(workload: Workload, settings: Settings) -> Fields:
+    """The spec of a component's LeaderWorkerSet. Raises: RenderError if nothing could start on several nodes."""
+    _check(workload, settings)
+    leader, worker = lws_roles(workload.nodes)
+    return {
+        "replicas": replicas_in(workload.spec),
+        "startupPolicy": "LeaderCreated",
+        "leaderWorkerTemplate": {
+            "size": workload.nodes,
+            "leaderTemplate": _template(workload, leader, settings),
+            "workerTemplate": _template(workload, worker, settings),
+        },
+    }
+
+
+def set_name(component: str) -> str:
+    """The name of a component's set; one that is too long for its pods ends with a hash instead.
+
+    A StatefulSet labels its pods with its own name, a dash and ten characters, and the one of a group's workers is named `<set>-<index>`.
+    The Go operator makes sets of longer names, too; their workers are never made.
+    """
+    name = f"{component}-0"
+    if len(name) <= _MAX_SET_NAME_CHARACTERS:
+        return name
+    return f"{name[: _MAX_SET_NAME_CHARACTERS - 9].rstrip('-')}-{names.digest(name)}"
+
+
+def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
+    workload = workload.of_role(names.LEADER if role.leader else names.WORKER)
+    metadata = _pod_metadata(workload, settings)
+    labels = {**metadata["labels"], names.ROLE: names.LEADER if role.leader else names.WORKER}
+    del labels[names.SELECTOR]
+    spec = pod_spec(workload.plan_pod(role), settings)
+    if not any(one.get("name") == names.MAIN for one in spec["containers"]):
+        path = ("spec", "experimental", "failover")
+        raise RenderError(path, "must not double the engine within a pod of a LeaderWorkerSet, whose pods need one main container")
+    return {"metadata": {**metadata, "labels": dict(sorted(labels.items()))}, "spec": spec}
+
+
+def _check(workload: Workload, settings: Settings) -> None:
+    check_nodes(workload.nodes, ("spec",))
+    if settings.line >= ENGINES_SINCE and list_templates(workload.spec):
+        return  # whose authors start the nodes
+    main = main_of(workload.spec)
+    path = path_of_main(workload.spec, ("spec",))
+    if not main.get("command") and not main.get("args"):
+        raise RenderError(path, "must have a container main with command or args, for nothing else can start on several nodes")
+    gpus = ((main.get("resources") or {}).get("limits") or {}).get(USUAL)
+    known = count_claimed(workload.spec, ("spec",), settings.claims) if gpus is None else is_quantity(gpus) and parse(gpus)
+    if known <= 0:
+        raise RenderError((*path, "resources", "limits", USUAL), "must be more than 0 for a component on several nodes")

@@ -1,0 +1,139 @@
+"""A graph's DisaggregatedSet, of which each role is a component on several nodes: all roles change together.
+
+A graph becomes one if its workload provider says so, since operator 1.7. Each other component stays an object of its own.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...api.line import OLDEST, Line
+from ...api.paths import Key
+from ...conversion.lens.protocol import Fields
+from . import names
+from .component import leader_worker_spec
+from .errors import RenderError
+from .graph import Graph, Member, replicas_in
+from .objects import annotate, make_child
+from .observed import Observed
+from .service import model_services, services
+from .settings import Settings
+from .split import component_object
+from .workload import Workload, read_workload
+
+KIND: Final = "DisaggregatedSet"
+GROUP: Final = "disaggregatedset.x-k8s.io"
+SET_NAME: Final = f"{GROUP}/name"  # labels of what the set's controller makes
+ROLE: Final = f"{GROUP}/role"
+REVISION: Final = f"{GROUP}/revision"
+MIN_ROLES, MAX_ROLES = 2, 10
+MAX_SET_NAME_CHARACTERS: Final = 31  # pods are named `SET-SLICE-REVISION-ROLE-prv`, which is a label, too
+MAX_ROLE_NAME_CHARACTERS: Final = 15  # what is left of 63 then
+_MANAGED: Final = names.GROUP + "dynamo-managed-service-metadata"
+
+
+def is_disaggregated(annotations: Mapping[str, Any], line: Line) -> bool:
+    """Whether a graph with these annotations becomes a DisaggregatedSet."""
+    return line >= Line.V1_7 and annotations.get(names.WORKLOAD_PROVIDER) == names.DISAGGREGATED
+
+
+def list_roles(graph: Graph, line: Line) -> dict[str, Member]:
+    """The components that are roles of the graph's set, by the roles' names; none of a graph that becomes no set."""
+    roles: dict[str, Member] = {}
+    if is_disaggregated(graph.annotations, line):
+        for member in graph.members:
+            if member.is_worker and member.nodes > 1:
+                roles[_name_role(member, roles)] = member
+    return roles
+
+
+def set_name(graph: Graph) -> str:
+    """The name of a graph's set."""
+    return _shorten(names.dns_name(graph.name), MAX_SET_NAME_CHARACTERS)
+
+
+def explain_absence(settings: Settings) -> str:
+    """Why there can be no sets; empty if there can."""
+    if settings.disaggregated:
+        return ""
+    why = "are switched off in the operator" if "lws" in settings.switched_off else "the cluster does not serve"
+    return f'"{names.DISAGGREGATED}" needs {KIND}s of LeaderWorkerSet 0.9 or newer, which {why}'
+
+
+def find_obstacle(graph: Graph, line: Line) -> RenderError | None:
+    """Why a graph that asks for a set can't be one."""
+    roles = list_roles(graph, line).values()
+    if not MIN_ROLES <= len(roles) <= MAX_ROLES:
+        text = f"must have {MIN_ROLES} to {MAX_ROLES} workers on several nodes for a {KIND}, got {len(roles)}"
+        return RenderError(("spec", "components"), text)
+    scaled = next((one for one in roles if one.fields.get("scalingAdapter") is not None), None)
+    if scaled is not None:
+        return RenderError((*scaled.path, "scalingAdapter"), f"must be unset for a role of a {KIND}, which no adapter scales")
+    stopped = [one for one in roles if replicas_in(one.fields) == 0]
+    if 0 < len(stopped) < len(roles):
+        return RenderError((*stopped[0].path, "replicas"), f"must be more than 0, or 0 for all roles of a {KIND}, got 0")
+    return None
+
+
+def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settings: Settings, observed: Observed) -> list[Fields]:
+    """The graph's set with the Services of its roles, if it asks for one; `marks` are the restart marks of components.
+
+    Raises: RenderError if it can't have a set.
+    """
+    if not is_disaggregated(graph.annotations, settings.line):
+        return []
+    if why := explain_absence(settings):
+        raise RenderError(("metadata", "annotations", Key(names.WORKLOAD_PROVIDER)), why)
+    if (obstacle := find_obstacle(graph, settings.line)) is not None:
+        raise obstacle
+    members, name = list_roles(graph, settings.line), set_name(graph)
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    together = bool(asked) and any(marks.get(one.name) == asked for one in members.values())
+    roles, reached = [], list[Fields]()
+    for role, member in members.items():
+        restart = asked if together else marks.get(member.name, "")
+        workload = read_workload(component_object(graph, member, generation, graph.framework, restart=restart), OLDEST)
+        try:
+            roles.append({"name": role, "spec": _role_spec(workload, settings)})
+        except RenderError as error:
+            raise RenderError((*member.path, *error.path[1:]), error.reason) from error
+        reached += model_services(member.fields, graph.object)
+        reached += _services(graph, workload, settings, observed, {SET_NAME: name, ROLE: role})
+    labels = {names.GRAPH_NAME: graph.name, names.SELECTOR: name}
+    return [make_child(f"{GROUP}/v1", KIND, name, labels=labels, owner=graph.object, spec={"roles": roles}), *reached]
+
+
+def _role_spec(workload: Workload, settings: Settings) -> Fields:
+    """The fields that LeaderWorkerSet 0.9 knows: any other would make a new revision of each newer release."""
+    spec = leader_worker_spec(workload, settings)
+    template = {**spec["leaderWorkerTemplate"], "restartPolicy": "RecreateGroupOnPodRestart"}
+    return {**spec, "rolloutStrategy": {"type": "RollingUpdate"}, "leaderWorkerTemplate": template}
+
+
+def _services(graph: Graph, workload: Workload, settings: Settings, observed: Observed, selector: dict[str, str]) -> list[Fields]:
+    """What a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
+    made = services(workload, settings, owner=graph.object)
+    name, out = names.dns_name(workload.name), []
+    revision = observed.kept_revisions.get(name, observed.revision)
+    for one in made:
+        if one["kind"] == "Service" and one["metadata"]["name"] == name:
+            if not revision:
+                continue
+            ours = {key: sorted(one["metadata"].get(key) or ()) for key in ("labels", "annotations")}
+            one["spec"]["selector"] = {**selector, REVISION: revision}
+            one = annotate(one, {_MANAGED: json.dumps(ours, separators=(",", ":"))})  # noqa: PLW2901 - the same Service
+        out.append(one)
+    return out
+
+
+def _name_role(member: Member, taken: Mapping[str, object]) -> str:
+    """`prefill` or `decode` by the component's type, else a name from the component's; a number makes it unique."""
+    if member.type in (names.PREFILL, names.DECODE) and member.type not in taken:
+        return member.type
+    base = names.dns_name(member.name)
+    candidates = (_shorten(base if number < 2 else f"{base}-{number}", MAX_ROLE_NAME_CHARACTERS) for number in range(1, len(taken) + 2))
+    return next(name for name in candidates if name not in taken)
+
+
+def _shorten(name: str, limit: int) -> str:
+    return name if len(name) <= limit else f"{name[: limit - 9].rstrip('-')}-{names.digest(name)}"

@@ -28,6 +28,7 @@ from tests.cluster.rendering import composed
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
+DISAGGREGATED: Final = "/apis/disaggregatedset.x-k8s.io/v1/namespaces/{}/disaggregatedsets"
 CHANNELS: Final = "compute-domain-default-channel.nvidia.com"  # the device class of NVIDIA's compute domains
 GPUS: Final = 64  # of a node, so that a roll of all graphs at once has room
 DEVICES: Final = {"gpu.nvidia.com": "gpu.nvidia.com", CHANNELS: "compute-domain.nvidia.com"}  # class -> driver
@@ -38,20 +39,21 @@ _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.i
 
 
 @contextlib.contextmanager
-def neighbourhood(planes: Planes, home: Path, *components: str, nodes: int = 4) -> Iterator[Reconciled]:
+def neighbourhood(planes: Planes, home: Path, *components: str, nodes: int = 4, line: Line = Line.V1_2) -> Iterator[Reconciled]:
     """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
+    version = f"{line}.0"
     built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
-        admission = stack.enter_context(serving(home / "serve", SERVED))
+        admission = stack.enter_context(serving(home / "serve", {**SERVED, "operatorVersion": version}))
         plane = stack.enter_context(planes.lend())
-        install(plane, *(crd(kind, conversion=admission.stanza(), line=Line.V1_2) for kind in conversion.KINDS))
+        install(plane, *(crd(kind, conversion=admission.stanza(), line=line) for kind in conversion.KINDS))
         install(
             plane,
-            *(crd(kind, versions=["v1alpha1"], line=Line.V1_2) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")),
+            *(crd(kind, versions=["v1alpha1"], line=line) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")),
         )
         register(plane, admission, "dynamo")
         install_accounts(plane, home, composed(home / "rendered", "self-signed", "components/orchestrators", *components))
-        change_configuration(home, orchestrators={"lws": {"enabled": True}})
+        change_configuration(home, orchestrators={"lws": {"enabled": True}}, operator={"version": version})
         site = Reconciled(plane, home, Pods(plane))
         site.neighbours.append(stack.enter_context(controllers(plane)))
         for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):
@@ -94,9 +96,11 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
         "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
     }
     (home / "config.yaml").write_text(yaml.safe_dump(settings))
-    plane.apply(yaml.safe_load((built / "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml").read_text()))
+    for file in sorted((built / "config/crd/bases").glob("*.yaml")):
+        plane.apply(yaml.safe_load(file.read_text()))
     # its controller looks for the kind when it starts, and again ten seconds later
-    wait_until(lambda: plane.serves(SETS.partition("/namespaces")[0]), "LeaderWorkerSets being discovered", plane.server)
+    for path in (SETS, DISAGGREGATED):
+        wait_until(lambda path=path: plane.serves(path.partition("/namespaces")[0]), f"{path} being discovered", plane.server)
     command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
     with running(Process("lws", command, home / "lws.log")) as process:
         wait_until(

@@ -5,10 +5,12 @@ from typing import Final
 from ..api.line import Line
 from .at import At
 from .components import WORKERS, find_main, read_pod
+from .frameworks import SGLANG, VLLM
 from .review import Fields
 
 ENGINES_SINCE: Final = Line.V1_6  # pod templates of roles, the sidecar "runtime", and frontend sidecars by their own names
 RUNTIME: Final = "runtime"
+SPREAD_FLAGS: Final = {VLLM: "--data-parallel-hybrid-lb", SGLANG: "--enable-dp-attention"}  # with which each node serves for itself
 
 
 def list_sidecars(component: Fields) -> list[tuple[int, Fields]]:

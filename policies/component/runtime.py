@@ -1,8 +1,10 @@
 """The version of the runtime that an image holds, and the init container that since line 1.6 runs it beside the main container."""
 
 from ..at import At, Hits
-from ..components import LPX, WORKERS, explain_workers_only, has_checkpoint, read_failover, read_gms
-from ..engines import list_engines, list_sidecars
+from ..command_line import split_words
+from ..components import LPX, WORKERS, explain_workers_only, has_checkpoint, is_multinode, read_failover, read_gms
+from ..engines import SPREAD_FLAGS, list_engines, list_sidecars
+from ..frameworks import SGLANG
 from ..image_tag import explain_missing_version
 from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, differs, rule
 from .containers import require_main_image
@@ -130,10 +132,12 @@ def _list_features(at: At) -> list[str]:
 @differs((), "its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
 @rule("DYN918", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.ADVICE, ratchets=False, since="1.7")
 def warn_runtime_sidecar(at: At) -> Hits:
-    """A component with the runtime sidecar has a checkpoint, shared GPU memory or failover.
+    """A component with the runtime sidecar has what may not work beside it.
 
     Why
-        Operator 1.6 refuses them. Since operator 1.7, such an engine may span several nodes; whether it can have these is not documented.
+        Operator 1.6 refuses a checkpoint, shared GPU memory, failover and several nodes beside the sidecar. Operator 1.7 accepts several
+        nodes; whether it accepts the others is not documented.
+        With `--enable-dp-attention`, the sidecars of other nodes than the first would have to know that they only follow.
 
     Fix
         Remove the field, or try it before you rely on it.
@@ -147,7 +151,8 @@ def warn_runtime_sidecar(at: At) -> Hits:
                    initContainers: [{name: runtime, image: "example/runtime:1.7.0", restartPolicy: Always}]
     """
     if list_sidecars(at.value):
-        for field in _list_features(at):
+        follows = is_multinode(at.value) and SPREAD_FLAGS[SGLANG] in split_words(at.main[0])
+        for field in (*(["multinode"] if follows else []), *_list_features(at)):
             yield at.warning(field, 'is not known to work beside the init container "runtime"')
 
 

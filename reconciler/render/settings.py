@@ -34,15 +34,15 @@ class Claims(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """All settings. Defaults are for offline rendering: no orchestrator, DRA, no mesh."""
+    """All settings. Defaults are for offline rendering: no orchestrator but for graphs that ask for one, DRA, no mesh."""
 
     grove: bool = False
     lws: bool = False
-    disaggregated: bool = False  # whether there are DisaggregatedSets, which come with LeaderWorkerSets
     dra: bool = True
     istio: bool = False
     kai: bool = False
     volcano: bool = False  # instead of KAI
+    disaggregated: bool = True  # whether there are DisaggregatedSets, which only graphs that ask for them become
     switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration disables
     operator_version: str = ""
     told_line: Line | None = None  # where somebody names it; None: that of the version

@@ -89,7 +89,10 @@ def test_a_sidecar_may_run_on_several_nodes_and_the_rest_is_only_warned_of() -> 
     assert [_found(_written(line, several)) for line in ("1.6", "1.7")] == [{"runtime-sidecar-alone"}, set()]
     shared = _beside_an_engine(experimental={"gpuMemoryService": {"mode": "IntraPod"}})
     assert [_found(_written(line, shared)) for line in ("1.6", "1.7")] == [{"runtime-sidecar-alone"}, set()]
-    assert "warn-runtime-sidecar" in {one.rule.name for one in _written("1.7", shared).judge()}
+    attention = _beside_an_engine(multinode={"nodeCount": 2})
+    attention["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["args"] = ["--enable-dp-attention"]
+    warned = ["warn-runtime-sidecar" in {one.rule.name for one in _written("1.7", one).judge()} for one in (several, shared, attention)]
+    assert warned == [False, True, True]
 
 
 def test_a_new_request_gets_its_defaults_from_a_webhook_and_one_of_v1beta2_none() -> None:

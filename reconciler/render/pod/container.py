@@ -6,11 +6,11 @@ So is the main one, the sidecar that the user named, as a frontend, and the side
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ....policies.engines import ENGINES_SINCE, RUNTIME, find_sidecar
+from ....policies.engines import ENGINES_SINCE, RUNTIME, SPREAD_FLAGS, find_sidecar
 from .. import names
 from ..discovery import backend, in_containers
 from ..errors import RenderError
-from ..framework import has_native_picker, path_of_main, runtime_of
+from ..framework import has_flag, has_native_picker, path_of_main, runtime_of
 from ..merge import merge_env, merge_override, object_items
 from ..settings import ETCD, KUBERNETES, Settings
 from ..workload import PodPlan
@@ -188,10 +188,13 @@ def complete_frontend(spec: Fields, plan: PodPlan, inherited: list[Fields], sett
 
 
 def complete_runtime(spec: Fields, plan: PodPlan, settings: Settings) -> None:
-    """Give the sidecar `runtime` of a pod spec, in place, the defaults that a main container has without it."""
+    """Give the sidecar `runtime` of a pod spec, in place, the defaults that a main container has without it, or remove it from a worker."""
     found = find_sidecar(settings.line, {**plan.component, "podTemplate": {"spec": spec}})
     if found is None:
         return
+    if plan.role is not None and not plan.role.leader and not has_flag(spec["containers"][0], SPREAD_FLAGS.get(plan.framework, "")):
+        spec["initContainers"] = [one for one in object_items(spec["initContainers"]) if one is not found]
+        return  # only the leader serves the engine that spans the nodes
     default = {**_default_container(plan, plan.type, settings, RUNTIME), **_RUNTIME_PROBES, "ports": [port("system", names.SYSTEM_PORT)]}
     del default["command"]
     default["env"] = [one for one in default["env"] if one["name"] not in _OF_ENGINES]

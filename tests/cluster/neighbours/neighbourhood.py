@@ -99,8 +99,8 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
     for file in sorted((built / "config/crd/bases").glob("*.yaml")):
         plane.apply(yaml.safe_load(file.read_text()))
     # its controller looks for the kind when it starts, and again ten seconds later
-    for path in (SETS, DISAGGREGATED):
-        wait_until(lambda path=path: plane.serves(path.partition("/namespaces")[0]), f"{path} being discovered", plane.server)
+    groups = [path.partition("/namespaces")[0] for path in (SETS, DISAGGREGATED)]
+    wait_until(lambda: all(map(plane.serves, groups)), "LeaderWorkerSets and DisaggregatedSets being discovered", plane.server)
     command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
     with running(Process("lws", command, home / "lws.log")) as process:
         wait_until(

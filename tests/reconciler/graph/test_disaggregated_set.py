@@ -44,7 +44,7 @@ def _render(obj: Node, **more: Any) -> tuple[dict[str, list[Node]], list[str]]:
 
 
 def test_workers_on_several_nodes_become_roles_of_one_set_and_the_others_stay_components() -> None:
-    """E32, section 8."""
+    """E32."""
     kinds, problems = _render(_graph())
     assert problems == []
     assert [one["spec"]["name"] for one in kinds["DynamoComponentDeployment"]] == ["Frontend"]

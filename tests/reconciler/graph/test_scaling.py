@@ -60,6 +60,25 @@ async def test_other_changes_of_the_graph_leave_the_number_and_a_planners_fence_
         assert await _pods(site) == 5
 
 
+async def test_an_adapter_that_was_deleted_is_made_again_as_planners_recognise_it() -> None:
+    """E46, TR23: a planner of operator 1.7 scales by nothing else."""
+
+    def identity(adapter: Node) -> list[object]:
+        metadata = adapter["metadata"]
+        return [metadata["name"], metadata["labels"], metadata["ownerReferences"], adapter["spec"]["dgdRef"]]
+
+    async with running() as site:
+        await _made(site)
+        before = (await site.adapters())[ADAPTER]
+        await site.user.delete(ADAPTERS, ADAPTER, NAMESPACE)
+        await site.rest()
+        after = (await site.adapters())[ADAPTER]
+        assert identity(after) == identity(before)
+        assert after["metadata"]["uid"] != before["metadata"]["uid"]
+        [owner] = after["metadata"]["ownerReferences"]
+        assert (owner["apiVersion"], owner["kind"], owner["controller"]) == ("nvidia.com/v1beta1", "DynamoGraphDeployment", True)
+
+
 async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten() -> None:
     async with running() as site:
         await _made(site)

@@ -7,6 +7,7 @@ from dynamo_webhooks.cli.commands.picture.parts import picture
 from dynamo_webhooks.reconciler.render.children import render, worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.render.template import pod_templates
 from tests.reconciler.rendering import children, env_of, graph, pod_of, stored, vllm
 from tests.rows import run_each
 
@@ -270,3 +271,31 @@ def test_pod_templates_of_roles_are_a_problem_before_line_1_6(*, grove: bool) ->
     said = "spec.components[0].roles: must have no pod templates before operator 1.6; use podTemplate"
     assert said in map(str, done.problems)
     assert not {one["kind"] for one in done.children} & {"PodCliqueSet", "LeaderWorkerSet", "Deployment"}
+
+
+@run_each(
+    ("module", "flag", "on_workers"),
+    [
+        ("dynamo.vllm", "--tensor-parallel-size", False),
+        ("dynamo.vllm", "--data-parallel-hybrid-lb", True),
+        ("dynamo.sglang", "--tp", False),
+        ("dynamo.sglang", "--enable-dp-attention", True),
+    ],
+)
+@run_each("grove", [False, True])
+def test_an_engine_on_several_nodes_has_its_sidecar_where_it_is_served(module: str, flag: str, on_workers: bool, grove: bool) -> None:
+    """Since line 1.7: on the first node, or on each that serves for itself."""
+    engine: Fields = {"name": "main", "image": "e:1.7.0", "command": ["python3", "-m", module], "args": [flag, "16"]}
+    engine["resources"] = {"limits": {"nvidia.com/gpu": "8"}}
+    spec = {
+        "containers": [engine],
+        "initContainers": [{"name": "setup"}, {"name": "runtime", "image": "r:1.7.0", "restartPolicy": "Always"}],
+    }
+    worker = {"name": "w", "type": "worker", "multinode": {"nodeCount": 2}, "podTemplate": {"spec": spec}}
+    done = render(stored(graph(worker), "1.7.0", grove=grove), Settings(grove=grove, lws=True, operator_version="1.7.0"))
+    assert done.problems == []
+    sets = next(one for one in done.children if one["kind"] in ("PodCliqueSet", "LeaderWorkerSet"))
+    leader, follower = ([one["name"] for one in pod["spec"]["initContainers"]] for pod in pod_templates(sets).values())
+    assert "runtime" in leader
+    assert ("runtime" in follower) is on_workers
+    assert "setup" in follower

@@ -23,6 +23,7 @@ from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
 from ...policies.catalogue import find_rule
 from ...policies.facts import Facts
+from ...policies.finding import Finding
 from ...policies.review import CREATE, DELETE, UPDATE, Fields
 from ...policies.rule import Level
 from ..console.nearest import SURE, did_you_mean, nearest
@@ -308,7 +309,7 @@ class _Run:
                 self.findings.add(checks.REQUEST_OWNER, ERROR, POLICIES, tuple(owned.field.split(".")), owned.reason)
             return
         try:
-            judged = self.write.judge()
+            judged = [*self.write.judge(), *self._pods_of_roles()]
         except OldError as error:
             read = read_as(self.kind, Purpose.VALIDATE)
             reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
@@ -323,6 +324,13 @@ class _Run:
                 self.findings.note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag)
             else:
                 self.findings.add_policy(finding)
+
+    def _pods_of_roles(self) -> list[Finding]:
+        """What an API server would refuse of pods of roles; the schema has found all else that the webhook finds in their templates."""
+        from ...admission.open_parts import judge_open_parts
+        from ...policies.answer import MAX_FINDINGS
+
+        return [finding for finding in judge_open_parts(self.write.review(), MAX_FINDINGS) if finding.rule.name == "pod-refused"]
 
     def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
         """Asks the users' own rules about an object that can be read into its type."""

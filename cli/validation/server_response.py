@@ -69,7 +69,7 @@ def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
         return None
     if error.rule:
         return f'"{_TYPES.get(type(value), "null")}"'
-    if error.reason is Reason.TOO_MANY:
+    if error.reason is Reason.TOO_MANY or (isinstance(value, list) and "should have at least" in error.message):
         return str(len(value))
     if error.reason is Reason.DUPLICATE and isinstance(value, dict):
         # only the keys of an item that is identified by its keys
@@ -197,7 +197,7 @@ class _Server:
 
     def _mutated(self) -> _Refusal | None:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
-        if not self.settings.defaults or not self.write.mutated:
+        if not self.settings.defaults or not self.write.mutated or route_path(self.kind, self.version, Purpose.MUTATE) not in ROUTES:
             return None
         response = self._ask(Purpose.MUTATE, {**self.write.object, **self._status})
         if not response["allowed"]:

@@ -98,12 +98,12 @@ def schema_cases(step: int) -> Iterator[Write]:
             yield Write(f"schema {case['id']}", case["object"])
 
 
-def generated(many: int) -> Iterator[Write]:
-    """So many objects of each kind and version made from the schema, and as many damaged ones."""
-    for kind, version in list_kind_versions(Line.V1_2):
+def generated(many: int, line: Line = Line.V1_2) -> Iterator[Write]:
+    """So many objects of each kind and version of a line made from the schema, and as many damaged ones."""
+    for kind, version in list_kind_versions(line):
         dice = Dice(f"{SEED} {kind} {version}")
         for number in range(many):
-            obj = dice.object(kind, version, number)
+            obj = dice.object(kind, version, number, line)
             yield Write(f"generated {kind} {version} {number}", obj)
             yield Write(f"damaged {kind} {version} {number}", dice.damaged(obj))
 

@@ -62,6 +62,29 @@ def test_what_can_t_be_read_is_refused_first(right: str, wrong: str, status: int
     assert answer.told == f"Error from server ({reason}): {answer.message}"
 
 
+def test_a_list_that_is_too_short_is_quoted_by_its_length() -> None:
+    text = "apiVersion: nvidia.com/v1beta2\nkind: DynamoGraphDeploymentRequest\nmetadata: {name: r}\nspec: {backends: []}\n"
+    answer = _answer(text, facts=Facts(operatorLine=Line.V1_7))  # which no mutating webhook is registered for
+    assert _stage(answer) == (SCHEMA, 422, "Invalid")
+    assert ("spec.backends", "Invalid value: 0: spec.backends in body should have at least 1 items") in answer.causes
+
+
+def test_pods_of_roles_are_judged_as_the_webhook_judges_them() -> None:
+    pod = "{spec: {containers: [{name: main, image: 'i:1.6.0', livenessProbe: {periodSeconds: 5}}]}}"
+    worker = (
+        "{name: w, type: worker, multinode: {nodeCount: 2}, roles: [{name: leader, podTemplate: POD}, {name: worker, podTemplate: POD}]}"
+    )
+    head = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\n"
+    text = head + f"spec: {{components: [{worker.replace('POD', pod)}]}}\n"
+    settings = Settings(facts_from({**NONE, "operatorVersion": "1.6.0", "operatorScope": "cluster", "grove": True}))
+    (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
+    answer = simulate_server(found, CREATE, None, settings)
+    findings = check_object(again, CREATE, None, settings).findings
+    probes = [f"spec.components[0].roles[{number}].podTemplate.spec.containers[0].livenessProbe" for number in range(2)]
+    assert [field for field, _ in answer.causes] == probes
+    assert [finding.path for finding in findings if finding.level == ERROR] == probes
+
+
 def test_the_schema_quotes_values_and_kubectl_lists_causes() -> None:
     text = GOOD.replace("replicas: 2", "replicas: -1") + "  pvcs:\n    - {name: x, create: true, size: 5}\n"
     one = _answer(GOOD.replace("replicas: 2", "replicas: -1"))

@@ -5,9 +5,10 @@ Every kind is served in every version, converted and judged by our servers, regi
 """
 
 import json
+import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,7 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.line import NEWEST, OLDEST, Line
 from dynamo_webhooks.api.models.constraints import ALL
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.validation.levels import CEL, CONVERSION, DECODE, ERROR, POLICIES, SCHEMA
@@ -34,6 +35,7 @@ from tests.cluster.writes import Write, examples, generated, placed, recorded, s
 Node: TypeAlias = dict[str, Any]
 # One server is cluster-wide and has all. The other one is for one namespace, and has neither Grove nor GPU discovery.
 NARROW: Final = {**FACTS, "operatorScope": "namespace", "grove": False, "gpuDiscovery": False}
+LINES: Final = [pytest.param(line, marks=[] if line == NEWEST else pytest.mark.nightly) for line in Line if line > OLDEST]
 STAGES: Final = frozenset({"", DECODE, SCHEMA, CEL, POLICIES})
 # Sentences of Go's own that ours say in other words, and values that we don't quote, or not at their full length: here stage, status and
 # fields are compared alone.
@@ -50,7 +52,9 @@ OTHER_WORDS: Final = (
     "Q" * 201,
 )
 UNPLACED: Final = "<nil>"
+OPEN: Final = re.compile(r"roles\[\d+]\.podTemplate")  # pod templates of roles, which definitions hold in part
 CONNECTIONS: Final = 4
+LINE_OBJECTS: Final = int(os.environ.get("LINE_OBJECTS", "15"))  # `make nightly` tries 150, so that a line has 2,000 writes
 LABEL: Final = "dynamo-webhooks.test/judged-by"
 _RULES: Final = tuple(constraint.message for constraint in ALL)
 _WEBHOOK: Final = re.compile(r'admission webhook "[^"]*" denied the request: ')
@@ -184,18 +188,27 @@ def _offline(writes: Sequence[Write], folder: Path, *words: str) -> dict[int, tu
         report = here / "report.json"
         code = main(["check", str(here / "new"), "--answer", "-q", "-o", f"json={report}", "--as", user, *old_words, *words])
         assert code in (0, 1), report.read_text()[-2000:]
-        told.update(_by_file(json.loads(report.read_text())))
+        told.update(_by_file(json.loads(report.read_text()), {index for index in indexes if _is_uncertain(writes[index])}))
     assert len(told) == len(writes)
     return told
 
 
-def _by_file(report: Node) -> dict[int, tuple[Node, list[Node]]]:
+def _is_uncertain(write: Write) -> bool:
+    """Whether `check` only warns of what the definition refuses: that of v1beta2 is known from its documentation alone."""
+    return str(write.object.get("apiVersion")).endswith("/v1beta2")
+
+
+def _by_file(report: Node, uncertain: Collection[int]) -> dict[int, tuple[Node, list[Node]]]:
     def number(row: Node) -> int:
         return int(row["file"].rpartition("/")[2].removesuffix(".json"))
 
     refusing: dict[int, list[Node]] = defaultdict(list)
     for finding in report["findings"]:
-        if finding["level"] == ERROR or finding["rule"] == UNFILLED.name:
+        if (
+            finding["level"] == ERROR
+            or finding["rule"] == UNFILLED.name
+            or (finding["stage"] in (SCHEMA, CEL) and number(finding) in uncertain)
+        ):
             # one mistake is one finding; a server names it once more in its own stage
             refusing[number(finding)] += [finding, *finding.get("also", ())]
     return {number(answer): (answer, refusing[number(answer)]) for answer in report["answers"]}
@@ -204,6 +217,8 @@ def _by_file(report: Node) -> dict[int, tuple[Node, list[Node]]]:
 def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]:
     """What the command says otherwise than the server."""
     if (answer["status"], answer["stage"]) != (said.status, said.stage):
+        if _is_left_open(said, answer):
+            return
         yield f"{answer['status']} {answer['stage']} {answer['message']}"
         return
     if sorted(answer["warnings"]) != sorted(said.warnings):
@@ -212,15 +227,27 @@ def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]
         if refusing := [finding for finding in findings if finding["level"] == ERROR]:
             yield f"findings {refusing}"
         return
-    stages = {SCHEMA, CEL} if said.stage in (SCHEMA, CEL) else {said.stage}
+    stages = {SCHEMA, CEL, DECODE} if said.stage in (SCHEMA, CEL) else {said.stage}
     ours = {dotted(finding["path"]) for finding in findings if finding["stage"] in stages}
+    open_ = {dotted(finding["path"]) for finding in findings if OPEN.search(finding["path"])}
     fields = {dotted(field) for field, _ in said.causes} - {UNPLACED}
+    ours = ours | open_ if said.stage == POLICIES else ours - (open_ - fields) if said.stage in (SCHEMA, CEL) else ours
     # rules that read a placeholder wait
     waiting = any(finding["rule"] == UNFILLED.name for finding in findings)
     if not waiting and (not ours or (fields and ours != fields)):
         yield f"fields {sorted(ours)}, not {sorted(fields)}"
-    if KUBERNETES == USUAL and not any(words in said.message for words in OTHER_WORDS) and not _same_words(said, answer["message"]):
+    if (
+        KUBERNETES == USUAL
+        and not _is_left_open(said, answer)
+        and not any(words in said.message for words in OTHER_WORDS)
+        and not _same_words(said, answer["message"])
+    ):
         yield f"message {answer['message']!r}"
+
+
+def _is_left_open(said: Said, answer: Node) -> bool:
+    """Whether only `check` finds an unknown field of a role's template before all else: definitions leave it to the webhook."""
+    return bool(answer["stage"] == DECODE and said.stage in (DECODE, SCHEMA, CEL) and OPEN.search(answer["message"]))
 
 
 def _same_words(said: Said, message: str) -> bool:
@@ -228,7 +255,7 @@ def _same_words(said: Said, message: str) -> bool:
     if message == said.message or len(message) != len(said.message):
         return message == said.message
     if said.stage == DECODE:
-        return sorted(message.split(", ")) == sorted(said.message.split(", "))
+        return sorted(re.split(r", |(?<=error): ", message)) == sorted(re.split(r", |(?<=error): ", said.message))
     return said.stage in (SCHEMA, CEL) and all(f"{field}: {text}" in message for field, text in said.causes)
 
 
@@ -280,6 +307,21 @@ def test_updates_are_judged_alike(judges: Judges, homes: dict[str, Path], tmp_pa
     writes = judges.stored([placed(write, namespace, partial(_numbered, number)) for number, write in updates])
     judges.judge(namespace, source.judge)
     _agree(judges, source, writes, tmp_path, homes)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_generated_objects_are_judged_alike_on_each_line(planes: Planes, tmp_path: Path, line: Line) -> None:
+    """LINE_OBJECTS is the number of objects of each kind and version, of which each is damaged once, too."""
+    home, facts = tmp_path / "serve", {**FACTS, "operatorVersion": f"{line}.0", "lpx": True, "checkpoint": True}
+    with planes.lend() as plane, serving(home, facts) as server:
+        kinds = (kind for kind in KINDS if kind.since <= line)
+        install(plane, *(crd(kind.name, conversion=server.stanza() if kind.name in CONVERTED else None, line=line) for kind in kinds))
+        judges = Judges(plane, {})
+        judges.register("wide", server)
+        source = Source(partial(generated, LINE_OBJECTS, line), "wide", True, 10 * LINE_OBJECTS, frozenset({"", SCHEMA}))
+        namespace = judges.namespace(source.judge)
+        writes = [placed(write, namespace, _called) for write in source.make()]
+        _agree(judges, source, writes, tmp_path, {"wide": home})
 
 
 def _agree(judges: Judges, source: Source, writes: Sequence[Write], folder: Path, homes: dict[str, Path]) -> None:

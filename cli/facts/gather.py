@@ -36,7 +36,7 @@ _DECIDES: Final = {
 MANAGER: Final = "dynamo-webhooks-facts"  # how this command calls itself to an API server
 # for claims if no operator's configuration can be read: this project's defaults
 _SCOPE: Final = Namespace().claims
-_TOLD: Final = (
+OPERATOR_FACTS: Final = (
     "operatorScope",
     "operatorVersion",
     "operatorPrincipal",
@@ -252,17 +252,17 @@ async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -
     except UnavailableError:
         raise
     except ApiError as error:
-        reasons |= dict.fromkeys(_TOLD, f"Deployments can't be read: {error.message}")
+        reasons |= dict.fromkeys(OPERATOR_FACTS, f"Deployments can't be read: {error.message}")
         return None
     found = sorted(told, key=lambda each: (each.namespace, each.name))
     # those that work in one namespace alone count where there is no other
     chosen = [each for each in found if each.scope is None or not each.scope.restricted] or found
     if len(chosen) == 1:
-        reasons |= dict.fromkeys(_TOLD, chosen[0].why) if chosen[0].why else {}
+        reasons |= dict.fromkeys(OPERATOR_FACTS, chosen[0].why) if chosen[0].why else {}
         reasons |= chosen[0].reasons
         return chosen[0]
     where = f" in namespace {namespace}" if namespace else ""
     names = ", ".join(f"{each.namespace}/{each.name}" for each in chosen)
     why = f"several operators are installed, choose by --namespace: {names}" if chosen else f"no operator is installed{where}"
-    reasons |= dict.fromkeys(_TOLD, why)
+    reasons |= dict.fromkeys(OPERATOR_FACTS, why)
     return None

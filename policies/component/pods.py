@@ -13,7 +13,7 @@ from ..words import quote_once
 _SPEC: Final = ("podTemplate", "spec")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 # by type: the port that the default probes ask, how many of the probes there are, and the variable that moves the server
-_ASKED: Final = {
+DEFAULT_PROBES: Final = {
     **dict.fromkeys((*WORKERS, "planner"), ("system", 3, "DYN_SYSTEM_PORT", "9090")),
     "frontend": ("http", 2, "DYN_HTTP_PORT", "8000"),
 }
@@ -99,7 +99,7 @@ def default_probe_unanswered(at: At) -> Hits:
         -              env: [{name: DYN_SYSTEM_PORT, value: "8081"}]  # expect
         +              env: [{name: DYN_SYSTEM_PORT, value: "9090"}]
     """
-    asked = _ASKED.get(at.value.get("type") or "")
+    asked = DEFAULT_PROBES.get(at.value.get("type") or "")
     if asked is None or list_sidecars(at.value) or list_templates(at.value):
         return
     name, count, variable, usual = asked

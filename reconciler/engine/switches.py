@@ -14,7 +14,7 @@ from .context import Context
 from .controller import Controller
 from .switch import Switch
 
-_TOLD: Final = "Reconciled"  # the condition
+RECONCILED: Final = "Reconciled"  # the condition
 FORBIDDEN: Final = "Forbidden"
 OTHERS_TIMEOUT_SECONDS: Final = 60.0  # within which another controller's status is expected
 MAX_CACHED_OBJECTS: Final = 5000  # those that are forgotten wait anew
@@ -71,10 +71,10 @@ async def _report_no_controller(context: Context, waits: Waits, obj: Node, reaso
     if obj["metadata"].get("deletionTimestamp"):
         return PassResult()
     # a condition that is not ours is another controller's word
-    if others and (any(one.get("type") != _TOLD for one in status.get("conditions") or ()) or status.get("observedGeneration")):
+    if others and (any(one.get("type") != RECONCILED for one in status.get("conditions") or ()) or status.get("observedGeneration")):
         await _tell(context, obj)
         return PassResult()
-    if not condition_of(status, _TOLD) and (waited := waits.seconds(uid_of(obj))) < OTHERS_TIMEOUT_SECONDS:
+    if not condition_of(status, RECONCILED) and (waited := waits.seconds(uid_of(obj))) < OTHERS_TIMEOUT_SECONDS:
         return PassResult((), OTHERS_TIMEOUT_SECONDS - waited)
     if await _tell(context, obj, reason, text):
         await context.say(obj, "Warning", reason, text)
@@ -96,5 +96,5 @@ async def _tell(context: Context, obj: Node, reason: str = "", text: str = "") -
     """Makes the condition say so, or takes it away without a reason; returns whether it was another before."""
     now = context.cache.get(key_of(obj)) or obj
     status: Node = now.get("status") or {}
-    told = Condition(_TOLD, "False", reason, text, obj["metadata"].get("generation")) if reason else None
-    return await context.writer.patch_status(now, set_condition(status, _TOLD, told, context.clocks.wall()))
+    told = Condition(RECONCILED, "False", reason, text, obj["metadata"].get("generation")) if reason else None
+    return await context.writer.patch_status(now, set_condition(status, RECONCILED, told, context.clocks.wall()))

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-_KEPT = re.compile(r"(<pre.*?</pre>|<script.*?</script>)", re.DOTALL)
+BLOCKS = re.compile(r"(<pre.*?</pre>|<script.*?</script>)", re.DOTALL)
 # parts of the theme that no page has: a rule of style for them alone is left out
 _UNUSED = re.compile(
     r"tabbed|admonition|footnote|details|summary|task-list|annotation|arithmatex|critic|emoji|mermaid|\.keys|\.grid"
@@ -17,7 +17,7 @@ _FOREIGN = ("assets/javascripts/lunr", "assets/javascripts/*.map", "assets/javas
 def on_post_page(output: str, **_: Any) -> str:
     """Takes out the blank lines that templates leave, and names the search for those who don't see it."""
     output = output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
-    return "".join(part if part.startswith(("<pre", "<script")) else re.sub(r"\n\s+", "\n", part) for part in _KEPT.split(output))
+    return "".join(part if part.startswith(("<pre", "<script")) else re.sub(r"\n\s+", "\n", part) for part in BLOCKS.split(output))
 
 
 def on_post_build(config: Any) -> None:

@@ -16,7 +16,7 @@ from .result import Result
 DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
 _ESCAPED: Final = ("json", "jsonl", "sarif", "github", "gitlab")  # whose own escapes differ
 _TAKEN: Final = "the report would take the place of a file that this run needs; name another"
-_TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
+JSON_FORMATS: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
 
 
 def list_reports(options: Options) -> tuple[ReportRequest, ...]:
@@ -84,7 +84,7 @@ def write_reports(options: Options, asked: Sequence[ReportRequest], result: Resu
 
         for group in group_notes(result.not_evaluated):
             write_stderr(f"not evaluated: {group.sentence}")
-    if code != NOTHING_FOUND and not options.quiet and not any(one.form in _TOLD and not one.file for one in asked):
+    if code != NOTHING_FOUND and not options.quiet and not any(one.form in JSON_FORMATS and not one.file for one in asked):
         from .reports.text import format_summary
 
         write_stderr(format_summary(result))

@@ -27,7 +27,7 @@ from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs,
 from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
-_TOLD: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
+FINDING_FIELDS: Final = ("file", "line", "column", "path", "rule", "code", "level", "message")  # of a finding
 _MAX_VALUE_CHARACTERS: Final = 160  # in a line
 _MAX_PATH_CHARACTERS: Final = 2_000
 HELP = "show what changes between files, folders, Git revisions or a cluster, and the response to the update"
@@ -191,7 +191,7 @@ def _object(one: Compared) -> dict[str, Any]:
         "differences": [_difference(difference) for difference in one.differences],
         "spelling": [_difference(difference) for difference in one.spelling],
         "writtenDifferently": one.rewritten,
-        "findings": [{key: value for key, value in describe_finding(finding).items() if key in _TOLD} for finding in one.findings],
+        "findings": [{key: value for key, value in describe_finding(finding).items() if key in FINDING_FIELDS} for finding in one.findings],
         "failure": one.failure,
     }
 

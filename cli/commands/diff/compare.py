@@ -30,7 +30,7 @@ _ORDERED: Final = frozenset({"env", "envs", "initContainers"})
 # of metadata: fields that the API server or kubectl writes
 _SERVERS: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionGracePeriodSeconds")
 _CLIENTS: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_KEPT: Final = frozenset({ORIGIN_VERSION, WORKLOAD_PROVIDER})  # of graphs
+_ADDED_BY_OPERATOR: Final = frozenset({ORIGIN_VERSION, WORKLOAD_PROVIDER})  # of graphs
 _NO_FIELD: Final = object()  # what a version holds that has no such field
 
 
@@ -142,8 +142,8 @@ def _leave_kept(old: Fields, new: Fields) -> None:
     """Removes annotations of the webhooks that only one side has: an update that omits them keeps them."""
     both = [side["metadata"].get("annotations") or {} for side in (old, new)]
     for side, mine, theirs in ((old, *both), (new, *reversed(both))):
-        if not _KEPT.isdisjoint(mine.keys() - theirs.keys()):
-            rest = {key: value for key, value in mine.items() if key in theirs or key not in _KEPT}
+        if not _ADDED_BY_OPERATOR.isdisjoint(mine.keys() - theirs.keys()):
+            rest = {key: value for key, value in mine.items() if key in theirs or key not in _ADDED_BY_OPERATOR}
             metadata = {name: value for name, value in side["metadata"].items() if name != "annotations"}
             side["metadata"] = {**metadata, "annotations": rest} if rest else metadata
 

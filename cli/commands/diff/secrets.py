@@ -9,7 +9,7 @@ HIDDEN: Final = "<hidden>"
 _WORDS: Final = r"passw(?:or)?d|(?<![a-z])pwd|passphrase|secret|token(?!iz)|credential|authorization|(?:api|access|private|signing)[-_]?key"
 _NAME: Final = re.compile(rf"{_WORDS}|(?:^|[-_])(?:key|pass|pat|dsn|auth)(?:$|[-_])", re.IGNORECASE)
 # `--api-key=x`, `TOKEN: "x y"`, `Authorization: Bearer x`
-_SAID: Final = re.compile(
+SECRET_FLAGS: Final = re.compile(
     rf"""((?:{_WORDS}|[-_]key)[\w-]*\\?["']?(?:\s*[=:]\s*|\s+))((?:(?:bearer|basic)\s+)?(?:\\?"[^"]*"?|'[^']*'?|[^\s"',;]+))""",
     re.IGNORECASE,
 )
@@ -85,5 +85,5 @@ def _text(value: Any) -> Any:
         return value
     if "PRIVATE KEY-----" in value:
         return HIDDEN
-    said = _SAID.sub(lambda found: found[1] + (found[2] if _HARMLESS.fullmatch(found[2]) or _is_flag(found[2]) else HIDDEN), value)
+    said = SECRET_FLAGS.sub(lambda found: found[1] + (found[2] if _HARMLESS.fullmatch(found[2]) or _is_flag(found[2]) else HIDDEN), value)
     return _USER.sub(rf"\1{HIDDEN}", said)

@@ -12,7 +12,7 @@ from ..render.run import DEFAULT_NAMESPACE, Child, choose_operator, render_text
 from ..render.run import Asked as Rendering
 from .answers import Asked, is_ours
 
-_ASKED: Final = "--against"
+AGAINST: Final = "--against"
 
 
 class Lens(NamedTuple):
@@ -50,13 +50,13 @@ def _text_before(name: str, revision: str) -> str | None:
     """The text of a file in a revision; None where there is none, whatever the reason."""
     try:
         root = root_of(str(Path(name).resolve().parent)) if revision else None
-        return None if root is None else _text_at(commit_of(root, revision, _ASKED), name)
+        return None if root is None else _text_at(commit_of(root, revision, AGAINST), name)
     except (UsageError, OSError, ValueError):  # a name that no file can have
         return None
 
 
 @lru_cache(maxsize=32)  # editors ask at every change
 def _text_at(commit: str, name: str) -> str | None:
-    tree, path = Trees(commit, _ASKED).place(name)
+    tree, path = Trees(commit, AGAINST).place(name)
     text = dict(tree.texts([path])).get(path)
     return text if isinstance(text, str) else None

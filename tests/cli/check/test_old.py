@@ -45,7 +45,7 @@ items:
 """
 GRAPH: Final = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "chat", "annotations": {}}}
 REPLICAS: Final = "~ spec.components[worker].replicas: 1 -> 2"
-KEPT: Final = LIVE.format(last=json.dumps({**GRAPH, "spec": {"components": []}}))
+APPLIED_LIVE: Final = LIVE.format(last=json.dumps({**GRAPH, "spec": {"components": []}}))
 DROPPED: Final = LIVE.format(last=json.dumps({**GRAPH, "spec": {"components": [], "backendFramework": "vllm"}}))
 
 
@@ -54,7 +54,7 @@ def _lines(out: str) -> list[str]:
 
 
 def test_what_a_file_never_had_stays_as_the_cluster_has_it(command: Command, files: Files) -> None:
-    files(chat=FILE, live=KEPT)
+    files(chat=FILE, live=APPLIED_LIVE)
     ran = command("check", "chat.yaml", "--old", "live.yaml", "-o", "json")
     assert (ran.code, ran.json["findings"]) == (0, [])
     assert _lines(command("diff", "-q", "live.yaml", "chat.yaml").out) == [REPLICAS]
@@ -71,7 +71,7 @@ def test_what_a_file_had_when_it_was_applied_is_taken_away(command: Command, fil
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_what_only_webhooks_write_is_no_difference(command: Command, files: Files, swapped: bool) -> None:
-    same = KEPT.replace("replicas: 1", "replicas: 2")
+    same = APPLIED_LIVE.replace("replicas: 1", "replicas: 2")
     files(chat=FILE.replace("spec:\n", "spec:\n  backendFramework: vllm\n", 1), live=same)
     sides = ("chat.yaml", "live.yaml") if swapped else ("live.yaml", "chat.yaml")
     ran = command("diff", "-q", *sides)
@@ -79,6 +79,6 @@ def test_what_only_webhooks_write_is_no_difference(command: Command, files: File
 
 
 def test_an_edited_copy_of_what_a_cluster_holds_replaces_it(command: Command, files: Files) -> None:
-    files(edited=KEPT.replace("      backendFramework: vllm\n", ""), live=KEPT)
+    files(edited=APPLIED_LIVE.replace("      backendFramework: vllm\n", ""), live=APPLIED_LIVE)
     ran = command("check", "edited.yaml", "--old", "live.yaml", "-o", "json")
     assert [one["rule"] for one in ran.json["findings"] if one["level"] == "error"] == ["dgd-backend-immutable"]

@@ -13,7 +13,7 @@ from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.main import main
 
 FILE: Final = "input.yaml"  # in the current folder; reports name it
-_MOST: Final = 8  # rules that are explained at once
+MAX_EXPLAINED_RULES: Final = 8  # rules that are explained at once
 _CONVERT: Final = ("convert", "v1alpha1", "v1beta1")
 _MANIFEST: Final = re.compile(r'^\s*(?:[-{\[]\s*)*"?(?:apiVersion|kind)"?\s*:', re.MULTILINE)
 _VERSION: Final = re.compile(r"nvidia\.com/(v1alpha1|v1beta1)")
@@ -46,7 +46,7 @@ def answer(text: str, view: str, line: str, facts: str) -> str:
     if view == "answer":
         told["text"] = "".join(f"{each['printed']}\n" for each in found_by_check["answers"])
     elif view == "explain":
-        words = list(dict.fromkeys(each["rule"] for each in found_by_check["findings"]))[:_MOST] or _KIND.findall(text)[:1]
+        words = list(dict.fromkeys(each["rule"] for each in found_by_check["findings"]))[:MAX_EXPLAINED_RULES] or _KIND.findall(text)[:1]
         told["text"] = "\n".join(_run(["explain", word])[0] for word in words)
     elif view in (*_CONVERT, "default", "render", "picture"):
         told["text"], told["notes"], told["code"] = _run(

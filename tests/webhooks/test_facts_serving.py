@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tests.cli.daemon.processes import unreachable
+from tests.cli.daemon.processes import host_of, unreachable
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_processes import LOOPBACK, eventually, serve
@@ -120,7 +120,7 @@ def test_pure_answers_import_no_server() -> None:
 
 def test_what_the_watching_process_asks_in_vain_is_counted(tmp_path: Path) -> None:
     cluster = unreachable(tmp_path)
-    host = json.loads(cluster.read_text())["clusters"][0]["cluster"]["server"].removeprefix("https://")
+    host = host_of(cluster)
     config = stored(tmp_path, server={"metrics": {"secure": False}})
     with Command(tmp_path, "--config", config, cluster=("--kubeconfig", str(cluster))) as command:
         command.ready()

@@ -87,6 +87,7 @@ def test_what_was_packed_by_others_is_read_with_care() -> None:
     assert decompress("no base64", MAX_ANNOTATION_BYTES) is None
     assert decompress(base64.b64encode(b"no zlib").decode(), MAX_ANNOTATION_BYTES) is None
     assert decompress(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MAX_ANNOTATION_BYTES) is None
+    assert decompress(base64.b64encode(zlib.compress(b"{}") + b"more").decode(), MAX_ANNOTATION_BYTES) is None
     assert '"packed"' in compress("{}")
     graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
     graph["metadata"]["annotations"] = {SPEC: '{"packed":"!","spec":{},"version":1}'}
@@ -185,10 +186,10 @@ def _template(length: int) -> dict[str, Any]:
     "obj",
     [
         *(_weighty(_left(length)) for length in (1000, WARNED - 2000)),
-        _weighty({"services": {"w": {"annotations": {"note": "x" * 1_000_000}}}}),
+        *(_weighty({"services": {"w": {"annotations": {"note": "x" * length}}}}) for length in (200_000, 1_000_000)),
         _weighty({}, note=noise(MAX_ANNOTATION_BYTES - 100)),
     ],
-    ("small", "light", "packs well", "annotations of the author alone"),
+    ("small", "light", "packs well", "is packed", "annotations of the author alone"),
 )
 def test_what_is_in_no_danger_is_not_mentioned(obj: Object) -> None:
     assert _weighed(obj, LEFT) is None

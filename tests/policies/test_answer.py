@@ -30,6 +30,7 @@ def test_a_denial_has_one_cause_a_finding() -> None:
         "message": "must not be negative, got -1 [replicas-non-negative]",
     }
     assert answer["message"].startswith('DynamoGraphDeployment.nvidia.com "g" is invalid: spec.services[w].replicas: must not')
+    assert status("DynamoGraphDeployment", "nvidia.com", "g", [_finding(Level.FAULT), _finding()])["code"] == 422
 
 
 def test_warnings_are_at_most_120_characters() -> None:

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies import ratchet
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH
+from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, is_refused
 from dynamo_webhooks.policies.at import At, Hits
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import compute_edits, is_deletion
@@ -212,6 +212,12 @@ def test_what_is_forgotten_counts_as_new(monkeypatch: pytest.MonkeyPatch) -> Non
     old = [_finding(index) for index in range(100)]
     assert list(new_ones(old, old, {}, {})) == []  # in one order nothing needs to be remembered
     assert list(new_ones([old[99], old[3], old[50]], old, {}, {})) == [old[50]]
+
+
+def test_warnings_do_not_hide_an_error_behind_the_bound() -> None:
+    obj = _mounting([{"name": "c", "mountPoint": f"/{number}", "useAsCompilationCache": True} for number in range(30)])
+    obj["spec"]["services"]["z"] = {"ingress": {"enabled": True}}  # found behind them
+    assert is_refused(evaluate(_review(CREATE, obj), 10))
 
 
 def test_below_its_bound_nothing_is_otherwise_than_without_one() -> None:

@@ -51,6 +51,15 @@ spec:
       extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}
 """
 
+BETA: Final = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: beta, namespace: llm}
+spec:
+  components:
+    - {name: w, type: worker, podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}}
+"""
+
 # a rule that needs the fact grove
 NEEDS_GROVE: Final = """\
 apiVersion: nvidia.com/v1alpha1

@@ -22,18 +22,6 @@ def away(obj: Object) -> Object:
     return convert(KINDS[obj["kind"]], obj, LEFT if obj["apiVersion"].endswith(RIGHT) else RIGHT).object
 
 
-def right_of(service: Object) -> Object:
-    """The component that a service becomes, in a graph that has nothing else."""
-    component: Object = away(made(GRAPH, LEFT, {"services": {"w": service}}))["spec"]["components"][0]
-    return {name: value for name, value in component.items() if name != "name"}
-
-
-def left_of(component: Object) -> Object:
-    """The service that a component becomes."""
-    service: Object = away(made(GRAPH, RIGHT, {"components": [{"name": "w", **component}]}))["spec"]["services"]["w"]
-    return service
-
-
 def saved(obj: Object) -> Any:
     """The payload of the spec's remainder, None where none was written."""
     short = "dgd" if obj["kind"] == GRAPH else "dcd"

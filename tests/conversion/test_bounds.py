@@ -18,6 +18,7 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.weight import WARNED, Weight, weigh
 from tests.conversion.objects import GRAPH, Object, away, made
+from tests.rows import run_each
 
 SPEC = "nvidia.com/dgd-spec"
 
@@ -25,6 +26,10 @@ SPEC = "nvidia.com/dgd-spec"
 def noise(length: int) -> str:
     dice = random.Random(length)  # noqa: S311 - text that can't be compressed much, the same every time
     return base64.b64encode(dice.randbytes(length), b"_-").decode()[:length]
+
+
+def _named_by(text: str) -> Object:
+    return {"podTemplate": {"metadata": {"generateName": text}, "spec": {"containers": [{"name": "main"}]}}}
 
 
 def _graph(note: str, **metadata: object) -> Object:
@@ -35,17 +40,13 @@ def _graph(note: str, **metadata: object) -> Object:
 
 def test_a_long_remainder_is_packed_and_comes_home(subtests: pytest.Subtests) -> None:
     rows: list[int] = [MAX_ANNOTATION_BYTES - 2000, MAX_ANNOTATION_BYTES - 100, MAX_ANNOTATION_BYTES, 300_000, 1_300_000]
-    for length in rows:
-        with subtests.test(length=length):
-            graph = _graph("x" * length)
+    graphs = [*(_graph("x" * length) for length in rows), made(GRAPH, RIGHT, {"components": [{"name": "w", **_named_by("x" * 400_000)}]})]
+    for number, graph in enumerate(graphs):
+        with subtests.test(number=number):
             there = away(graph)
             assert annotation_size(there["metadata"]["annotations"]) <= MAX_ANNOTATION_BYTES
             assert TOO_LONG not in there["metadata"].get("labels", {})
             assert away(there) == graph
-
-
-def test_a_short_remainder_is_not_packed() -> None:
-    assert '"packed"' not in away(_graph("x" * 1000))["metadata"]["annotations"][SPEC]
 
 
 def test_what_cannot_be_packed_is_readable_and_is_never_written_back() -> None:
@@ -81,19 +82,12 @@ def test_annotations_of_older_operators_may_not_fit() -> None:
     assert there["metadata"]["labels"] == {TOO_LONG: "too-long"}
 
 
-def test_the_other_direction_is_bounded_too() -> None:
-    component = {"name": "w", "podTemplate": {"metadata": {"generateName": "x" * 400_000}, "spec": {"containers": [{"name": "main"}]}}}
-    graph = made(GRAPH, RIGHT, {"components": [component]})
-    there = away(graph)
-    assert annotation_size(there["metadata"]["annotations"]) <= MAX_ANNOTATION_BYTES
-    assert away(there) == graph
-
-
 def test_what_was_packed_by_others_is_read_with_care() -> None:
     assert decompress(3, MAX_ANNOTATION_BYTES) is None
     assert decompress("no base64", MAX_ANNOTATION_BYTES) is None
     assert decompress(base64.b64encode(b"no zlib").decode(), MAX_ANNOTATION_BYTES) is None
     assert decompress(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MAX_ANNOTATION_BYTES) is None
+    assert decompress(base64.b64encode(zlib.compress(b"{}") + b"more").decode(), MAX_ANNOTATION_BYTES) is None
     assert '"packed"' in compress("{}")
     graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
     graph["metadata"]["annotations"] = {SPEC: '{"packed":"!","spec":{},"version":1}'}
@@ -151,8 +145,7 @@ def test_the_label_on_a_stored_object_breaks_no_list() -> None:
 
 def test_nothing_is_dropped_on_the_way_to_the_stored_version() -> None:
     """The API server refuses a write whose annotations are too long."""
-    component = {"name": "w", "podTemplate": {"metadata": {"generateName": noise(400_000)}, "spec": {"containers": [{"name": "main"}]}}}
-    graph = made(GRAPH, RIGHT, {"components": [component]})
+    graph = made(GRAPH, RIGHT, {"components": [{"name": "w", **_named_by(noise(400_000))}]})
     there = away(graph)
     assert annotation_size(there["metadata"]["annotations"]) > MAX_ANNOTATION_BYTES
     assert TOO_LONG not in there["metadata"].get("labels", {})
@@ -189,17 +182,17 @@ def _template(length: int) -> dict[str, Any]:
     return {"metadata": {"finalizers": [noise(length)]}, "spec": {"containers": [NAMED]}}
 
 
-@pytest.mark.parametrize("length", [1000, WARNED - 2000])
-def test_a_light_object_is_not_mentioned(length: int) -> None:
-    assert _weighed(_weighty(_left(length)), LEFT) is None
-
-
-def test_text_that_packs_well_is_in_no_danger() -> None:
-    assert _weighed(_weighty({"services": {"w": {"annotations": {"note": "x" * 1_000_000}}}}), LEFT) is None
-
-
-def test_annotations_of_the_author_alone_are_as_long_there_as_here() -> None:
-    assert _weighed(_weighty({}, note=noise(MAX_ANNOTATION_BYTES - 100)), LEFT) is None
+@run_each(
+    "obj",
+    [
+        *(_weighty(_left(length)) for length in (1000, WARNED - 2000)),
+        *(_weighty({"services": {"w": {"annotations": {"note": "x" * length}}}}) for length in (200_000, 1_000_000)),
+        _weighty({}, note=noise(MAX_ANNOTATION_BYTES - 100)),
+    ],
+    ("small", "light", "packs well", "is packed", "annotations of the author alone"),
+)
+def test_what_is_in_no_danger_is_not_mentioned(obj: Object) -> None:
+    assert _weighed(obj, LEFT) is None
 
 
 def test_what_comes_near_is_said_with_field_size_and_version() -> None:

@@ -13,9 +13,7 @@ from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
 from dynamo_webhooks.reconciler.checkpoint.controller import CheckpointController
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
-from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
-from dynamo_webhooks.reconciler.engine.context import Context
 from dynamo_webhooks.reconciler.render.checkpoint import storage
 from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS, jobs
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -23,7 +21,7 @@ from dynamo_webhooks.reconciler.render.gms import refusal_of
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.render.settings import Settings, settings_from
-from tests.golden.corpus import cases, compare, compare_render
+from tests.golden.corpus import cases, compare, compare_render, limit
 from tests.golden.differences import check
 from tests.reconciler.site import NAMESPACE, Site, settings
 
@@ -84,11 +82,12 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     site = Site(settings(_lines(case)))
     await _set_up(site, case)
     before = {*site.storage.records}
-    _limit(monkeypatch, case["object"]["metadata"]["name"], case["outcome"]["passes"])
+    name = case["object"]["metadata"]["name"]
+    limit(monkeypatch, CheckpointController, case["outcome"]["passes"], lambda obj: obj["metadata"]["name"] == name)
     site.start()
     await site.later(5)
     try:
-        found = await site.user.get(CHECKPOINTS, case["object"]["metadata"]["name"], NAMESPACE)
+        found = await site.user.get(CHECKPOINTS, name, NAMESPACE)
         assert found is not None
         news = [record.obj for key, record in site.storage.records.items() if key not in before and key[1] == "jobs"]
         made = [_plain(one) for one in news if controller_reference(one) == reference(found)]
@@ -99,19 +98,6 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return differences + _event_differences(case["outcome"].get("events", ()), await site.reasons())
     finally:
         await site.stop()
-
-
-def _limit(monkeypatch: pytest.MonkeyPatch, name: str, passes: int) -> None:
-    """Lets so many passes over a checkpoint do something, and none over others."""
-    left, inner = [passes], CheckpointController.reconcile
-
-    async def limited(self: CheckpointController, context: Context, obj: Node) -> PassResult:
-        if obj["metadata"]["name"] != name or not left[0]:
-            return PassResult()
-        left[0] -= 1
-        return await inner(self, context, obj)
-
-    monkeypatch.setattr(CheckpointController, "reconcile", limited)
 
 
 async def _set_up(site: Site, case: Node) -> None:

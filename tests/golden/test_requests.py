@@ -12,10 +12,8 @@ from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
-from dynamo_webhooks.reconciler.common.problems import PassResult
 from dynamo_webhooks.reconciler.common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
 from dynamo_webhooks.reconciler.component.controller import ComponentController
-from dynamo_webhooks.reconciler.engine.context import Context
 from dynamo_webhooks.reconciler.graph.controller import GraphController
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.children import Rendered
@@ -25,7 +23,7 @@ from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.controller import RequestController
 from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, JOB_NAME, MANAGED, OPERATOR, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
-from tests.golden.corpus import cases, compare, compare_render
+from tests.golden.corpus import cases, compare, compare_render, limit
 from tests.golden.differences import check
 from tests.reconciler.request.test_request import FakeExporters
 from tests.reconciler.site import NAMESPACE, Site, settings
@@ -52,7 +50,9 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     before = await _set_up(site, case)
     passes = case.get("flags", {}).get("passes", 1)
     monkeypatch.setattr(reconcile, "MAX_PHASES", 1)
-    _limit(monkeypatch, passes, case["kind"])
+    limit(monkeypatch, RequestController, passes, _waits if case["kind"] == "profiling-job" else lambda _: True)
+    for one in (GraphController, ComponentController):
+        limit(monkeypatch, one, 0, lambda _: False)
     if said := case.get("flags", {}).get("createError"):
         site.cluster.fail(lambda verb, what, *_: _unavailable(said) if verb in ("create", "apply") and what in _MADE else None)
     timing = site.timing
@@ -93,24 +93,9 @@ def _lines(case: Node) -> str:
     return str(yaml.safe_dump(more))
 
 
-def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
-    """Lets so many passes over requests do something, and none over graphs; those for a Job until it has been made."""
-    left = [passes]
-    inner = RequestController.reconcile
-
-    async def limited(self: RequestController, context: Context, obj: Node) -> PassResult:
-        begun = (obj.get("status") or {}).get("phase") not in (None, "Pending")
-        if not left[0] or (kind == "profiling-job" and begun):
-            return PassResult()
-        left[0] -= 1
-        return await inner(self, context, obj)
-
-    async def nothing(*_: Any) -> PassResult:
-        return PassResult()
-
-    monkeypatch.setattr(RequestController, "reconcile", limited)
-    for one in (GraphController, ComponentController):
-        monkeypatch.setattr(one, "reconcile", nothing)
+def _waits(obj: Node) -> bool:
+    """Whether a request has no Job yet."""
+    return (obj.get("status") or {}).get("phase") in (None, "Pending")
 
 
 async def _set_up(site: Site, case: Node) -> set[Any]:

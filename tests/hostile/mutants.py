@@ -4,13 +4,17 @@ What no tree can hold (a member twice, half of a surrogate pair, a number of a h
 at a marker that stands for it in the tree. What may be answered then, judging.py says.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from random import Random
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.api.kinds import list_kind_versions
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from tests.hostile import damage
 from tests.hostile.reviews import Asked
 from tests.hostile.values import DEPTHS, KEYS, OPERATIONS, RAW, VALUES
@@ -18,7 +22,25 @@ from tests.laws.hostile import DAMAGED, SHORT, annotations_for
 
 _RESERVED: Final = tuple(f"nvidia.com/{short}-{part}" for short in SHORT.values() for part in ("spec", "status"))
 _MEMBERS: Final = ("operation", "uid", "object", "oldObject", "objects", "userInfo")
+_DEEPEST: Final = 3  # levels of a schema that names of fields are taken from: down to those of components
 _NESTS: Final = ((b"[", b"", b"]"), (b'{"a":', b"1", b"}"), (b'[{"name":', b'"main"', b"}]"))
+
+
+@cache
+def field_names(depth: int) -> tuple[str, ...]:
+    """The names of fields that some kind or version has at a depth."""
+    names: set[str] = set()
+    for kind, version in list_kind_versions(Line.V1_6):
+        nodes = [resolve(load_schema(kind, version, Line.V1_6))]
+        for _ in range(depth):
+            nodes = [below for node in nodes for below in _below(node)]
+        names |= {name for node in nodes for name in node.get("properties") or ()}
+    return tuple(sorted(names))
+
+
+def _below(node: Node) -> Iterator[Node]:
+    members = (*(node.get("properties") or {}).values(), node.get("additionalProperties"), node.get("items"))
+    yield from (resolve(member) for member in members if isinstance(member, dict))
 
 
 class Mutant(NamedTuple):
@@ -56,6 +78,7 @@ class Surgeon:
         self._ways: tuple[Callable[[Place], None], ...] = (
             *(self._remove, self._remove, self._nothing, self._other, self._other, self._other, self._rename, self._wrapped),
             *(self._double, self._text, self._again, self._many, self._transplant, self._transplant, self._number, self._spoiled_text),
+            *(self._foreign, self._foreign),
         )
         self._rare: tuple[Callable[[Place], None], ...] = (self._huge, self._unsayable, self._unsayable, self._deep, self._double)
 
@@ -171,6 +194,14 @@ class Surgeon:
         """Puts in what stands somewhere in the review that was damaged before."""
         donor = self._place(self._donor)
         place.put(self._copied(donor.value) if donor is not None else None)
+
+    def _foreign(self, place: Place) -> None:
+        """A field that some kind or version has, here or elsewhere: an API server drops it, a client that calls the webhook sends it."""
+        holder = place.value if type(place.value) is dict else place.holder
+        if type(holder) is dict:
+            holder[self._one(field_names(1 + int(self._random.random() * _DEEPEST)))] = self._copied(self._one(VALUES))
+        else:
+            self._other(place)
 
     def _spoiled_text(self, place: Place) -> None:
         if type(place.value) is str:

@@ -141,7 +141,11 @@ def _one(service: Fields) -> Fields:
 
 def _main(n: int, entry: Any) -> Fields:
     """A v1beta1 graph whose main container has many mounts."""
-    return {"components": [{"name": "w", "podTemplate": {"spec": {"containers": [{"name": "main", "volumeMounts": [entry] * n}]}}}]}
+    return _pod({"name": "main", "volumeMounts": [entry] * n})
+
+
+def _pod(*containers: Fields) -> Fields:
+    return {"components": [{"name": "w", "podTemplate": {"spec": {"containers": [*containers]}}}]}
 
 
 # what one service says: {name: (size, fields)}
@@ -202,6 +206,29 @@ _KEPT: Final[dict[str, tuple[int, Callable[[int], Fields]]]] = {
     "claims that are null": (400, lambda n: {**_one({}), "pvcs": [None] * n}),
     "mounts without a place, kept": (400, lambda n: _one({"volumeMounts": [{}] * n})),
 }
+
+
+def _mounts(n: int) -> list[Fields]:
+    return [{"name": f"v{index}", "mountPath": f"/m{index}", "readOnly": True} for index in range(n)]
+
+
+def _converted(graph: Fields) -> Fields:
+    return convert(KINDS[GRAPH], graph, _other(graph["apiVersion"].rpartition("/")[2])).object
+
+
+def _mounts_edited(n: int) -> Made:
+    """One of the mounts was added in the other version."""
+    graph = _converted(obj(GRAPH, _pod({"name": "main", "volumeMounts": _mounts(n)}), BETA))
+    graph["spec"]["services"]["w"]["volumeMounts"].append({"name": "more", "mountPoint": "/more"})
+    return graph, None
+
+
+def _cache_added(n: int) -> Made:
+    """Each mount stands twice, and the other version got a cache."""
+    entries = [{"name": f"v{index}", "mountPoint": f"/m{index}"} for index in range(n)] * 2
+    graph = _converted(obj(GRAPH, _one({"volumeMounts": entries})))
+    graph["spec"]["components"][0]["compilationCache"] = {"pvcName": "q", "mountPath": "/q"}
+    return graph, None
 
 
 def _beta(n: int) -> Made:
@@ -295,6 +322,11 @@ GRAPHS: Final = [
     Shape("components with negative replicas", GRAPH, BETA, 200, _beta_kept),
     Shape("components that are null", GRAPH, BETA, 1_000, _beta_null),
     Shape("mounts of the main container", GRAPH, BETA, 500, lambda n: new(GRAPH, _main(n, {"name": "v"}), BETA)),
+    Shape("mounts with options", GRAPH, BETA, 60, lambda n: new(GRAPH, _pod({"name": "main", "volumeMounts": _mounts(n)}), BETA)),
+    Shape("mounts of which one was added in the other version", GRAPH, ALPHA, 60, _mounts_edited),
+    Shape("mounts twice, and a cache that was added", GRAPH, BETA, 60, _cache_added),
+    Shape("containers without a main", GRAPH, BETA, 60, lambda n: new(GRAPH, _pod(*named(n)), BETA)),
+    Shape("containers, and then many mains", GRAPH, BETA, 60, lambda n: new(GRAPH, _pod(*named(n), *[{"name": "main"}] * n), BETA)),
     Shape("services that many rules refuse now", GRAPH, ALPHA, 50, _refused),
     Shape("services with one new error", GRAPH, ALPHA, 200, _grown),
     Shape("services in another order", GRAPH, ALPHA, 200, _reordered),

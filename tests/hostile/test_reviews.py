@@ -10,18 +10,19 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.webhooks.admission import answer
 from tests.hostile.growth import resident, unbounded
 from tests.hostile.judging import SHOWN, judged
 from tests.hostile.mutants import Mutant, Surgeon
-from tests.hostile.reviews import Asked, generated, recorded
+from tests.hostile.reviews import Asked, generated, of_examples, recorded
 from tests.hostile.settings import REVIEWS, SEED
 from tests.laws.dice import Dice
 from tests.webhooks.test_admission import SETTINGS
 
-# what a server may know: everything, and nothing at all
-KNOWN: Final = (SETTINGS, Settings(Facts()))
+# what a server may know: everything, nothing at all, and some of it on another line
+KNOWN: Final = (SETTINGS, Settings(Facts()), Settings(Facts(operatorLine=Line.V1_6, grove=True, dra=False, lpx=UNKNOWN)))
 FRESH: Final = 400  # well-formed reviews, after which new ones are generated
 FIRST: Final = max(REVIEWS // 10, 1_000)  # reviews after which caches know most
 MOST_GROWTH: Final = 24.0  # MB from the end of the first reviews to the end of the last: fragmentation, however many reviews
@@ -30,19 +31,19 @@ TRACED: Final = min(1_500, REVIEWS // 8)
 
 
 @cache
-def _recorded() -> list[Asked]:
-    return list(recorded())
+def _written() -> tuple[list[Asked], list[Asked]]:
+    return list(recorded()), list(of_examples())
 
 
 def mutants(seed: str, count: int) -> Iterator[tuple[Asked, Mutant]]:
-    """So many damaged reviews, half of them recorded ones."""
+    """So many damaged reviews: of recorded ones, of examples, and of generated ones."""
     dice, chooser = Dice(seed), random.Random(seed)  # noqa: S311 - nothing here is a secret
     surgeon = Surgeon(chooser)
     fresh: list[Asked] = []
     for index in range(count):
         if index % (5 * FRESH) == 0:
             fresh = [generated(dice) for _ in range(min(FRESH, count // 5 + 1))]
-        asked = chooser.choice(_recorded() if chooser.random() < 0.5 else fresh)
+        asked = chooser.choice(chooser.choice((*_written(), fresh)))
         yield asked, surgeon.mutant(asked)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
 from dynamo_webhooks.kube.errors import ConflictError, InvalidError
@@ -163,7 +163,7 @@ def has_status(resource: Resource) -> bool:
     return resource.group == "nvidia.com" or resource.plural in _WITH_STATUS
 
 
-def merged(target: object, patch: object) -> object:
+def merged(target: Any, patch: Any) -> Any:
     """RFC 7386."""
     if not isinstance(patch, Mapping):
         return copy_json(patch)

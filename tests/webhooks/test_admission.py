@@ -178,12 +178,6 @@ def test_defaults_are_the_smallest_patch() -> None:
     }
 
 
-def test_nothing_to_default_is_no_patch() -> None:
-    obj = graph()
-    obj["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"] = "1.0.0"
-    assert response(ask(review(obj), GRAPH_DEFAULTS)) == {"uid": "u-1", "allowed": True, "status": {"code": 200}}
-
-
 def test_a_v1beta1_review_is_answered_as_such() -> None:
     body = review(graph()).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1")
     assert orjson.loads(ask(body).body)["apiVersion"] == "admission.k8s.io/v1beta1"

@@ -164,7 +164,9 @@ async def test_a_certificate_that_expires_while_the_connection_lives(site: Site,
     assert (await client.post(GRAPHS, BODY)).status == 200
     site.running.server._callers._clock = lambda: datetime(3001, 1, 1, tzinfo=UTC).timestamp()
     found = await client.post(GRAPHS, BODY)
-    assert (found.status, "has expired" in found.json["message"]) == (403, True)
+    assert (found.status, "has expired" in found.json["message"], found.headers["connection"]) == (403, True, "close")
+    assert await client.closed()
+    assert site.counted()[GRAPHS, "unverified"] == 1
 
 
 @VERSIONS

@@ -1,5 +1,6 @@
 """Processes that are started by module name run our modules, whatever lies in the working directory."""
 
+import contextlib
 import json
 import os
 import signal
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from dynamo_webhooks.webhooks import child_process
-from tests.webhooks.processes import DEADLINE, ROOT, Command
+from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
+from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_facts_serving import stored
 from tests.webhooks.test_logs import PLAIN, heard
 from tests.webhooks.test_processes import eventually, proc_only
@@ -56,17 +58,26 @@ def test_a_module_is_ours(decoys: Path) -> None:
 
 @proc_only
 def test_a_server_runs_its_own_watcher_and_configuration_reader(tmp_path: Path, decoys: Path) -> None:
+    """Without a cluster it answers all the same, and its watcher ends with it."""
     file = stored(tmp_path, logging={"level": "error"}, **PLAIN)
     nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
     with Command(tmp_path, "--config", file, cluster=nowhere, program=OURS, where=decoys) as command:
         command.ready()
         assert "no file" in command.log("the cluster can't be watched")["msg"]
+        [watcher] = _watchers(command)
+        with contextlib.closing(command.connect()) as connection:
+            assert ask(connection, GRAPHS, review(graph()))["allowed"]
         stored(tmp_path, logging={"level": "info"}, **PLAIN)
         eventually(lambda: heard(command, "loud"))
         assert command.metric("dynamo_webhooks_cluster_watch_restarts") == 0
         command.send(signal.SIGTERM)
         assert command.wait() == 0
+    assert not Path(f"/proc/{watcher}").exists()
     assert not (decoys / "ran").exists()
+
+
+def _watchers(command: Command) -> list[int]:
+    return [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 @proc_only
@@ -75,7 +86,7 @@ def test_a_server_ends_in_good_order_while_its_watcher_is_down(tmp_path: Path) -
     with Command(tmp_path, "--config", stored(tmp_path, **PLAIN), cluster=nowhere) as command:
         command.ready()
         command.log("the cluster can't be watched")
-        [watcher] = [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        [watcher] = _watchers(command)
         os.kill(watcher, signal.SIGKILL)
         command.log("started again in")
         command.send(signal.SIGTERM)

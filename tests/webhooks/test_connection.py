@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 import h11
 import pytest
 
-from dynamo_webhooks.certs.context import ClientTrust
 from dynamo_webhooks.webhooks import jobs
 from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection
 from dynamo_webhooks.webhooks.connections import Connections
@@ -293,17 +292,6 @@ async def test_a_draining_server_says_that_it_ends_the_connection(tmp_path: Path
         assert (await client.post(GRAPHS, BODY)).headers["connection"] == "close"
         assert await client.closed()
         assert (await (await running.connect()).post(GRAPHS, BODY)).headers["connection"] == "close"
-
-
-async def test_a_caller_who_may_no_longer_ask_is_refused(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK) as running:
-        client = await running.connect()
-        assert (await client.post(GRAPHS, BODY)).status == 200
-        running.server._callers._trust = ClientTrust(tmp_path / "no-authorities", frozenset())
-        found = await client.post(GRAPHS, BODY)
-        assert (found.status, found.headers["connection"]) == (403, "close")
-        assert await client.closed()
-        assert running.server.meter.callers[GRAPHS, "unverified"] == 2
 
 
 async def test_a_trace_is_logged(tmp_path: Path) -> None:

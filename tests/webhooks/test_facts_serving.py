@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tests.cli.daemon.processes import unreachable
+from tests.cli.daemon.processes import host_of, unreachable
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_processes import LOOPBACK, eventually, serve
@@ -118,25 +118,9 @@ def test_pure_answers_import_no_server() -> None:
     assert not {"aiohttp", "asyncio", "uvloop", "ssl", "cryptography", "prometheus_client", "pydantic"} & set(done.stdout.split())
 
 
-def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path) -> None:
-    """The facts of the file decide, the watching process says once why it can't watch, and it ends with its parent."""
-    nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
-    with Command(tmp_path, "--config", stored(tmp_path), cluster=nowhere) as command:
-        command.ready()
-        assert "no file" in command.log("the cluster can't be watched")["msg"]
-        watchers = [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-        assert len(watchers) == 1
-        connection = command.connect()
-        assert ask(connection, GRAPHS, review(graph()))["allowed"]
-        connection.close()
-        command.process.terminate()
-        assert command.wait() == 0
-        assert not Path(f"/proc/{watchers[0]}").exists()
-
-
 def test_what_the_watching_process_asks_in_vain_is_counted(tmp_path: Path) -> None:
     cluster = unreachable(tmp_path)
-    host = json.loads(cluster.read_text())["clusters"][0]["cluster"]["server"].removeprefix("https://")
+    host = host_of(cluster)
     config = stored(tmp_path, server={"metrics": {"secure": False}})
     with Command(tmp_path, "--config", config, cluster=("--kubeconfig", str(cluster))) as command:
         command.ready()

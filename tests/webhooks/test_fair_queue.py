@@ -9,17 +9,8 @@ import pytest
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
 from dynamo_webhooks.webhooks.fair_queue import BYTES_PER_SECOND, MAX_COST, FairQueue, client_address
 from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
+from tests.kube.timing import Timing
 from tests.rows import run_each
-
-
-class Clock:
-    """Time that passes when told."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def drained(queue: FairQueue[str]) -> list[str]:
@@ -33,7 +24,7 @@ def taken(queue: FairQueue[str]) -> tuple[str, str]:
 
 
 def test_a_client_that_is_charged_for_each_entry_alternates_with_others() -> None:
-    queue: FairQueue[str] = FairQueue(Clock())
+    queue: FairQueue[str] = FairQueue(Timing().clock)
     for number in range(3):
         queue.put("a", 0, f"a{number}")
         queue.put("b", 0, f"b{number}")
@@ -46,26 +37,26 @@ def test_a_client_that_is_charged_for_each_entry_alternates_with_others() -> Non
 
 
 def test_of_one_client_the_smallest_goes_first_and_equal_ones_in_their_order() -> None:
-    queue: FairQueue[str] = FairQueue(Clock())
+    queue: FairQueue[str] = FairQueue(Timing().clock)
     for size, name in ((9, "large"), (1, "first"), (1, "second"), (5, "middle")):
         queue.put("a", size, name)
     assert drained(queue) == ["first", "second", "middle", "large"]
 
 
 def test_a_large_entry_is_not_passed_by_for_ever() -> None:
-    clock = Clock()
-    queue: FairQueue[str] = FairQueue(clock)
+    timing = Timing()
+    queue: FairQueue[str] = FairQueue(timing.clock)
     queue.put("a", 3 * BYTES_PER_SECOND, "large")
     order = []
     for number in range(10):
         queue.put("a", 1, str(number))
         order.append(taken(queue)[1])
-        clock.now += 1
+        timing.seconds += 1
     assert order.index("large") == 3
 
 
 def test_some_clients_can_be_left_out() -> None:
-    queue: FairQueue[str] = FairQueue(Clock())
+    queue: FairQueue[str] = FairQueue(Timing().clock)
     queue.put("a", 1, "a")
     assert queue.take({"a"}) is None
     queue.put("b", 1, "b")
@@ -75,10 +66,10 @@ def test_some_clients_can_be_left_out() -> None:
 
 
 def test_what_was_used_is_forgotten_while_no_entry_waits() -> None:
-    clock = Clock()
-    queue: FairQueue[str] = FairQueue(clock)
+    timing = Timing()
+    queue: FairQueue[str] = FairQueue(timing.clock)
     queue.charge("a", 1.0)
-    clock.now = 2.0
+    timing.seconds = 2.0
     queue.charge("b", 0.2)
     queue.put("b", 0, "b")
     queue.put("a", 0, "a")
@@ -88,29 +79,29 @@ def test_what_was_used_is_forgotten_while_no_entry_waits() -> None:
 @run_each("hostile", [1, 9, 100])
 def test_a_steady_client_of_small_entries_waits_for_two_costly_entries_of_new_clients(hostile: int) -> None:
     """Ten entries a second of 0.5 ms for a minute, less than its share; then come clients that have never sent, with entries of 25 ms."""
-    clock, small, costly, longest = Clock(), 0.0005, 0.025, 0.0
-    queue: FairQueue[float] = FairQueue(clock)
+    timing, small, costly, longest = Timing(), 0.0005, 0.025, 0.0
+    queue: FairQueue[float] = FairQueue(timing.clock)
     arrivals = [at / 10 for at in range(900)]
     while arrivals:
-        while arrivals and arrivals[0] <= clock.now:
+        while arrivals and arrivals[0] <= timing.seconds:
             queue.put("steady", 0, arrivals.pop(0))
-        if clock.now > 60:
+        if timing.seconds > 60:
             for number in range(hostile):
                 queue.put(f"hostile {number}", 0, math.inf)
         entry = queue.take()
         if entry is None:
-            clock.now = arrivals[0]
+            timing.seconds = arrivals[0]
             continue
         client, arrived = entry
-        clock.now += small if client == "steady" else costly
+        timing.seconds += small if client == "steady" else costly
         queue.charge(client, small if client == "steady" else costly)
         if client == "steady":
-            longest = max(longest, clock.now - arrived)
+            longest = max(longest, timing.seconds - arrived)
     assert longest <= 2 * costly + small + 1e-6
 
 
 def test_a_client_whose_entries_take_seconds_does_not_wait_for_as_much_of_others() -> None:
-    queue: FairQueue[str] = FairQueue(Clock())
+    queue: FairQueue[str] = FairQueue(Timing().clock)
     queue.charge("lists", 10.0)
     for client in ("lists", "hostile"):
         queue.put(client, 0, client)
@@ -123,10 +114,10 @@ def test_a_client_whose_entries_take_seconds_does_not_wait_for_as_much_of_others
 
 
 def test_clients_that_are_gone_are_not_remembered_for_ever() -> None:
-    clock = Clock()
-    queue: FairQueue[str] = FairQueue(clock)
+    timing = Timing()
+    queue: FairQueue[str] = FairQueue(timing.clock)
     for number in range(10_000):
-        clock.now += 1
+        timing.seconds += 1
         queue.charge(f"client {number}", 0.01)
     assert len(queue._starts) < 2_000
 
@@ -156,12 +147,12 @@ class Work:
     """Requests that take so many seconds on a clock of their own."""
 
     def __init__(self) -> None:
-        self.clock = Clock()
+        self.timing = Timing()
         self.done: list[str] = []
 
     def of(self, name: str, seconds: float) -> Callable[[], Answer]:
         def work() -> Answer:
-            self.clock.now += seconds
+            self.timing.seconds += seconds
             self.done.append(name)
             return _answer(name)
 
@@ -170,7 +161,7 @@ class Work:
 
 async def test_an_idle_server_answers_at_once() -> None:
     work = Work()
-    turns = ShortRequests(work.clock)
+    turns = ShortRequests(work.timing.clock)
     asking = turns.run("a", work.of("a", 0.001))
     with pytest.raises(StopIteration) as end:  # without giving the loop a turn
         asking.send(None)
@@ -179,7 +170,7 @@ async def test_an_idle_server_answers_at_once() -> None:
 
 async def test_a_client_that_comes_later_does_not_wait_for_all_of_another() -> None:
     work = Work()
-    turns = ShortRequests(work.clock)
+    turns = ShortRequests(work.timing.clock)
     flood = [asyncio.create_task(turns.run("flood", work.of(f"f{number}", TURN_SECONDS))) for number in range(20)]
     small = asyncio.create_task(turns.run("small", work.of("small", 0.0001)))
     assert (await small).body == b"small"
@@ -190,7 +181,7 @@ async def test_a_client_that_comes_later_does_not_wait_for_all_of_another() -> N
 
 async def test_the_sockets_are_looked_at_between_answers() -> None:
     work = Work()
-    turns = ShortRequests(work.clock)
+    turns = ShortRequests(work.timing.clock)
     looked: list[int] = []
 
     async def look() -> None:
@@ -205,10 +196,10 @@ async def test_the_sockets_are_looked_at_between_answers() -> None:
 
 async def test_an_error_is_the_requests_own_and_others_go_on() -> None:
     work = Work()
-    turns = ShortRequests(work.clock)
+    turns = ShortRequests(work.timing.clock)
 
     def broken() -> Answer:
-        work.clock.now += TURN_SECONDS
+        work.timing.seconds += TURN_SECONDS
         raise ZeroDivisionError
 
     first, second = asyncio.create_task(turns.run("a", broken)), asyncio.create_task(turns.run("b", broken))
@@ -221,7 +212,7 @@ async def test_an_error_is_the_requests_own_and_others_go_on() -> None:
 
 async def test_a_client_that_has_left_costs_nothing() -> None:
     work = Work()
-    turns = ShortRequests(work.clock)
+    turns = ShortRequests(work.timing.clock)
     first = asyncio.create_task(turns.run("a", work.of("a", TURN_SECONDS)))
     second = asyncio.create_task(turns.run("a", work.of("gone", TURN_SECONDS)))
     third = asyncio.create_task(turns.run("b", work.of("b", TURN_SECONDS)))
@@ -248,7 +239,7 @@ async def test_a_list_takes_a_turn_for_several_short_objects_and_for_each_long_o
                 taken += 1
                 return await super().run(client, work, size)
 
-        assert (await Counted(work.clock).through("a", 1, steps())).body == b"list"
+        assert (await Counted(work.timing.clock).through("a", 1, steps())).body == b"list"
         assert len(work.done) == 25
         return taken
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,13 +23,11 @@ from dynamo_webhooks.webhooks.probes import (
     UNDECIDED,
     UNKNOWN,
     MetricsAccess,
-    Probes,
 )
-from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.rows import run_each
 from tests.webhooks.serving import DEADLINE, write_pair
 from tests.webhooks.test_facts_feed import Fed
-from tests.webhooks.test_probes import READY
+from tests.webhooks.test_probes import READY, listening, said
 
 GOOD, BAD = "good-token", "bad-token"
 BEARER = f"Bearer {GOOD}"
@@ -207,39 +203,21 @@ async def test_the_watching_process_is_asked(tmp_path: Path, monkeypatch: pytest
     task.cancel()
 
 
-@asynccontextmanager
-async def listening(folder: Path, door: Door) -> AsyncIterator[tuple[int, trustme.CA]]:
-    """Metrics over TLS behind a gate."""
-    authority = trustme.CA()
-    write_pair(folder, authority.issue_cert("127.0.0.1"))
-    address, sock = bind(Address("127.0.0.1", 0))
-    probes = Probes(READY)
-    await probes.listen(asyncio.get_running_loop(), sock, METRICS, ReloadingContext(folder), door.gate)
-    try:
-        yield address.port, authority
-    finally:
-        await probes.close()
-        sock.close()
-
-
 @pytest.mark.parametrize(
     ("header", "status", "body"),
     [
-        (f"Authorization: Bearer {GOOD}\r\n", 200, b"metrics"),
-        (f"Authorization: Bearer {BAD}\r\n", 403, b"may not get /metrics"),
-        ("", 401, b"a bearer token is needed"),
+        (f"Authorization: Bearer {GOOD}\r\n", 200, "metrics"),
+        (f"Authorization: Bearer {BAD}\r\n", 403, "may not get /metrics"),
+        ("", 401, "a bearer token is needed"),
     ],
 )
-async def test_metrics_over_tls_are_for_bearers(tmp_path: Path, header: str, status: int, body: bytes) -> None:
-    door = Door()
-    async with listening(tmp_path, door) as (port, authority), asyncio.timeout(DEADLINE):
-        context = ssl.create_default_context()
-        authority.configure_trust(context)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
-        writer.write(f"GET /metrics HTTP/1.1\r\nHost: x\r\n{header}Connection: close\r\n\r\n".encode())
-        answer = await reader.read()
-        writer.close()
-    assert int(answer.split()[1]) == status
-    assert body in answer
-    assert (b"WWW-Authenticate: Bearer" in answer) == (status == 401)
+async def test_metrics_over_tls_are_for_bearers(tmp_path: Path, header: str, status: int, body: str) -> None:
+    door, authority, trusting = Door(), trustme.CA(), ssl.create_default_context()
+    write_pair(tmp_path, authority.issue_cert("127.0.0.1"))
+    authority.configure_trust(trusting)
+    async with listening(READY, METRICS, ReloadingContext(tmp_path), door.gate) as port:
+        found, head, told = await said(port, "GET /metrics", header, trusting)
+    assert found == status
+    assert body in told
+    assert ("WWW-Authenticate: Bearer" in head) == (status == 401)
     assert door.refused == int(status != 200)

@@ -2,9 +2,10 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dynamo_webhooks.webhooks.limits import SIDE
 from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes, Scrapes
@@ -29,11 +30,11 @@ class State(NamedTuple):
 
 
 @asynccontextmanager
-async def listening(state: State) -> AsyncIterator[int]:
-    """The port of a listener that serves everything."""
+async def listening(state: State, what: frozenset[str] = PROBES | METRICS, *secured: Any) -> AsyncIterator[int]:
+    """The port of a listener; over TLS for bearers alone where it is `secured` by a context and a gate."""
     address, sock = bind(Address("127.0.0.1", 0))
     probes = Probes(state, state.details)
-    await probes.listen(asyncio.get_running_loop(), sock, PROBES | METRICS)
+    await probes.listen(asyncio.get_running_loop(), sock, what, *secured)
     try:
         yield address.port
     finally:
@@ -41,14 +42,21 @@ async def listening(state: State) -> AsyncIterator[int]:
         sock.close()
 
 
+async def said(port: int, request: str, header: str = "", tls: ssl.SSLContext | None = None) -> tuple[int, str, str]:
+    """Status, head and body of an answer."""
+    async with asyncio.timeout(DEADLINE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+        writer.write(f"{request} HTTP/1.1\r\nHost: x\r\n{header}Connection: close\r\n\r\n".encode())
+        head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+        writer.close()
+    return int(head.split()[1]), head, body
+
+
 async def get(state: State, path: str, method: str = "GET") -> tuple[int, list[str]]:
     """Status and lines of an answer."""
-    async with listening(state) as port, asyncio.timeout(DEADLINE):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-        writer.close()
-    return int(head.split()[1]), body.decode().splitlines()
+    async with listening(state) as port:
+        status, _, body = await said(port, f"{method} {path}")
+    return status, body.splitlines()
 
 
 READY = State({"server": [], "facts": [], "handshake": []})
@@ -119,10 +127,7 @@ async def test_a_side_port_has_few_connections_for_one_client_and_some_for_other
             sock.sendall(b"GET /readyz HTTP/1.1\r\nX: " + b"y" * 2_000)
             sock.setblocking(False)
             many.append(sock)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 200")
-        writer.close()
+        assert (await said(port, "GET /readyz"))[0] == 200
         left = 0
         for sock in many:
             try:
@@ -154,10 +159,7 @@ async def test_a_client_comes_in_beside_connections_that_are_not_open_yet() -> N
 
 async def test_a_head_on_a_side_port_is_bounded() -> None:
     async with listening(READY) as port, asyncio.timeout(DEADLINE):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X%d: " % each + b"y" * 3_000 + b"\r\n" for each in range(9)))
-        assert (await reader.read()).startswith(b"HTTP/1.1 400")
-        writer.close()
+        assert (await said(port, "GET /metrics", "".join(f"X{each}: {'y' * 3_000}\r\n" for each in range(9))))[0] == 400
 
 
 async def test_other_paths_and_methods() -> None:

@@ -17,7 +17,7 @@ from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.diff.test_live import CLUSTER, FILE, LIVE
-from tests.cli.samples import BAD, BAD_RULE, GOOD, MODEL, NEEDS_GROVE
+from tests.cli.samples import BAD, BAD_RULE, BETA, GOOD, MODEL, NEEDS_GROVE
 from tests.kube.memory import MemoryCluster
 
 
@@ -210,24 +210,14 @@ def test_a_namespace_that_refuses_objects_is_a_finding(
         assert (said in found.out, "namespace-missing" in found.out) == (True, True), found.out
 
 
-APPLIED = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: g, namespace: llm}
-spec:
-  components:
-    - {name: w, type: worker, podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}}
-"""
-
-
 def test_duplicates_and_nulls_of_a_server_side_apply_are_refused_at_their_places(
     command: Command, files: Files, connected: Callable[..., Any]
 ) -> None:
-    made = cluster(APPLIED)
+    made = cluster(BETA)
     [metadata] = [one.obj["metadata"] for one in made.storage.records.values() if one.obj["kind"] == "DynamoGraphDeployment"]
     metadata["managedFields"] = [{"manager": "argocd", "operation": "Apply", "apiVersion": "nvidia.com/v1beta1", "fieldsV1": {}}]
     connected(made)
-    files(a=APPLIED.replace("spec:\n", "spec:\n  restart: null\n", 1).replace('1.5.0"}', '1.5.0", env: [{name: A}, {name: A}]}'))
+    files(a=BETA.replace("spec:\n", "spec:\n  restart: null\n", 1).replace('1.5.0"}', '1.5.0", env: [{name: A}, {name: A}]}'))
     found = command("check", "--cluster", "a.yaml", "-o", "json").json["findings"]
     assert [(one["line"], one["path"]) for one in found if one["level"] == "error"] == [
         (5, "spec.restart"),

@@ -11,17 +11,10 @@ from dynamo_webhooks.cli.yaml import comments
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD, GOOD, MODEL
+from tests.cli.samples import BAD, BETA, GOOD, MODEL
 
 NEGATIVE = GOOD.replace("replicas: 2", "replicas: -1")
-BETA = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: beta, namespace: llm}
-spec:
-  components:
-    - {name: a_b, type: worker, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}
-"""
+NAMED = BETA.replace("name: w", "name: a_b")
 
 
 def rules(command: Command, *words: str) -> list[tuple[str, list[str]]]:
@@ -44,7 +37,7 @@ def test_a_rule_and_the_schema_make_one_finding_that_names_both(command: Command
 
 def test_what_makes_one_finding(command: Command, files: Files) -> None:
     """The name of an item is one value, too; mistakes at two values stay two, and a baseline or a flag names each rule alone."""
-    files(a=NEGATIVE, name=BETA, two=NEGATIVE.replace("spec:", "spec:\n  backendFramework: none"))
+    files(a=NEGATIVE, name=NAMED, two=NEGATIVE.replace("spec:", "spec:\n  backendFramework: none"))
     assert rules(command, "name.yaml") == [("service-name-format", ["schema-mismatch"])]
     assert len(rules(command, "two.yaml")) == 2
     assert "2 known, 2 new" in command("check", "a.yaml", "--baseline", "b.json", "--update-baseline").err
@@ -54,7 +47,7 @@ def test_what_makes_one_finding(command: Command, files: Files) -> None:
 
 
 def test_a_name_that_a_pattern_refuses_gets_one_that_it_takes(command: Command, files: Files) -> None:
-    files(a=BETA)
+    files(a=NAMED)
     (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json", "--ignore", "service-name-format").json["findings"]
     assert (row["message"].endswith(', got "a_b"'), row["fix"]) == (True, 'Write "a-b"')
 
@@ -82,7 +75,7 @@ def test_an_object_that_stands_twice_is_told_at_the_second_place(command: Comman
 
 
 def test_versions_do_not_make_two_objects_of_one(command: Command, files: Files) -> None:
-    files(a=GOOD, b=BETA.replace("name: beta", "name: good").replace("a_b", "a"))
+    files(a=GOOD, b=BETA.replace("name: beta", "name: good").replace("name: w", "name: a"))
     assert rules(command, "a.yaml", "b.yaml") == [("duplicate-object", [])]
 
 

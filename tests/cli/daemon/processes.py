@@ -1,8 +1,18 @@
-"""A configuration and a silent API server for commands that last: what they do before anybody answers."""
+"""A configuration and a silent API server for commands that last: what they do before anybody answers, and that they stop in order."""
 
-import json
+import contextlib
+import re
+import signal
 import socket
+from collections.abc import Iterator
+from os import kill
 from pathlib import Path
+
+import yaml
+
+from tests.cluster.admission import COMMAND, start
+from tests.cluster.processes import Process, running, wait_until
+from tests.kube.test_config import kubeconfig
 
 CONFIG = """
 apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
@@ -27,14 +37,25 @@ def unreachable(directory: Path) -> Path:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
-    file = directory / "kubeconfig"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "x",
-        "clusters": [{"name": "x", "cluster": {"server": f"https://127.0.0.1:{port}"}}],
-        "users": [{"name": "x", "user": {"token": "t"}}],
-        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-    }
-    file.write_text(json.dumps(config))
-    return file
+    return kubeconfig(directory / "kubeconfig", server=f"https://127.0.0.1:{port}")
+
+
+def host_of(file: Path) -> str:
+    """The address of the first server of a kubeconfig."""
+    server: str = yaml.safe_load(file.read_text())["clusters"][0]["cluster"]["server"]
+    return server.removeprefix("https://")
+
+
+@contextlib.contextmanager
+def lasting(name: str, config: Path, cluster: Path) -> Iterator[Process]:
+    """A command that runs, and at the end of the block stops in order."""
+    with running(start(name, config.parent, COMMAND, name, config=config, kubeconfig=cluster)) as process:
+        yield process
+        kill(process.pid, signal.SIGTERM)
+        wait_until(lambda: process.ended() is not None, "its end")
+        assert (process.ended(), "Traceback" in process.text()) == (0, False), process.text()
+
+
+def address_of(process: Process, what: str) -> str:
+    """Where it has its probes or metrics, `HOST:PORT`, once it tells."""
+    return wait_until(lambda: re.search(rf"^{what} https?://(\S+)", process.text(), re.MULTILINE), "its address", process)[1]

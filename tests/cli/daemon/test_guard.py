@@ -10,8 +10,6 @@ import gc
 import re
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,15 +30,14 @@ from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
 from dynamo_webhooks.kube.protocol import Cluster, Sent
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
 from dynamo_webhooks.webhooks.metrics import DECLARED
-from dynamo_webhooks.webhooks.probes import METRICS, Probes
-from dynamo_webhooks.webhooks.sockets import Address, bind
+from dynamo_webhooks.webhooks.probes import METRICS
 from tests.certs.test_context import NOW
 from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
+from tests.webhooks.test_probes import READY, listening, said
 from tools.manual.parts import PROVISIONER, RECONCILER
 
 GOOD: Final = "of-prometheus"
-DEADLINE: Final = 60.0  # seconds, far more than any step here takes
 
 
 def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
@@ -72,45 +69,22 @@ class Judge:
         return {"status": {"allowed": obj["spec"]["user"] == "prometheus"}}
 
 
-class Reader(NamedTuple):
-    """Asks a guarded listener."""
-
-    port: int
-    guard: Guard
-
-    async def status(self, token: str) -> tuple[int, bytes]:
-        context = ssl.create_default_context(cadata=self.guard.context.served.bundle.decode() if self.guard.context.served else None)
-        async with asyncio.timeout(DEADLINE):
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=context, server_hostname="localhost")
-            header = f"Authorization: Bearer {token}\r\n" if token else ""
-            writer.write(f"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n".encode())
-            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-            writer.close()
-        return int(head.split()[1]), body
-
-
-@asynccontextmanager
-async def guarded() -> AsyncIterator[Reader]:
-    guard, listener = Guard(), Probes(AsyncMock(**{"metrics.return_value": b"secret_total 1\n"}))
-    address, sock = bind(Address("127.0.0.1", 0))
-    await listener.listen(asyncio.get_running_loop(), sock, METRICS, guard.context, guard.gate)
-    try:
-        yield Reader(address.port, guard)
-    finally:
-        await listener.close()
-        sock.close()
-
-
 async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_asked() -> None:
-    async with guarded() as reader:
-        assert (await reader.status(GOOD))[0] == 503
-        reader.guard.use(cast("Cluster", Judge()))
-        assert await reader.status(GOOD) == (200, b"secret_total 1\n")
-        assert (await reader.status(""))[0] == 401
-        assert (await reader.status("bad"))[0] == 403
-        assert reader.guard.refused == 3
-        served = reader.guard.context.served
+    guard = Guard()
+    async with listening(READY, METRICS, guard.context, guard.gate) as port:
+        served = guard.context.served
         assert served is not None
+        context = ssl.create_default_context(cadata=served.bundle.decode())
+
+        async def asked(token: str) -> tuple[int, str]:
+            status, _, body = await said(port, "GET /metrics", f"Authorization: Bearer {token}\r\n" if token else "", context)
+            return status, body
+
+        assert (await asked(GOOD))[0] == 503
+        guard.use(cast("Cluster", Judge()))
+        assert await asked(GOOD) == (200, "metrics\n")
+        assert [(await asked(token))[0] for token in ("", "bad")] == [401, 403]
+        assert guard.refused == 3
         [issuer] = x509.load_pem_x509_certificates(served.bundle)
         assert issuer.subject.rfc4514_string() == "CN=dynamo-webhook-ca-1"
 

@@ -251,17 +251,8 @@ async def test_what_may_not_be_read_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize(("given", "code"), [("Service/dynamo-webhooks", 0), ("Service/other", 2), ("nonsense", 2)])
-def test_one_object_is_printed(given: str, code: int, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Any]) -> None:
-    cluster = MemoryCluster()
-
-    class Connection:
-        async def __aenter__(self) -> MemoryCluster:
-            return cluster
-
-        async def __aexit__(self, *_: object) -> None:
-            """Nothing to close."""
-
-    monkeypatch.setattr("dynamo_webhooks.cli.commands.doctor.command.connect_cluster", lambda *_, **__: Connection())
+def test_one_object_is_printed(given: str, code: int, connected: Callable[..., Any], command: Callable[..., Any]) -> None:
+    connected(cluster := MemoryCluster())
     ran = command("doctor", "--print", given)
     assert ran.code == code
     if code:

@@ -2,49 +2,31 @@
 
 import contextlib
 import http.client
-import re
-import signal
 import ssl
-from os import kill
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command, Files
-from tests.cli.daemon.processes import CONFIG, configured, unreachable
-from tests.cluster.admission import COMMAND
-from tests.cluster.processes import Process, running, wait_until
-
-
-def _asked(connection: http.client.HTTPConnection, path: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
-    with contextlib.closing(connection):
-        connection.request("GET", path, headers=headers or {})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+from tests.cli.daemon.processes import CONFIG, address_of, configured, lasting, unreachable
+from tests.cluster.processes import fetched, wait_until
 
 
 def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(tmp_path: Path) -> None:
     config = configured(tmp_path)
-    listening = ("--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
-    flags: list[str | Path] = ["--config", config, "--kubeconfig", unreachable(tmp_path), *listening]
     config.write_text(CONFIG.replace("secure: false", "secure: true"))
-    with running(Process("provision", [COMMAND, "provision", *flags], tmp_path / "log")) as process:
-        found = wait_until(lambda: re.search(r"^probes http://(\S+)", process.text(), re.MULTILINE), "its address", process)
-        assert _asked(http.client.HTTPConnection(found[1], timeout=60), "/healthz") == (200, "ok\n")
-        wait_until(
-            lambda: "it is not known who leads: " in _asked(http.client.HTTPConnection(found[1], timeout=60), "/readyz")[1], "a reason"
-        )
-        assert _asked(http.client.HTTPConnection(found[1], timeout=60), "/readyz")[0] == 503
-        secure = re.search(r"^metrics https://(\S+)$", process.text(), re.MULTILINE)
-        assert secure
+    with lasting("provision", config, unreachable(tmp_path)) as process:
+        probes, metrics = address_of(process, "probes"), address_of(process, "metrics")
+        wait_until(lambda: fetched(probes, "/healthz") == (200, "ok\n"), "its answer", process)
+        wait_until(lambda: "it is not known who leads: " in fetched(probes, "/readyz")[1], "a reason", process)
+        assert fetched(probes, "/readyz")[0] == 503
         nobody_signed = ssl._create_unverified_context()  # noqa: S323 - as Prometheus has to ask
-        for header, status in (({}, 401), ({"Authorization": "Bearer anything"}, 503)):
-            assert _asked(http.client.HTTPSConnection(secure[1], context=nobody_signed, timeout=60), "/metrics", header)[0] == status
+        for headers, status in (({}, 401), ({"Authorization": "Bearer anything"}, 503)):
+            with contextlib.closing(http.client.HTTPSConnection(metrics, context=nobody_signed, timeout=60)) as connection:
+                connection.request("GET", "/metrics", headers=headers)
+                assert connection.getresponse().status == status
         config.write_text(config.read_text() + "logging: {level: debug}\n")
         wait_until(lambda: "the log level is debug" in process.text(), "another level being taken", process)
-        kill(process.pid, signal.SIGTERM)
-        wait_until(lambda: process.ended() is not None, "its end")
-        assert process.ended() == 0, process.text()
 
 
 @pytest.mark.parametrize(

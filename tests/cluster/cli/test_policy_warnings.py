@@ -20,6 +20,7 @@ from dynamo_webhooks.api.paths import format_path
 from tests.cel.typed import FieldWriter
 from tests.cluster.assets.build import KUBERNETES, USUAL
 from tests.cluster.cli.test_policy_types import SEED, SPECS, Node
+from tests.cluster.cli.test_user_rules import _policy as bound_policy
 from tests.cluster.cli.test_user_rules import _post
 from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane
@@ -54,15 +55,10 @@ def _knows(plane: ControlPlane, kind: str, number: int) -> bool:
 def _policy(name: str, kind: str, expressions: list[str]) -> Node:
     rule = {"apiGroups": [GROUP], "apiVersions": [VERSION], "operations": ["CREATE"], "resources": [BY_NAME[kind].plural]}
     half = len(expressions) // 2
-    validations = [{"expression": one} for one in expressions[:half]]
+    validations: list[Node] = [{"expression": one} for one in expressions[:half]]
     for one, text in zip(validations, expressions[half:], strict=False):
         one["messageExpression"] = f"string({text})"
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name},
-        "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": validations},
-    }
+    return bound_policy(name, {"resourceRules": [rule]}, validations)[0]
 
 
 def _online(plane: ControlPlane, name: str) -> set[str]:

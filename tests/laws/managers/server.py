@@ -4,7 +4,7 @@ Every write is what the API server does with it: decode the stored object (schem
 defaults again, keep status and spec apart, count the generation, convert to the stored version, and write if anything differs.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -14,6 +14,7 @@ from dynamo_webhooks.api.schema import Node, load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.validate import validate
+from tests.kube.storage import merged
 from tests.laws.laws import version_of
 from tests.laws.managers.apply import Convert, Managers, Object, Updater, Who
 from tests.laws.managers.typed import InvalidError
@@ -81,7 +82,7 @@ class Server:
     def patch(self, version: str, patch: Object, manager: str, *, status: bool = False) -> Written:
         """A JSON merge patch."""
         live = self.read(version)
-        new = self._decoded(_patched(live, patch))
+        new = self._decoded(merged(live, patch))
         who = Who(manager, applies=False, version=version, subresource="status" if status else "")
         managers, touched = self._updater.update(live, new, self.managers, who)
         return self._write(live, new, managers, status=status, touched=touched)
@@ -148,16 +149,3 @@ def _kept_apart(live: Object, new: Object, *, status: bool) -> Object:
 
 def _but_metadata(obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name != "metadata"}
-
-
-def _patched(value: Any, patch: Any) -> Any:
-    """RFC 7386."""
-    if type(patch) is not dict:
-        return patch
-    out = dict(value) if type(value) is dict else {}
-    for name, below in patch.items():
-        if below is None:
-            out.pop(name, None)
-        else:
-            out[name] = _patched(out.get(name), below)
-    return out

@@ -133,7 +133,8 @@ async def test_a_lease_in_force_is_waited_for_by_the_next_process_too() -> None:
 async def test_a_job_that_was_deleted_fails_until_another_try_is_asked_for() -> None:
     async with scene(checkpoint()) as site:
         await site.delete(JOBS, JOB, 2)
-        assert (await site.phase(), (await site.told("JobCreated"))[1]) == ("Failed", "JobDeleted")
+        assert await site.phase() == "Failed"
+        assert await site.told("JobCreated") == ("False", "JobDeleted", "Checkpoint job was deleted")
         await site.annotate(RETRY, "1")
         assert (await site.phase(), [*await site.all(JOBS)]) == ("Creating", [JOB])
         await site.mark("failed")

@@ -1,4 +1,4 @@
-"""What may be written at a place of an expression, and what stands there, by the types that the checker finds."""
+"""What may be written at a place of an expression, and what a word of it means, by the types that the checker finds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MACROS: Final = {
 
 
 class Place(NamedTuple):
-    """A word of an expression: what stands before its point, its own type, and the names that it can be where no point is before it."""
+    """A word of an expression: the type before its point, its own type, and the names that it can be where no point is before it."""
 
     name: str
     owner: StaticType | None  # None without a point, and behind the name of a group of functions

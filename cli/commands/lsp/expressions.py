@@ -1,4 +1,4 @@
-"""Answers editors' requests inside expressions of policy files: what can be written at a place, and what stands there."""
+"""Answers editors' requests inside expressions of policy files: what can be written at a place, and what a word there means."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def list_words(source: Source, line: int, column: int, release: Line) -> list[Wo
 
 
 def describe_word(source: Source, line: int, column: int, release: Line) -> str:
-    """What stands at a place, as Markdown; empty outside of expressions, and for what has no name."""
+    """What the word at a place means, as Markdown; empty outside of expressions, and for what has no name."""
     found = _find(source, line, column)
     for names in _list_names(found, release) if found is not None else ():
         place = find_place(found.text, found.at, names) if found is not None else None

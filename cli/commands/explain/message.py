@@ -57,12 +57,13 @@ def names_policy(text: str) -> bool:
 
 
 def _known(text: str) -> Iterator[Words]:
-    """The known messages in a text; only those of the transport if there are any, because the object wasn't judged then."""
+    """The known messages in a text; only the first of the transport if there is one, because the object wasn't judged then."""
     for who, table in tables().items():
         found = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
-        yield from found
         if found and who == "transport":
+            yield found[0]
             return
+        yield from found
 
 
 def markdown(page: Page) -> str:

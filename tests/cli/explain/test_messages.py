@@ -72,6 +72,11 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
             ["unknown-authority"],
         ),
         ('no endpoints available for service "dynamo-webhooks"', ["no-server"]),
+        ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout", ["no-api-server"]),
+        (
+            "Unable to connect to the server: tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
+            ["no-api-server"],
+        ),
         ("dial tcp 10.0.0.1:443: connect: connection refused", ["no-server"]),
         ('conversion webhook for nvidia.com/v1beta1 failed: Post "https://": service "dynamo-webhooks" not found', ["no-service"]),
         ("tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.1", ["other-certificate"]),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
 from .check import Checker, map_types
-from .declarations import DECLARED, OPERATORS, SPACES, split
+from .declarations import DECLARED, OPERATORS, SINCE, SINCE_MODULE, SINCE_TWO_VARIABLES, SPACES, split
 from .errors import ParseError
 from .parser import Tree, dotted_name, parse
 from .types import DYN, ERROR, StaticType, Unifier, rename
@@ -34,6 +34,7 @@ _MACROS: Final = {
     "optMap": "optional(A).optMap(a, B) -> optional(B)",
     "optFlatMap": "optional(A).optFlatMap(a, optional(B)) -> optional(B)",
 }
+_TWO_VARIABLES: Final = frozenset({"existsOne", "transformList", "transformMap", "transformMapEntry"})
 
 
 class Place(NamedTuple):
@@ -145,12 +146,14 @@ def fields_of(owner: StaticType) -> Mapping[str, StaticType]:
     return inner.fields or {}
 
 
-def list_functions(place: Place) -> dict[str, list[str]]:
-    """The functions and macros that can stand at a place, each with its signatures."""
+def list_functions(place: Place, minor: int = 0) -> dict[str, list[str]]:
+    """The functions and macros of a minor release of Kubernetes, 0 for any, that can be at a place, each with its signatures."""
     found: dict[str, list[str]] = {}
-    for signature, name, given in _functions():
+    for signature, name, given, since in _functions():
         space, _, last = name.rpartition(".")
         if given is None if place.owner is not None else (given is not None or space != place.space):
+            continue
+        if 0 < minor < since:
             continue
         if place.owner is None or given is None or _takes(name, given, place.owner):
             found.setdefault(last, []).append(signature)
@@ -158,22 +161,18 @@ def list_functions(place: Place) -> dict[str, list[str]]:
 
 
 @cache
-def _functions() -> tuple[tuple[str, str, StaticType | None], ...]:
-    """The signature and name of each function, and the type of the value before its point."""
-    declared = (one for signatures in DECLARED.values() for one in signatures)
+def _functions() -> tuple[tuple[str, str, StaticType | None, int], ...]:
+    """The signature and name of each function, the type of the value before its point, and the first release that has it."""
     written = (one for one in OPERATORS if one.startswith("optional(V)."))
-    return tuple(_described([*declared, *written, *_MACROS.values()]))
+    return tuple(_describe(module, one) for module, many in (*DECLARED.items(), ("", (*written, *_MACROS.values()))) for one in many)
 
 
-def _described(signatures: Iterable[str]) -> Iterator[tuple[str, str, StaticType | None]]:
-    for signature in signatures:
-        name, of_value, given, result = split(signature)
-        if not of_value:
-            yield signature, name, None
-        elif name in _MACROS:
-            yield signature, name, map_types(signature.partition(f".{name}(")[0], result)[0][0]
-        else:
-            yield signature, name, map_types(given, result)[0][0]
+def _describe(module: str, signature: str) -> tuple[str, str, StaticType | None, int]:
+    name, of_value, given, result = split(signature)
+    since = SINCE_TWO_VARIABLES if name in _TWO_VARIABLES else SINCE.get(name, SINCE_MODULE.get(module, 0))
+    if name in _MACROS:
+        given = signature.partition(f".{name}(")[0]
+    return signature, name, map_types(given, result)[0][0] if of_value else None, since
 
 
 def _takes(name: str, given: StaticType, owner: StaticType) -> bool:

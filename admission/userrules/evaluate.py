@@ -409,10 +409,10 @@ def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sur
     lacking = frozenset(facts._fields) - known.keys()
 
     def params(wanted: Wanted) -> list[Fields]:
-        params = find_params(objects, wanted)
-        if sure and not params:
+        there = find_params(objects, wanted)
+        if sure and not there:
             raise UnknownError(f"its parameter, the {wanted}, is not known")
-        return params
+        return there
 
     around = Around(partial(find_namespace, objects), params, more, lacking, budget)
     found = []

@@ -117,7 +117,7 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
     before, behind = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
-    words = list_words(Source(name, text), line, column, asked.settings(name).line)
+    words = list_words(Source(name, text), line, column, asked.settings(name).line, asked.minor)
     if words is not None:
         kinds: dict[bool, Literal["Field", "Function"]] = {False: "Field", True: "Function"}
         return [Offer(one.text, one.type, one.description, kinds[one.is_function], one.text) for one in words]

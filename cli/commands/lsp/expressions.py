@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from ....admission.userrules.names import VARIABLES, type_of_variable
-from ....admission.userrules.policy import CHECK_VERSION, POLICY_GROUP, Policy
+from ....admission.userrules.policy import CHECK, CHECK_VERSION, POLICY_GROUP, Policy
 from ....admission.userrules.read import is_policy, read_unusable_policy
 from ....admission.userrules.schema_types import SchemaFields, type_of_kind
 from ....admission.userrules.warn import list_names
@@ -56,15 +56,15 @@ class _Expression(NamedTuple):
     at: int
 
 
-def list_words(source: Source, line: int, column: int, release: Line) -> list[Word] | None:
-    """What can be written at a place, by the schemas of an operator release; None outside of expressions."""
+def list_words(source: Source, line: int, column: int, release: Line, minor: int) -> list[Word] | None:
+    """What can be written at a place, by the schemas of an operator release, for a minor one of Kubernetes; None outside of expressions."""
     found = _find(source, line, column)
     if found is None:
         return None
     words: dict[str, Word] = {}
     for names in _list_names(found, release):
         place = find_gap(found.text, found.at, names)
-        for word in () if place is None else _words(place):
+        for word in () if place is None else _words(place, 0 if found.policy.kind == CHECK else minor):
             words.setdefault(word.text, word)
     return list(words.values())
 
@@ -154,13 +154,13 @@ def _type_of(expression: object, names: Mapping[str, StaticType]) -> StaticType:
         return DYN
 
 
-def _words(place: Place) -> Iterator[Word]:
+def _words(place: Place, minor: int) -> Iterator[Word]:
     if place.owner is not None:
         yield from (Word(name, str(found), _describe(place.owner, name)) for name, found in fields_of(place.owner).items())
     elif not place.space:
         yield from (Word(name, str(found), _NAMES.get(name, "")) for name, found in place.names.items() if "." not in name)
         yield from (Word(space, "", f"functions such as `{space}.…`") for space in SPACES)
-    for name, signatures in list_functions(place).items():
+    for name, signatures in list_functions(place, minor).items():
         yield Word(name, signatures[0], "\n".join(signatures), is_function=True)
 
 

@@ -103,6 +103,16 @@ def test_braces_variables_conditions_and_annotations_have_expressions_too() -> N
     assert [*_offered(variables)] == ["few"]
 
 
+@pytest.mark.parametrize(("minor", "offered"), [(30, False), (33, True), (0, True)])
+def test_functions_are_those_of_the_oldest_kubernetes_that_takes_the_policy(minor: int, offered: bool) -> None:
+    written, line, column = _place(_validation("object.spec.components.‸"))
+    check = re.sub("kind: V.*", "kind: Check", written).replace("admissionregistration.k8s.io/v1", "dynamo-webhooks/v1")
+    asked = NEWEST_ASKED._replace(minor=minor)
+    found, unbound = ({one.text for one in offers("p.yaml", text, asked, line, column)} for text in (written, check))
+    assert ("first" in found, "transformList" in found, "all" in found) == (offered, offered, True)
+    assert "first" in unbound
+
+
 def test_what_is_outside_of_expressions_is_offered_nothing() -> None:
     assert _offered(_validation("\"object.metadata.name != 'object.‸'\"")) == {}
     assert _offered(_validation("tr‸ue").replace("expression", "message")) == {}

@@ -72,8 +72,10 @@ def list_words(source: Source, line: int, column: int, release: Line, minor: int
 def describe_word(source: Source, line: int, column: int, release: Line) -> str:
     """What the word at a place means, as Markdown; empty outside of expressions, and for what has no name."""
     found = _find(source, line, column)
-    for names in _list_names(found, release) if found is not None else ():
-        place = find_place(found.text, found.at, names) if found is not None else None
+    if found is None:
+        return ""
+    for names in _list_names(found, release):
+        place = find_place(found.text, found.at, names)
         if place is None or (place.owner is not None and place.type is DYN and place.name not in fields_of(place.owner)):
             continue  # this kind has no such field; another one may
         if place.type is None:
@@ -90,7 +92,8 @@ def _find(source: Source, line: int, column: int) -> _Expression | None:
         return None
     documents = [one for one in read_text(source) if isinstance(one, Document) and one.path_at(line, column) is not None]
     path = documents[-1].path_at(line, column) if documents else None
-    if not path or path[-1] not in _KEYS or not is_policy(documents[-1].data):
+    # spec.LIST[INDEX].KEY
+    if not path or len(path) != 4 or not isinstance(path[2], int) or path[3] not in _KEYS or not is_policy(documents[-1].data):
         return None
     document, text = documents[-1], lookup(documents[-1].data, path)
     at = _offset(document, path, text, line, column) if isinstance(text, str) else None

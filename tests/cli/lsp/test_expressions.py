@@ -118,6 +118,14 @@ def test_what_is_outside_of_expressions_is_offered_nothing() -> None:
     assert _offered(_validation("tr‸ue").replace("expression", "message")) == {}
     assert _offered(_validation("true").replace("validations", "valid‸ations")) == {}
     assert _shown(_validation("true").replace("expression", "exp‸ression")) == ""
+    for odd in (
+        "expression: obj‸ect",
+        "spec: {expression: obj‸ect}",
+        "spec: {variables: {a: {expression: obj‸ect}}}",
+        "spec: [[{expression: ‸a}]]",
+    ):
+        text = f"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: nvidia.com}}\n{odd}\n"
+        assert (_offered(text), _shown(text)) == ({}, "")
 
 
 @run_each(

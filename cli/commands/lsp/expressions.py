@@ -91,10 +91,12 @@ def _find(source: Source, line: int, column: int) -> _Expression | None:
     if not (source.holds(POLICY_GROUP) or source.holds(CHECK_VERSION)):
         return None
     documents = [one for one in read_text(source) if isinstance(one, Document) and one.path_at(line, column) is not None]
-    path = documents[-1].path_at(line, column) if documents else None
-    # spec.LIST[INDEX].KEY
-    if not path or len(path) != 4 or not isinstance(path[2], int) or path[3] not in _KEYS or not is_policy(documents[-1].data):
-        return None
+    path = (documents[-1].path_at(line, column) or ()) if documents else ()
+    match path:
+        case ("spec", str(), int(), key) if key in _KEYS and is_policy(documents[-1].data):
+            pass
+        case _:
+            return None
     document, text = documents[-1], lookup(documents[-1].data, path)
     at = _offset(document, path, text, line, column) if isinstance(text, str) else None
     policy = read_unusable_policy(document.data, "policy", "being written")

@@ -21,7 +21,7 @@ _MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
 _MAX_PLACES: Final = 4  # places of one sentence; several kinds share a block
 _MAX_STEPS: Final = 40  # of a path; every field has fewer
 _UNKNOWN: Final = re.compile(r'unknown field "(?P<create>[^"]+)"|\.(?P<apply>spec\S*): field not declared')
-_POLICY: Final = re.compile(r"ValidatingAdmissionPolicy '([^']+)'")
+_POLICY: Final = re.compile(rf"ValidatingAdmissionPolicy '(?P<cluster>[^']+)'|\[{PREFIX}(?P<server>[a-z0-9.-]+)\]")
 
 
 class Words(NamedTuple):
@@ -52,7 +52,7 @@ def tables() -> dict[str, tuple[Words, ...]]:
 
 
 def names_policy(text: str) -> bool:
-    """Whether a message says which policy of the cluster refuses or warns."""
+    """Whether a message says which policy of the cluster or of the server refuses or warns."""
     return _POLICY.search(text) is not None
 
 
@@ -114,7 +114,7 @@ _OF_CAUSES: Final = (SCHEMA_RULE, WRONG_TYPE)  # of which the API server refuses
 
 def _find_rules(cause: Cause) -> list[Page]:
     """The pages of the rules and of one's own policies that a cause names, or of the rule whose words it has."""
-    own = (rule.find(f"{PREFIX}{name}") for name in _POLICY.findall(cause.text))
+    own = (rule.find(f"{PREFIX}{found[found.lastgroup or 0]}") for found in _POLICY.finditer(cause.text))
     named = [*rule.in_message(cause.text), *filter(None, own)]
     if named:
         return named

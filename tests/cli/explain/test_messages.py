@@ -5,6 +5,7 @@ import itertools
 import re
 import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
@@ -19,6 +20,8 @@ from tests.cli.samples import BAD, BAD_RULE
 from tests.cli.userrules.samples import PROJECT, policy
 from tests.policies.example_runs import list_shown
 from tests.rows import run_each
+
+REFUSED: Final = 'admission webhook "v.kb.io" denied the request: DynamoGraphDeployment.nvidia.com "g" is invalid:'
 
 
 def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_version(subtests: pytest.Subtests) -> None:
@@ -205,6 +208,7 @@ def test_an_unknown_field_of_a_server_side_apply_leads_to_the_nearest_one() -> N
     [
         ('The dynamomodels "m" is invalid: : {} denied request: breaks few', "policy-refuses"),
         ("Warning: Validation failed for {}: breaks few", "policy-warns"),
+        (f"{REFUSED} spec.components[0].replicas: breaks few [user/few]", "own-policy-refuses"),
     ],
 )
 def test_the_refusal_of_a_policy_of_ones_own_leads_to_its_page(command: Command, files: Files, message: str, name: str) -> None:

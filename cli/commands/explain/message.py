@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ....admission.userrules.policy import PREFIX
 from ....policies.catalogue import find_rule
 from ....policies.checks import CEL_RULE, SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
 from ....policies.rule import Rule
+from ...project.keys import USER
 from ...yaml.load import load_documents
 from . import field, rule
 from .cause import Cause, Sentence, find_operator_rules, find_sentence, split_causes, split_refusals
@@ -21,7 +21,7 @@ _MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
 _MAX_PLACES: Final = 4  # places of one sentence; several kinds share a block
 _MAX_STEPS: Final = 40  # of a path; every field has fewer
 _UNKNOWN: Final = re.compile(r'unknown field "(?P<create>[^"]+)"|\.(?P<apply>spec\S*): field not declared')
-_POLICY: Final = re.compile(rf"ValidatingAdmissionPolicy '(?P<cluster>[^']+)'|\[{PREFIX}(?P<server>[a-z0-9.-]+)\]")
+_POLICY: Final = re.compile(rf"ValidatingAdmissionPolicy '(?P<cluster>[^']+)'|\[{USER}(?P<server>[a-z0-9.-]+)\]")
 
 
 class Words(NamedTuple):
@@ -114,7 +114,7 @@ _OF_CAUSES: Final = (SCHEMA_RULE, WRONG_TYPE)  # of which the API server refuses
 
 def _find_rules(cause: Cause) -> list[Page]:
     """The pages of the rules and of one's own policies that a cause names, or of the rule whose words it has."""
-    own = (rule.find(f"{PREFIX}{found[found.lastgroup or 0]}") for found in _POLICY.finditer(cause.text))
+    own = (rule.find(f"{USER}{found[found.lastgroup or 0]}") for found in _POLICY.finditer(cause.text))
     named = [*rule.in_message(cause.text), *filter(None, own)]
     if named:
         return named

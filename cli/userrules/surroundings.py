@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from ...admission.userrules.evaluate import UnknownError, Wanted, find_params
 from ...kube.errors import ApiError, NotServedError
@@ -15,7 +14,6 @@ from ..installation.connection import connect_cluster
 if TYPE_CHECKING:
     from ...kube.protocol import Cluster, Node
 
-T = TypeVar("T")
 _MANAGER: Final = "dynamo-webhooks-check"  # how these reads are called to an API server
 
 
@@ -25,32 +23,41 @@ class Surroundings:
     def __init__(self, kubeconfig: str, context: str) -> None:
         """Asks nothing yet."""
         self._place = kubeconfig, context
-        self.namespace, self.params = cache(self._namespace), cache(self._params)
+        self._ask = cache(self._read)
 
-    def _namespace(self, name: str) -> Node:
+    def namespace(self, name: str) -> Node:
         """The Namespace of a name. Raises: UnknownError."""
-        found = self._ask(lambda cluster: cluster.get(NAMESPACES, name), f"the Namespace {name}")
-        if found is None:
+        found = self._ask(Wanted("v1", "Namespace", "", name, None))
+        if isinstance(found, ApiError):
+            raise UnknownError(f"the Namespace {name} can't be read: {found.message}")
+        if not found:
             raise UnknownError(f"the Namespace {name} is not in the cluster")
+        return found[0]
+
+    def params(self, wanted: Wanted) -> list[Node]:
+        """The wanted parameters. Raises: UnknownError."""
+        if (wanted.version, wanted.kind) == ("v1", "Secret"):
+            raise UnknownError("its parameter is a Secret, which is not read: a policy could print it")
+        found = self._ask(wanted)
+        if isinstance(found, ApiError):
+            raise UnknownError(f"its parameter, the {wanted}, can't be read: {found.message}")
         return found
 
-    def _params(self, wanted: Wanted) -> list[Node]:
-        """The wanted parameters. Raises: UnknownError."""
-        return self._ask(lambda cluster: _read(cluster, wanted), f"its parameter, the {wanted},")
+    def _read(self, wanted: Wanted) -> list[Node] | ApiError:
+        """Asks once for each, also for what may not be read."""
 
-    def _ask(self, read: Callable[[Cluster], Awaitable[T]], what: str) -> T:
-        async def ask() -> T:
+        async def ask() -> list[Node]:
             async with connect_cluster(_MANAGER, *self._place) as cluster:
-                return await read(cluster)
+                return await _read(cluster, wanted)
 
         try:
             return asyncio.run(ask())
         except ApiError as error:
-            raise UnknownError(f"{what} can't be read: {error.message}") from None
+            return error
 
 
 async def _read(cluster: Cluster, wanted: Wanted) -> list[Node]:
-    resource = await _resource(cluster, wanted)
+    resource = NAMESPACES if wanted.kind == NAMESPACES.kind and wanted.version == "v1" else await _resource(cluster, wanted)
     namespace = wanted.namespace if resource.namespaced else ""
     if wanted.selector is None:
         found = await cluster.get(resource, wanted.name, namespace)

@@ -60,6 +60,23 @@ def test_what_can_not_be_read_is_unknown_and_says_why(made: MemoryCluster) -> No
         Surroundings("", "").namespace("llm")
 
 
+def test_nothing_is_asked_for_twice_and_no_secret_ever(made: MemoryCluster) -> None:
+    asked: list[str] = []
+
+    def refuse(verb: str, *_: Any) -> ForbiddenError:
+        asked.append(verb)
+        return ForbiddenError(403, "Forbidden", "you may not")
+
+    made.fail(refuse)
+    around = Surroundings("", "")
+    for _ in range(3):
+        with pytest.raises(UnknownError, match="the Namespace llm can't be read"):
+            around.namespace("llm")
+        with pytest.raises(UnknownError, match="its parameter is a Secret, which is not read"):
+            around.params(Wanted("v1", "Secret", "llm", "token", None))
+    assert asked == ["get"]
+
+
 @pytest.mark.usefixtures("made")
 @pytest.mark.parametrize(
     ("name", "message"), [("limits", "breaks few"), ("nothing", "the ConfigMap nothing of namespace llm, which does not exist")]

@@ -28,11 +28,12 @@ class Resource:
 
         Users' objects name others: no name leads to another path. Raises: InvalidError for one that no object can have.
         """
-        if name in (".", "..") or "/" in name or "%" in name:
-            raise InvalidError(422, "Invalid", f'metadata.name: must be one segment of a path, got "{name[:80]}"')
+        for field, one in (("name", name), ("namespace", namespace)):
+            if one in (".", "..") or "/" in one or "%" in one:
+                raise InvalidError(422, "Invalid", f'metadata.{field}: must be one segment of a path, got "{one[:80]}"')
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
-            parts += ["namespaces", namespace]
+            parts += ["namespaces", quote(namespace)]
         parts += [part for part in (self.plural, quote(name, safe=":="), subresource) if part]
         return "/" + "/".join(parts)
 

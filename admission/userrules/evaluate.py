@@ -20,7 +20,7 @@ from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Cause, Finding
 from ...policies.review import Fields
 from ...policies.rule import Level
-from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Validation
+from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Selector, Validation
 from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 
 MAX_MESSAGE_BYTES: Final = 5 * 1024  # computed by an expression; as an API server takes
@@ -28,16 +28,16 @@ _MAX_OBJECT_COST: Final = 20_000_000  # of all expressions about one object
 _MIN_EXPRESSION_COST: Final = 1_000
 _LACKING: Final = frozenset({"pods", "documents", "authorizer"})  # names that the server has no value for
 _USER, _GROUPS = re.compile(r"\buserInfo\b"), re.compile(r"\bgroups\b")
+_NO_PARAMETER: Final = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
 _LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
 
 
 class UnknownError(Exception):
     """Something that a policy reads is not known here; the text ends a sentence, `fact` names the missing fact."""
 
-    def __init__(self, text: str, fact: str = "", *, is_allowed: bool = False) -> None:
-        """`is_allowed` says that a write passes without it."""
+    def __init__(self, text: str, fact: str = "") -> None:
         super().__init__(text)
-        self.text, self.fact, self.is_allowed = text, fact, is_allowed
+        self.text, self.fact = text, fact
 
 
 class Said(NamedTuple):
@@ -51,29 +51,50 @@ class Said(NamedTuple):
     fact: str = ""
     is_error: bool = False  # whether an expression could not be evaluated
     reason: str = INVALID  # of the Status that an API server answers to a refusal
+    answer: str = ""  # the API server's own words, where the text is another
+
+
+class Wanted(NamedTuple):
+    """The parameters that a Binding names: one by its name, or those that a selector takes."""
+
+    version: str
+    kind: str
+    namespace: str
+    name: str
+    selector: Selector | None
+
+    def __str__(self) -> str:
+        named = f" {self.name}" if self.name else "s of its selector"
+        return f"{self.kind}{named}{f' of namespace {self.namespace}' if self.namespace else ''}"
 
 
 class Around(NamedTuple):
     """The known surroundings of a write. Each member raises UnknownError for something unknown."""
 
     namespace: Callable[[str], Fields]  # the Namespace of a name
-    params: Callable[[str, str], list[Fields]]  # all objects of an apiVersion and kind
+    params: Callable[[Wanted], list[Fields]]  # none if they don't exist
     more: Mapping[str, Callable[[Write], object]] = {}  # what a Check reads besides: pods, documents, facts, line
     lacking: frozenset[str] = frozenset()  # facts that are not known
     budget: int = DEFAULT  # what one expression may cost
 
 
-def find_objects(objects: Iterable[Fields], version: str, kind: str) -> list[Fields]:
-    """The objects of an apiVersion and kind."""
-    return [one for one in objects if one.get("kind") == kind and one.get("apiVersion") == version]
+def find_params(objects: Iterable[Fields], wanted: Wanted) -> list[Fields]:
+    """The wanted parameters among objects."""
+    found = (one for one in objects if one.get("kind") == wanted.kind and one.get("apiVersion") == wanted.version)
+    return [one for one in found if _in(one, wanted.namespace) and _is_named(one, wanted)]
+
+
+def _is_named(obj: Fields, wanted: Wanted) -> bool:
+    if wanted.selector is not None:
+        return bool(wanted.selector.selects(_labels(obj)))
+    return bool(lookup(obj, ("metadata", "name")) == wanted.name)
 
 
 def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
     """The Namespace of a name. Raises: UnknownError."""
-    for one in find_objects(objects, "v1", "Namespace"):
-        if name and lookup(one, ("metadata", "name")) == name:
-            return one
-    raise UnknownError("the Namespace of the object is not among the known objects")
+    for one in find_params(objects, Wanted("v1", "Namespace", "", name, None)) if name else ():
+        return one
+    raise UnknownError("the Namespace of the object is not known: put it beside the policies")
 
 
 def share_budget(policies: Iterable[Policy]) -> int:
@@ -154,7 +175,7 @@ def ask(policy: Policy, write: Write, around: Around) -> list[Said]:
         try:
             found = list(_Asking(policy, binding, write, around, version).said(sure=taken is not None and bound is not None))
         except UnknownError as error:
-            found = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=not error.is_allowed)]
+            found = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
         said += found
     return said
 
@@ -184,7 +205,7 @@ class _Asking:
             yield from self._each(policy.trouble, None, is_error=True) if policy.fails else ()
             return
         if not sure:
-            raise UnknownError("the labels of the object's namespace are not known: add its Namespace to rules-from")
+            self.around.namespace(self.write.named("namespace"))  # raises for what its labels depend on
         if "authorizer" in policy.reads:
             raise UnknownError("it needs the cluster's permissions (authorizer)")
         if not self.write.review and (unknown := _find_unknown(policy, self.write)):
@@ -192,9 +213,12 @@ class _Asking:
         if lacking := next((fact for fact in policy.facts if fact in self.around.lacking), ""):
             raise UnknownError(f"the fact {lacking} is not known", lacking)
         params = self._params()
-        self.budget = max(_MIN_EXPRESSION_COST, self.around.budget // len(params))
+        self.budget = max(_MIN_EXPRESSION_COST, self.around.budget // max(1, len(params)))
         for param in params:
             yield from self._by(param)
+        if not params and policy.fails and not self.binding.allows_missing:
+            text = f"must have its parameter, the {self._wanted()}, which does not exist"
+            yield Said(policy, self.binding.name, Level.ERROR, text, answer=_NO_PARAMETER)  # whatever the actions of the Binding
 
     def _by(self, param: Fields | None) -> Iterator[Said]:
         scope = self._scope(param)
@@ -270,22 +294,16 @@ class _Asking:
         policy, binding = self.policy, self.binding
         if policy.param is None:
             return [None]
-        version, kind = policy.param
         if not binding.name:
-            raise UnknownError(f"no Binding in rules-from names its parameter, of kind {kind}")
+            raise UnknownError(f"no Binding in rules-from names its parameter, of kind {policy.param[1]}")
         if not binding.param_name and binding.param_selector is None:
             return [None]
-        namespace = binding.param_namespace or self.write.named("namespace")
-        found = [one for one in self.around.params(version, kind) if _in(one, namespace)]
-        if binding.param_selector is not None:
-            found = [one for one in found if binding.param_selector.selects(_labels(one))]
-        else:
-            found = [one for one in found if lookup(one, ("metadata", "name")) == binding.param_name]
-        if not found:
-            named = f" {binding.param_name}" if binding.param_name else ""
-            text = f"its parameter, the {kind}{named}, is neither in rules-from nor in the input"
-            raise UnknownError(text, is_allowed=binding.allows_missing)
-        return found
+        return self.around.params(self._wanted())
+
+    def _wanted(self) -> Wanted:
+        version, kind = self.policy.param or ("", "")
+        namespace = self.binding.param_namespace or self.write.named("namespace")
+        return Wanted(version, kind, namespace, self.binding.param_name, self.binding.param_selector)
 
 
 def _find_unknown(policy: Policy, write: Write) -> str:
@@ -383,13 +401,20 @@ def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sur
     """The findings of policies, given as JSON documents with their bindings and parameters.
 
     Where something is unknown, the failure policy decides, as for an expression with an error; `sure` findings are those that depend on
-    nothing unknown. A binding that only audits has no effect.
+    nothing unknown, such as a parameter. A binding that only audits has no effect.
     """
     policies, objects, budget = _compiled(texts)
     known = known_facts(facts)
     more = {"facts": lambda _: known, "line": lambda _: str(facts.line)}
     lacking = frozenset(facts._fields) - known.keys()
-    around = Around(partial(find_namespace, objects), partial(find_objects, objects), more, lacking, budget)
+
+    def params(wanted: Wanted) -> list[Fields]:
+        there = find_params(objects, wanted)
+        if sure and not there:
+            raise UnknownError(f"its parameter, the {wanted}, is not known")
+        return there
+
+    around = Around(partial(find_namespace, objects), params, more, lacking, budget)
     found = []
     for policy in policies:
         for said in ask(policy, write, around):

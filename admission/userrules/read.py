@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from ...cel.parser import NO_NAMES
@@ -140,14 +141,15 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str, minor: int 
 def read_unusable_policy(data: Any, name: str, trouble: str) -> Policy:
     """A policy that can't be asked, with what can still be read of it: which writes it is about, and its failure policy."""
     spec = Reader(data).at("spec")
-    try:
+    match, param = NO_WRITE, None
+    with suppress(PolicyError):
         match = _match(spec.at("matchConstraints"), required=True)
-    except PolicyError:
-        match = NO_WRITE
+    with suppress(PolicyError):
+        param = _param(spec.at("paramKind"))
     rule = rule_of(name, match, (), DENY, {}, [trouble], "")
     bound = (Binding("", name, Match(), (DENY,)),)
     fails = spec.at("failurePolicy").data != "Ignore"
-    return Policy(name, str(data["kind"]), match, (), {}, (), fails, None, bound, frozenset(), (), rule, trouble)
+    return Policy(name, str(data["kind"]), match, (), {}, (), fails, param, bound, frozenset(), (), rule, trouble)
 
 
 def name_of(data: Any) -> str:

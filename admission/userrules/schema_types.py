@@ -40,7 +40,7 @@ def _with_metadata(node: Node) -> Node:
     return {**node, "properties": {**(node.get("properties") or {}), **_ROOT, "metadata": load_definitions()[_METADATA]}}
 
 
-class _Fields(Mapping[str, StaticType]):
+class SchemaFields(Mapping[str, StaticType]):
     """The fields of a structure; each type is made when it is asked for."""
 
     def __init__(self, properties: Node, name: str) -> None:
@@ -51,6 +51,10 @@ class _Fields(Mapping[str, StaticType]):
         if field not in self._known:
             self._known[field] = _type_of(self._properties[field], f"{self._name}.{field}")
         return self._known[field]
+
+    def describe(self, field: str) -> str:
+        """The description of a field; empty where the schema has none."""
+        return str(resolve(self._properties.get(field) or {}).get("description") or "")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._properties)
@@ -70,7 +74,7 @@ def _type_of(node: Node, name: str) -> StaticType:
     if kind == "object" and isinstance(node.get("additionalProperties"), dict):
         return make_type("map", make_type("string"), _type_of(node["additionalProperties"], name))
     if kind == "object":
-        return StaticType(name, (), _Fields(node.get("properties") or {}, name))
+        return StaticType(name, (), SchemaFields(node.get("properties") or {}, name))
     if kind == "string":
         return read_type(_STRINGS.get(str(node.get("format")), "string"))
     return make_type(_PLAIN[kind]) if kind in _PLAIN else DYN

@@ -59,11 +59,15 @@ def _type_of_params(version: str, kind: str, line: Line) -> StaticType:
         return DYN
 
 
+def list_names(kind: str, found: StaticType, param: tuple[str, str] | None, line: Line) -> dict[str, StaticType]:
+    """The names that expressions of a policy or a Check may use, with their types; `found` is that of the matched kind."""
+    names = {**NAMES, **AUTHORIZER, "object": found, "oldObject": found, **(CHECK_NAMES if kind == CHECK else {})}
+    return {**names, **({"params": _type_of_params(*param, line)} if param is not None else {})}
+
+
 def _typed(policy: Policy, found: StaticType, line: Line) -> Iterator[tuple[Path, Expression, dict[str, StaticType]]]:
     """Each expression with its path and the types of names."""
-    names = {**NAMES, **AUTHORIZER, "object": found, "oldObject": found, **(CHECK_NAMES if policy.kind == CHECK else {})}
-    if policy.param is not None:
-        names["params"] = _type_of_params(*policy.param, line)
+    names = list_names(policy.kind, found, policy.param, line)
     for index, (_, one) in enumerate(policy.conditions):
         yield ("spec", "matchConditions", index, "expression"), one, names
     types: dict[str, StaticType] = {}

@@ -9,24 +9,31 @@ from ...webhooks.child_process import command
 from ...webhooks.policies import PolicySet, digest_documents
 from ...webhooks.reload import Source, watch
 from ..console.exits import UsageError
-from ..userrules.load import read_user_rules
+from ..userrules.load import UserRules, read_user_rules
 
 
 def read_policies(folder: str) -> PolicySet:
     """The documents of `serving.policies` as JSON, and a sentence for each thing in it that can't be used."""
+    rules, problems = load_policies(folder)
+    documents = tuple(json.dumps(one) for one in rules.documents)
+    usable = sum(not find_trouble(one) for one in rules.policies)
+    return PolicySet(documents, usable, tuple(problems), digest_documents(documents))
+
+
+def load_policies(folder: str) -> tuple[UserRules, list[str]]:
+    """The policies of a folder, and a sentence for each thing in it that the server can't use."""
     if not folder:
-        return PolicySet()
+        return UserRules(), []
     if not os.path.isdir(folder):  # noqa: PTH112 - as the files below it are found
-        return PolicySet(problems=(f"serving.policies: must be a folder that exists, got {folder}",))
+        return UserRules(), [f"serving.policies: must be a folder that exists, got {folder}"]
     try:
         if all(name.startswith(".") for name in os.listdir(folder)):  # noqa: PTH208 - as above; an optional ConfigMap that isn't there
-            return PolicySet()
+            return UserRules(), []
         rules, errors = read_user_rules([folder], os.path.realpath(folder))
     except (OSError, UsageError) as error:
-        return PolicySet(problems=(f"serving.policies: {error}",))
-    lacking = [f"{one.name}: {trouble}" for one in rules.policies if (trouble := find_trouble(one))]
-    documents = tuple(json.dumps(one) for one in rules.documents)
-    return PolicySet(documents, len(rules.policies) - len(lacking), (*map(str, errors), *lacking), digest_documents(documents))
+        return UserRules(), [f"serving.policies: {error}"]
+    lacking = (f"{one.name}: {trouble}" for one in rules.policies if (trouble := find_trouble(one)))
+    return rules, [*map(str, errors), *lacking]
 
 
 def policy_source(folder: str) -> Source:

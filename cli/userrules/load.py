@@ -9,15 +9,15 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ...admission.userrules.evaluate import Around, UnknownError, Write, find_namespace, find_objects, known_facts, share_budget
+from ...admission.userrules.evaluate import Around, UnknownError, Wanted, Write, find_namespace, find_params, known_facts, share_budget
 from ...admission.userrules.policy import Binding, Policy, PolicyError
 from ...admission.userrules.read import is_binding, is_policy, name_of, read_binding, read_policy
 from ...admission.userrules.warn import find_warnings
 from ...api.kinds import BY_NAME
 from ...api.line import Line
-from ...api.paths import Path, format_path
+from ...api.paths import Path, format_path, lookup
 from ...api.wording import shorten
 from ...conversion.kinds import KINDS
 from ...policies.facts import Facts
@@ -30,6 +30,9 @@ from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
 from .idle import list_idle
 from .marks import find_place
+
+if TYPE_CHECKING:
+    from .surroundings import Surroundings
 
 MAX_FILE_BYTES: Final = 2**20
 MAX_POLICIES: Final = 200  # and files
@@ -149,9 +152,14 @@ def _at(document: Document, path: Path, line: int = 0, column: int = 0) -> str:
 class Asked:
     """The users' rules of a run, and where what they read comes from."""
 
-    def __init__(self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods]) -> None:
-        """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders."""
-        self.rules, self._documents, self._pods = rules, cache(documents), cache(pods)
+    def __init__(
+        self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods], live: "Surroundings | None" = None
+    ) -> None:
+        """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders.
+
+        `live` has the parameters and Namespaces that are in no file.
+        """
+        self.rules, self._documents, self._pods, self._live = rules, cache(documents), cache(pods), live
         self.took_part: set[str] = set()  # names of policies about the kinds of the objects of the run
         self._newest: dict[Line, list[Fields]] = {}
         self._around: tuple[Facts, Around] | None = None
@@ -171,15 +179,28 @@ class Asked:
         def pods(write: Write) -> list[Fields]:
             return [] if write.object is None else self._pods()(write.object, facts, self._objects())
 
-        def namespace(name: str) -> Fields:
-            return find_namespace(self._objects(), name)
-
-        def params(version: str, kind: str) -> list[Fields]:
-            return find_objects(self._objects(), version, kind)
-
         known = known_facts(facts)
         more = {"documents": documents, "pods": pods, "facts": lambda _: known, "line": lambda _: str(facts.line)}
-        return Around(namespace, params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
+        return Around(self._namespace, self._params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
+
+    def _namespace(self, name: str) -> Fields:
+        """The Namespace of a name: of a file, else of the cluster. Raises: UnknownError."""
+        try:
+            return find_namespace(self._objects(), name)
+        except UnknownError:
+            if self._live is None or not name:
+                raise
+        return self._live.namespace(name)
+
+    def _params(self, wanted: Wanted) -> list[Fields]:
+        """The wanted parameters of the files, and those of the cluster that no file has. Raises: UnknownError."""
+        found = find_params(self._objects(), wanted)
+        if self._live is None and not found:
+            raise UnknownError(f"its parameter, the {wanted}, is neither in rules-from nor in the input")
+        if self._live is None or (found and wanted.selector is None):
+            return found
+        names = {lookup(one, ("metadata", "name")) for one in found}
+        return [*found, *(one for one in self._live.params(wanted) if one["metadata"]["name"] not in names)]
 
     def _objects(self) -> list[Fields]:
         """All known objects, those of rules-from alone where a run sees a part of its input."""

@@ -247,7 +247,7 @@ class _Server:
             if said.level is Level.WARNING:
                 self.warnings.append(f"Validation failed for {by}: {said.text}")
             elif said.level is Level.ERROR and denied is None:
-                text, what = f"{by} denied request: {said.text}", BY_NAME[self.kind].plural
+                text, what = f"{by} denied request: {said.answer or said.text}", BY_NAME[self.kind].plural
                 whole = f'{what}.{GROUP} "{self._name()}" is forbidden: {text}'
                 denied = _Refusal(POLICIES, _CODES[said.reason], said.reason, whole, (("", text),), what)
         return denied

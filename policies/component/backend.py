@@ -14,7 +14,7 @@ def warn_backend_framework_change(at: At) -> Hits:
         The change is refused as well. The warning explains the consequences in case you delete the object and create it again.
 
     Fix
-        Check images, commands and engine arguments of every component before you move to another backend.
+        Restore the old `backendFramework`. If you create the object again with another one, check images, commands and engine arguments.
 
     Example
          # kind: DynamoComponentDeployment/v1beta1

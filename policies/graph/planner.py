@@ -16,7 +16,7 @@ def role_template_planner(at: At) -> Hits:
         Planners before 1.6.0 read only the component's own template, and would plan without GPUs.
 
     Fix
-        Use planner 1.6.0 or later (the same update may change it), or use one template for the {service}.
+        Give the planner an `image` of 1.6.0 or later (the same update may change it), or use one template for the {service}.
 
     Example
          spec:

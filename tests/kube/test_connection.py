@@ -415,6 +415,9 @@ async def test_nothing_is_asked_with_a_name_that_would_be_another_path(name: str
         ):
             with pytest.raises(InvalidError, match=r"metadata.name: must be one segment of a path, got "):
                 await call
+        for read in (client.get(CONFIG_MAPS, "n", name), client.list(CONFIG_MAPS, name)):
+            with pytest.raises(InvalidError, match=r"metadata.namespace: must be one segment of a path, got "):
+                await read
         assert server.asked == []
 
 

@@ -130,13 +130,16 @@ def test_what_can_not_be_used_beside_a_policy_refuses_nothing_and_hides_nothing(
 
 
 def test_a_parameter_that_is_not_there_lets_pass_what_its_binding_allows(tmp_path: Path) -> None:
-    def with_parameter(action: str, level: str = "Deny") -> dict[str, Any]:
+    def with_parameter(action: str, level: str = "Deny", **spec: Any) -> dict[str, Any]:
         bound = binding(actions=(level,), paramRef={"name": "teams", "namespace": "llm", "parameterNotFoundAction": action})
-        return asked(tmp_path, policy("params.data.a == 'b'", paramKind={"apiVersion": "v1", "kind": "ConfigMap"}) + bound)
+        return asked(tmp_path, policy("params.data.a == 'b'", paramKind={"apiVersion": "v1", "kind": "ConfigMap"}, **spec) + bound)
 
     assert with_parameter("Allow")["allowed"]
-    assert "its parameter, the ConfigMap teams, is neither" in with_parameter("Deny")["status"]["message"]
+    assert (
+        "must have its parameter, the ConfigMap teams of namespace llm, which does not exist" in with_parameter("Deny")["status"]["message"]
+    )
     assert not with_parameter("Deny", "Warn")["allowed"], "as an API server, which does not only warn of a missing parameter"
+    assert with_parameter("Deny", failurePolicy="Ignore")["allowed"]
 
 
 @proc_only

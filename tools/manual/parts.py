@@ -303,9 +303,7 @@ def _inputs() -> Iterator[tuple[str, ...]]:
 
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
-    "transport": partial(_messages, "transport"),
-    "server": partial(_messages, "server"),
-    "ours": partial(_messages, "ours"),
+    **{who: partial(_messages, who) for who in tables()},
     "facts": _rows("fact | meaning | rules that need it", _facts),
     "inputs": _rows("input | default | meaning", _inputs),
     "keys": _rows("key | default | value | effect", _keys),

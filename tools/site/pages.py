@@ -270,6 +270,7 @@ def answers() -> dict[str, Any]:
             for pieces in said
         ],
         "known": [[entry.name, entry.shown, entry.rule.name if entry.rule else "", _for_script(entry.pattern)] for entry in list_known()],
+        "transport": len(tables()["transport"]),  # those come first
         "flags": flags(),
     }
 

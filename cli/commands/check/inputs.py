@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ....policies.facts import Facts
     from ...objects.cluster_snapshot import Sight
     from ...objects.stored import StoredObjects
+    from ...userrules.surroundings import Surroundings
     from ...yaml.load import Source
     from ...yaml.substitute import Fill
     from .options import Options
@@ -30,6 +31,7 @@ class Inputs(NamedTuple):
     old: StoredObjects | None  # the stored objects of updates
     fill: Fill | None  # values for placeholders
     sight: Sight | None  # of the cluster, where one was asked for
+    live: Surroundings | None = None  # what policies may read of it
 
     def add_facts(self, known: Facts) -> Facts:
         """The facts, and those of the live cluster that are unknown otherwise."""
@@ -64,16 +66,17 @@ def gather_inputs(options: Options) -> Inputs:
         from ...files.placeholder_values import parse_values
 
         fill = parse_values(options.set, options.env_file)
-    old, sight = _old(options, files, fill), None
-    if options.cluster:
-        from ...objects.cluster_snapshot import Live, snapshot_cluster
+    old = _old(options, files, fill)
+    if not options.cluster:
+        return Inputs(files, old, fill, None)
+    from ...objects.cluster_snapshot import Live, snapshot_cluster
+    from ...userrules.surroundings import Surroundings
 
-        sight = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
-        if _names_files(options):
-            old = Live(sight)
-        else:
-            files = [*sight.files]
-    return Inputs(files, old, fill, sight)
+    sight = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
+    live = None if sight.unreachable else Surroundings(options.kubeconfig, options.context)
+    if _names_files(options):
+        return Inputs(files, Live(sight), fill, sight, live)
+    return Inputs([*sight.files], old, fill, sight, live)
 
 
 def _names_files(options: Options) -> bool:

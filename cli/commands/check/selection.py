@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...project.load import Override, Severity
     from ...project.options import ProjectOptions
     from ...userrules.load import Asked, Pods, UserRules
+    from ...userrules.surroundings import Surroundings
     from ...validation.finding import LocatedFinding
     from ...yaml.load import Source
     from ...yaml.substitute import Fill
@@ -104,10 +105,12 @@ def _override(severities: Mapping[str, Severity], overrides: Sequence[Override],
     return lambda file: combined(tuple(find_owners(file, owners)))
 
 
-def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError] | None, fill: Fill | None = None) -> Asked | None:
+def ask_rules(
+    rules: UserRules | None, files: Sequence[str | Source | InputError] | None, fill: Fill | None = None, live: Surroundings | None = None
+) -> Asked | None:
     """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.
 
-    Without `files` the other documents are not known.
+    Without `files` the other documents are not known. `live` has the parameters and Namespaces that are in no file.
     """
     if rules is None or not rules.policies:
         return None
@@ -127,7 +130,7 @@ def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError
 
         return read_pods()
 
-    return Asked(rules, documents, pods)
+    return Asked(rules, documents, pods, live)
 
 
 def _known() -> Iterator[tuple[str, str]]:

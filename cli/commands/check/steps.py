@@ -107,7 +107,7 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         choice.judges,
         phases=inputs.phases,
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
-        asked=ask_rules(rules, inputs.files, inputs.fill),
+        asked=ask_rules(rules, inputs.files, inputs.fill, inputs.live),
     )
     return Plan(options, reports, known, targets, choice, inputs, usual, None if rules is None else len(rules.policies))
 

@@ -96,6 +96,7 @@ async def examine(
     upgrade_to: Line | None = None,
 ) -> list[Finding]:
     """All findings, in the order of the checks; `opener` connects to one of several API servers. Raises: ApiError, UsageError."""
+    from ....api.line import decide_line
     from . import certificates, definitions, storage, workloads
     from .dry_run import requests
     from .neighbours import neighbours
@@ -130,7 +131,8 @@ async def examine(
     found += [each for check in checks for each in check(sight)]
     missing = {str(kind): name for kind, name in place.targets if sight.configurations.get(kind, {}) is None}
     restore = {kind: sight.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
-    asking = [rights(cluster, place, sight.parts), others(cluster, sight, sight.parts), policies(cluster, sight.parts)]
+    line = decide_line(place.version, sight.line)
+    asking = [rights(cluster, place, sight.parts), others(cluster, sight, sight.parts), policies(cluster, sight.parts, line)]
     asking += [storage.contents(cluster, sight)]
     asking += [storage.servers(cluster, opener, sight)] if opener else []
     asking += [neighbours(cluster, sight, upgrade_to)] if upgrade_to is not None else []

@@ -4,20 +4,21 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from ....api.line import Line
 from ....api.paths import lookup
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CONFIG_MAPS
 from ....webhooks.policies import MAX_PROBLEMS
-from ...daemon.policies import read_policies
+from ...daemon.policies import load_policies
 from ...installation.parts import Parts, component_of, pod_of
 from .finding import Finding, warning
 
 VOLUME: Final = "policies"
 
 
-async def policies(cluster: Cluster, parts: Parts) -> list[Finding]:
-    """A warning for each thing that the server can't use. Raises: ApiError."""
+async def policies(cluster: Cluster, parts: Parts, line: Line) -> list[Finding]:
+    """A warning for each thing that the server can't use, and for what doesn't fit the schema of an operator release. Raises: ApiError."""
     mounted = [_mounted(live) for key, live in parts.live.items() if live and key[0] == "Deployment" and component_of(live) == "server"]
     if not (name := next(filter(None, mounted), "")):
         return []
@@ -31,8 +32,9 @@ async def policies(cluster: Cluster, parts: Parts) -> list[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         for key, text in (found.get("data") or {}).items():
             (Path(folder) / key).write_text(text, encoding="utf-8")
-        problems = read_policies(folder).problems
-    return [warning("policies", what, each.replace(f"{folder}/", "")) for each in problems[:MAX_PROBLEMS]]
+        rules, problems = load_policies(folder)
+        told = [*problems[:MAX_PROBLEMS], *rules.warnings(line)[:MAX_PROBLEMS]]
+    return [warning("policies", what, each.replace(f"{folder}/", "")) for each in told]
 
 
 def _mounted(deployment: Node) -> str:

@@ -52,9 +52,11 @@ def run(options: Options) -> int:
     if not text.strip():
         where = "nothing came in on standard input; " if given else ""
         raise UsageError(f"{where}name a rule, a kind, a field or a message, such as replicas-non-negative, dgd.spec or 'x509: ...'")
-    project = apply_project(options, ("site", *((RULES_FROM,) if USER in text else ())), ()).project
-    if USER in text:
-        load_own_rules(project)
+    of_message = message.names_policy(text)
+    of_policy = USER in text or of_message
+    project = apply_project(options, ("site", *((RULES_FROM,) if of_policy else ())), ()).project
+    if of_policy:
+        load_own_rules(project, problems=[] if of_message else None)
     pages, shown = _pages(text, project.value("site") or "", examples=options.examples)
     if options.output == "json":
         write_stdout(encode_json(pages, orjson.OPT_INDENT_2) + "\n")

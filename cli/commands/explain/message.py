@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from ....policies.catalogue import find_rule
 from ....policies.checks import CEL_RULE, SCHEMA_RULE, UNKNOWN_FIELD, WRONG_TYPE
 from ....policies.rule import Rule
+from ...project.keys import USER
 from ...yaml.load import load_documents
 from . import field, rule
 from .cause import Cause, Sentence, find_operator_rules, find_sentence, split_causes, split_refusals
@@ -19,7 +20,8 @@ _FIELDS: Final = 3  # that are pointed out
 _MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
 _MAX_PLACES: Final = 4  # places of one sentence; several kinds share a block
 _MAX_STEPS: Final = 40  # of a path; every field has fewer
-_UNKNOWN: Final = re.compile(r'unknown field "([^"]+)"')
+_UNKNOWN: Final = re.compile(r'unknown field "(?P<create>[^"]+)"|\.(?P<apply>spec\S*): field not declared')
+_POLICY: Final = re.compile(rf"ValidatingAdmissionPolicy '(?P<cluster>[^']+)'|\[{USER}(?P<server>[a-z0-9.-]+)\]")
 
 
 class Words(NamedTuple):
@@ -49,13 +51,19 @@ def tables() -> dict[str, tuple[Words, ...]]:
     }
 
 
+def names_policy(text: str) -> bool:
+    """Whether a message says which policy of the cluster or of the server refuses or warns."""
+    return _POLICY.search(text) is not None
+
+
 def _known(text: str) -> Iterator[Words]:
-    """The known messages in a text; only those of the transport if there are any, because the object wasn't judged then."""
+    """The known messages in a text; only the first of the transport if there is one, because the object wasn't judged then."""
     for who, table in tables().items():
         found = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
-        yield from found
         if found and who == "transport":
+            yield found[0]
             return
+        yield from found
 
 
 def markdown(page: Page) -> str:
@@ -105,8 +113,9 @@ _OF_CAUSES: Final = (SCHEMA_RULE, WRONG_TYPE)  # of which the API server refuses
 
 
 def _find_rules(cause: Cause) -> list[Page]:
-    """The pages of the rules that a cause names, or of the one whose words it has."""
-    named = rule.in_message(cause.text)
+    """The pages of the rules and of one's own policies that a cause names, or of the rule whose words it has."""
+    own = (rule.find(f"{USER}{found[found.lastgroup or 0]}") for found in _POLICY.finditer(cause.text))
+    named = [*rule.in_message(cause.text), *filter(None, own)]
     if named:
         return named
     found = find_operator_rules(cause)
@@ -120,7 +129,8 @@ def _fields(words: Words, causes: Mapping[Cause, Sequence[Words]]) -> list[str]:
     """The first fields of our kinds of which the causes say a known message; for an unknown field the nearest one that exists."""
     said = [cause for cause, known in causes.items() if words in known]
     if words.rule is UNKNOWN_FIELD:
-        near = [field.correct_path(".".join((*cause.kinds, path))) for cause in said for path in _UNKNOWN.findall(cause.text)]
+        paths = [(cause.kinds, found[found.lastgroup or 0]) for cause in said for found in _UNKNOWN.finditer(cause.text)]
+        near = [field.correct_path(".".join((*kinds, path))) for kinds, path in paths]
         return [*dict.fromkeys(filter(None, near))][:_FIELDS]
     if words.rule not in _OF_CAUSES:
         return []

@@ -29,6 +29,7 @@ from ..check.run import AUTO, Run
 from ..check.selection import Choice
 from ..check.suppress import IGNORE, MARK
 from ..explain import field, rule
+from .expressions import describe_word, list_words
 from .skeletons import SKELETONS
 
 MAX_TEXT_CHARACTERS: Final = 2_000_000
@@ -66,7 +67,7 @@ class Offer(NamedTuple):
     text: str
     type: str
     description: str
-    kind: Literal["Field", "EnumMember", "Snippet"]  # as the protocol names them
+    kind: Literal["Field", "EnumMember", "Snippet", "Function"]  # as the protocol names them
     insert: str  # a snippet has `${1:usual}` where values are written
 
 
@@ -94,8 +95,10 @@ def is_ours(text: str) -> bool:
     return GROUP in text and len(text) <= MAX_TEXT_CHARACTERS
 
 
-def meaning(name: str, text: str, line: int, column: int) -> str:
-    """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field."""
+def meaning(name: str, text: str, asked: Asked, line: int, column: int) -> str:
+    """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field, or a name in an expression of a policy."""
+    if len(text) <= MAX_TEXT_CHARACTERS and (told := describe_word(Source(name, text), line, column, asked.settings(name).line)):
+        return told
     at = _at(name, text, line, column)
     if at is None or not at[1]:
         return ""
@@ -107,13 +110,17 @@ def meaning(name: str, text: str, line: int, column: int) -> str:
 
 
 def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[Offer]:
-    """The fields that can be added where the cursor is, the values that the field before it can have, or objects for an empty text."""
+    """What can be written where the cursor is: fields, values of the field before it, names in expressions, or objects in an empty text."""
     if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
         return [Offer(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
     lines = Source(name, text).lines
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
     before, behind = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
+    words = list_words(Source(name, text), line, column, asked.settings(name).line, asked.minor)
+    if words is not None:
+        kinds: dict[bool, Literal["Field", "Function"]] = {False: "Field", True: "Function"}
+        return [Offer(one.text, one.type, one.description, kinds[one.is_function], one.text) for one in words]
     entry = _ENTRY.fullmatch(before)
     if entry is None:
         return []

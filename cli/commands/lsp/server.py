@@ -164,11 +164,11 @@ def server(asked: Asked) -> Server:
     @made.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         text = read(params.text_document.uri)
-        asked_about = text.source.name, text.source.text, *text.place(params.position)
-        page = find_named_rule(*asked_about) or meaning(*asked_about)
+        which, place = (text.source.name, text.source.text), text.place(params.position)
+        page = find_named_rule(*which, *place) or meaning(*which, asked, *place)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page)) if page else None
 
-    @made.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", "\n", "{", "[", ","]))
+    @made.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", "\n", "{", "[", ",", ".", "("]))
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
         text = read(params.text_document.uri)
         found = offers(text.source.name, text.source.text, asked, *text.place(params.position))

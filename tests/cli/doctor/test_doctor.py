@@ -39,7 +39,8 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import Level as Severity
 from tests.certs.states import NOW, leaf, state
-from tests.cli.userrules.samples import policy
+from tests.cli.conftest import Command, Files
+from tests.cli.userrules.samples import GRAPH, PROJECT, policy
 from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
 
@@ -478,12 +479,28 @@ async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
     metadata = {"name": "server", "labels": {"app.kubernetes.io/component": "server"}}
     deployment = {"metadata": metadata, "spec": {"template": {"spec": {"volumes": [volume]}}}}
     parts, cluster = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): deployment}), MemoryCluster()
-    assert has(await policies(cluster, parts), "warning", "policies", "is not there: no policies of your own are in force")
+    assert has(await policies(cluster, parts, NEWEST), "warning", "policies", "is not there: no policies of your own are in force")
     data = {"good.yaml": policy(), "bad.yaml": policy("object.spec ===", name="bad"), "bad.cases.yaml": "deny: []"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    [found] = await policies(cluster, parts)
+    [found] = await policies(cluster, parts, NEWEST)
+    assert found.level is Level.WARNING
     assert (found.object, found.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
-    assert await policies(cluster, Parts(NAMESPACE)) == []
+    assert await policies(cluster, Parts(NAMESPACE), NEWEST) == []
+
+
+async def test_policies_in_force_that_do_not_fit_the_kinds_are_told_of_in_the_words_of_check(command: Command, files: Files) -> None:
+    unfit, idle = policy("!has(object.spec.component)"), policy("true", name="idle").replace("deployments", "deployment")
+    volume = {"name": "policies", "configMap": {"name": "own"}}
+    metadata = {"name": "server", "labels": {"app.kubernetes.io/component": "server"}}
+    deployment = {"metadata": metadata, "spec": {"template": {"spec": {"volumes": [volume]}}}}
+    parts, cluster = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): deployment}), MemoryCluster()
+    data = {"p.yaml": f"{unfit}---\n{idle}"}
+    await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
+    told = [each.text for each in await policies(cluster, parts, NEWEST)]
+    assert ["did you mean" in each for each in told] == [True, True]
+    (files(graph=GRAPH, p=data["p.yaml"]) / PROJECT).write_text("rules-from: [p.yaml]\n")
+    ran = command("check", "graph.yaml", "--line", str(NEWEST))
+    assert [line.removeprefix("warning: ") for line in ran.err.splitlines() if line.startswith("warning: ")] == told
 
 
 def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:

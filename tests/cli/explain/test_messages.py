@@ -4,8 +4,11 @@ import io
 import itertools
 import re
 import sys
+from pathlib import Path
+from typing import Final
 
 import pytest
+import yaml
 
 from dynamo_webhooks.admission.judging import in_version
 from dynamo_webhooks.cli.commands.explain.cause import split_causes
@@ -14,8 +17,11 @@ from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
 from dynamo_webhooks.policies.answer import format_finding
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE
+from tests.cli.userrules.samples import PROJECT, policy
 from tests.policies.example_runs import list_shown
 from tests.rows import run_each
+
+REFUSED: Final = 'admission webhook "v.kb.io" denied the request: DynamoGraphDeployment.nvidia.com "g" is invalid:'
 
 
 def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_version(subtests: pytest.Subtests) -> None:
@@ -69,6 +75,11 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
             ["unknown-authority"],
         ),
         ('no endpoints available for service "dynamo-webhooks"', ["no-server"]),
+        ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout", ["no-api-server"]),
+        (
+            "Unable to connect to the server: tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
+            ["no-api-server"],
+        ),
         ("dial tcp 10.0.0.1:443: connect: connection refused", ["no-server"]),
         ('conversion webhook for nvidia.com/v1beta1 failed: Post "https://": service "dynamo-webhooks" not found', ["no-service"]),
         ("tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.1", ["other-certificate"]),
@@ -173,6 +184,37 @@ def test_the_fields_of_a_schemas_refusal_are_pointed_out(command: Command) -> No
     assert (
         "`dynamo-webhooks explain 'spec.services.worker.failover.mode'` shows the field and its values." in command("explain", message).out
     )
+
+
+def test_each_recorded_message_of_kubectl_is_explained(subtests: pytest.Subtests) -> None:
+    recorded = yaml.safe_load(Path(__file__).with_name("kubectl_messages.yaml").read_text("utf-8"))
+    assert sum(map(len, recorded.values())) > 110
+    for names, texts in recorded.items():
+        for text in texts:
+            with subtests.test(text):
+                assert [page.get("rule") or page.get("message") for page in find(text)] == names.split()
+
+
+def test_an_unknown_field_of_a_server_side_apply_leads_to_the_nearest_one() -> None:
+    text = (
+        "Error from server: failed to create typed patch object (default/g; nvidia.com/v1beta1, Kind=DynamoGraphDeployment): "
+        '.spec.components[name="w"].replica: field not declared in schema'
+    )
+    assert [page["fields"] for page in find(text)] == [['spec.components.name="w".replicas']]
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ('The dynamomodels "m" is invalid: : {} denied request: breaks few', "policy-refuses"),
+        ("Warning: Validation failed for {}: breaks few", "policy-warns"),
+        (f"{REFUSED} spec.components[0].replicas: breaks few [user/few]", "own-policy-refuses"),
+    ],
+)
+def test_the_refusal_of_a_policy_of_ones_own_leads_to_its_page(command: Command, files: Files, message: str, name: str) -> None:
+    (files(few=policy()) / PROJECT).write_text("rules-from: [few.yaml]\n")
+    said = message.format("ValidatingAdmissionPolicy 'few' with binding 'few-all'")
+    assert _explained(command, said) == ["user/few", name]
 
 
 def test_a_message_may_come_through_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

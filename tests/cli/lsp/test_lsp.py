@@ -246,7 +246,7 @@ async def test_an_editor_that_saves_asks_for_all_fixes_and_one_with_snippets_for
 async def test_an_editor_is_told_after_which_characters_to_ask(editor: Editor) -> None:
     able = editor.able
     assert able.completion_provider is not None
-    assert able.completion_provider.trigger_characters == (" ", "\n", "{", "[", ",")
+    assert able.completion_provider.trigger_characters == (" ", "\n", "{", "[", ",", ".", "(")
     assert able.code_action_provider == types.CodeActionOptions(("quickfix", "source.fixAll.dynamo-webhooks"))
 
 
@@ -272,7 +272,7 @@ PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t"
 def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"
     find_problems("a", text, ASKED)
-    assert isinstance(meaning("a", text, line, column), str)
+    assert isinstance(meaning("a", text, ASKED, line, column), str)
     assert isinstance(offers("a", text, ASKED, line, column), list)
     assert all(one.text != text for one in actions("a", text, ASKED, line, line + 2))
 

@@ -137,7 +137,9 @@ def test_a_parameter_comes_from_rules_from_or_the_input_and_its_lack_never_passe
     assert [row[0] for row in found(command, "graph.yaml")] == ["user/few"]
     (repository / "policies/few.yaml").write_text(bound)
     assert found(command, "graph.yaml") == []
-    assert notes(command, "graph.yaml") == ["its parameter, the ConfigMap limits, is neither in rules-from nor in the input"]
+    assert notes(command, "graph.yaml") == [
+        "its parameter, the ConfigMap limits of namespace llm, is neither in rules-from nor in the input"
+    ]
     (repository / "graph.yaml").write_text(GRAPH + CONFIG)
     assert [row[0] for row in found(command, "graph.yaml")] == ["user/few"]
     (repository / "policies/few.yaml").write_text(text)
@@ -148,7 +150,7 @@ def test_a_namespace_selector_waits_for_labels_that_are_not_known(repository: Pa
     by_label = policy().replace("resourceRules:", "namespaceSelector: {matchLabels: {team: chat}}\n    resourceRules:")
     (repository / "policies/few.yaml").write_text(by_label)
     assert found(command, "graph.yaml") == []
-    assert notes(command, "graph.yaml") == ["the labels of the object's namespace are not known: add its Namespace to rules-from"]
+    assert notes(command, "graph.yaml") == ["the Namespace of the object is not known: put it beside the policies"]
     namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: llm, labels: {team: TEAM}}\n"
     for team, names in (("chat", ["user/few"]), ("search", [])):
         (repository / "policies/few.yaml").write_text(by_label + namespace.replace("TEAM", team))

@@ -79,7 +79,8 @@ const linksOf = (pasted, answers) => {
   const ours = rulesSaying(text, answers);
   if (ours.length) return ours.map((name) => [name, `rules/${name}/`]);
   const known = answers.known.filter(([, , , pattern]) => new RegExp(pattern, "is").test(text));
-  return known.map(([name, shown, rule]) => (rule ? [rule, `rules/${rule}/`] : [shown, `refusals/#${name}`]));
+  const alone = known.length && answers.known.indexOf(known[0]) < answers.transport;
+  return (alone ? known.slice(0, 1) : known).map(([name, shown, rule]) => (rule ? [rule, `rules/${rule}/`] : [shown, `refusals/#${name}`]));
 };
 
 const search = document.querySelector("[data-md-component=search-query]");

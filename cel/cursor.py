@@ -1,0 +1,183 @@
+"""What may be written at a place of an expression, and what a word of it means, by the types that the checker finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+
+from .check import Checker, map_types
+from .declarations import DECLARED, OPERATORS, SINCE, SINCE_MODULE, SINCE_TWO_VARIABLES, SPACES, split
+from .errors import ParseError
+from .parser import Tree, dotted_name, parse
+from .types import DYN, ERROR, StaticType, Unifier, rename
+
+_HERE: Final = "cursor_here"
+_WORD: Final = re.compile(r"\w*")
+_BRACKET: Final = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?P<bracket>[][(){}])""")
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+_NAMED: Final = ("ident", "select", "call")
+_OPTIONAL: Final = "optional_type"
+# macros with what they take and return; names that they bring are in small letters
+_MACROS: Final = {
+    "has": "has(field) -> bool",
+    "all": "list(A).all(a, bool) -> bool",
+    "exists": "list(A).exists(a, bool) -> bool",
+    "exists_one": "list(A).exists_one(a, bool) -> bool",
+    "existsOne": "list(A).existsOne(index, a, bool) -> bool",
+    "filter": "list(A).filter(a, bool) -> list(A)",
+    "map": "list(A).map(a, B) -> list(B)",
+    "transformList": "list(A).transformList(index, a, B) -> list(B)",
+    "transformMap": "map(A, B).transformMap(a, b, C) -> map(A, C)",
+    "transformMapEntry": "map(A, B).transformMapEntry(a, b, map(C, D)) -> map(C, D)",
+    "optMap": "optional(A).optMap(a, B) -> optional(B)",
+    "optFlatMap": "optional(A).optFlatMap(a, optional(B)) -> optional(B)",
+}
+_TWO_VARIABLES: Final = frozenset({"existsOne", "transformList", "transformMap", "transformMapEntry"})
+
+
+class Place(NamedTuple):
+    """A word of an expression: the type before its point, its own type, and the names that it can be where no point is before it."""
+
+    name: str
+    owner: StaticType | None  # None without a point, and behind the name of a group of functions
+    space: str  # that name, such as `sets`
+    type: StaticType | None  # None for a function
+    names: Mapping[str, StaticType]
+
+
+class _Looking(Checker):
+    """A checker that keeps the names that are known at a word."""
+
+    def __init__(self, text: str, names: Mapping[str, StaticType], wanted: Tree) -> None:
+        super().__init__(text, names, 0)
+        self._wanted, self.known = wanted, dict(names)
+
+    def type_of(self, tree: Tree) -> StaticType:
+        if tree is self._wanted:
+            self.known = {**self.names, **self.scope}
+        return super().type_of(tree)
+
+
+def find_place(text: str, at: int, names: Mapping[str, StaticType]) -> Place | None:
+    """The word around an offset of a text that can be parsed; None where none is a name."""
+    start, end = _word(text, at)
+    try:
+        tree = parse(text)
+    except (ParseError, RecursionError):
+        return None
+    wanted = next((one for one in _nodes(tree) if one.name == text[start:end] and _begin(text, one) == start), None)
+    return None if wanted is None else _look(text, tree, wanted, names)
+
+
+def find_gap(text: str, at: int, names: Mapping[str, StaticType]) -> Place | None:
+    """The place at an offset of a text that is being written, for a word that is not there yet; None inside a string."""
+    start, end = _word(text, at)
+    before = text[:start] + _HERE
+    for tried in (before + text[end:], before + _closing(before)):
+        try:
+            tree = parse(tried)
+        except (ParseError, RecursionError):
+            continue
+        wanted = next((one for one in _nodes(tree) if one.name == _HERE), None)
+        return None if wanted is None else _look(tried, tree, wanted, names)
+    return None
+
+
+def _word(text: str, at: int) -> tuple[int, int]:
+    """Where the word around an offset begins and ends."""
+    begins = re.search(r"\w*\Z", text[:at])
+    start = begins.start() if begins else at
+    found = _WORD.match(text, at)
+    return start, found.end() if found else at
+
+
+def _begin(text: str, tree: Tree) -> int:
+    """Where the name of a node begins; a selection begins with its point."""
+    if tree.kind != "select":
+        return tree.at
+    return len(text) - len(text[tree.at :].lstrip(".? \t\n\r"))
+
+
+def _nodes(tree: Tree) -> Iterator[Tree]:
+    waiting = [tree]
+    while waiting:
+        one = waiting.pop()
+        if one.kind in _NAMED:
+            yield one
+        waiting += one.below
+
+
+def _closing(text: str) -> str:
+    """The brackets that are open at the end of a text, closed."""
+    closing: list[str] = []
+    for found in _BRACKET.finditer(text):
+        if found["bracket"] in _CLOSING:
+            closing.append(_CLOSING[found["bracket"]])
+        elif found["bracket"] and closing:
+            closing.pop()
+    return "".join(reversed(closing))
+
+
+def _look(text: str, tree: Tree, wanted: Tree, names: Mapping[str, StaticType]) -> Place:
+    looking = _Looking(text, names, wanted)
+    try:
+        looking.type_of(tree)
+    except RecursionError:
+        return Place(wanted.name, None, "", None, names)
+    has_point = wanted.kind == "select" or (wanted.kind == "call" and bool(wanted.value))
+    space = (dotted_name(wanted.below[0], looking.known) or "") if has_point else ""
+    if space not in SPACES:
+        space = ""
+    owner = looking.types.get(id(wanted.below[0]), DYN) if has_point and not space else None
+    own = looking.types.get(id(wanted)) if wanted.kind != "call" else None
+    return Place(wanted.name, owner and _shown(looking, owner), space, own and _shown(looking, own), looking.known)
+
+
+def _shown(looking: Checker, one: StaticType) -> StaticType:
+    found = looking.unifier.resolve(one, unbound=DYN)
+    return DYN if found is ERROR else found
+
+
+def fields_of(owner: StaticType) -> Mapping[str, StaticType]:
+    """The fields of a structure, also of one that is optional."""
+    inner = owner.of[0] if owner.name == _OPTIONAL else owner
+    return inner.fields or {}
+
+
+def list_functions(place: Place, minor: int = 0) -> dict[str, list[str]]:
+    """The functions and macros of a minor release of Kubernetes, 0 for any, that can be at a place, each with its signatures."""
+    found: dict[str, list[str]] = {}
+    for signature, name, given, since in _functions():
+        space, _, last = name.rpartition(".")
+        if given is None if place.owner is not None else (given is not None or space != place.space):
+            continue
+        if 0 < minor < since:
+            continue
+        if place.owner is None or given is None or _takes(name, given, place.owner):
+            found.setdefault(last, []).append(signature)
+    return found
+
+
+@cache
+def _functions() -> tuple[tuple[str, str, StaticType | None, int], ...]:
+    """The signature and name of each function, the type of the value before its point, and the first release that has it."""
+    written = (one for one in OPERATORS if one.startswith("optional(V)."))
+    return tuple(_describe(module, one) for module, many in (*DECLARED.items(), ("", (*written, *_MACROS.values()))) for one in many)
+
+
+def _describe(module: str, signature: str) -> tuple[str, str, StaticType | None, int]:
+    name, of_value, given, result = split(signature)
+    since = SINCE_TWO_VARIABLES if name in _TWO_VARIABLES else SINCE.get(name, SINCE_MODULE.get(module, 0))
+    if name in _MACROS:
+        given = signature.partition(f".{name}(")[0]
+    return signature, name, map_types(given, result)[0][0] if of_value else None, since
+
+
+def _takes(name: str, given: StaticType, owner: StaticType) -> bool:
+    """Whether a function can be called on a value; macros of lists can also be called on maps."""
+    unifier = Unifier()
+    return unifier.fit((owner,), (rename(given, {}, unifier.parameter),)) or (
+        name in _MACROS and given.name == "list" and owner.name == "map"
+    )

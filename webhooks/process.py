@@ -5,7 +5,6 @@ import gc
 import os
 import socket
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from .cluster.feed import Feed
 from .executor.executor import Executor
 from .executor.forker import SIGNALS
 from .limits import Limits
-from .logs import Lines, take_level
+from .logs import Lines
 from .policies import Policies, PolicySet
 from .probes import METRICS, PROBES, Handshake, MetricsAccess, Probes
 from .reload import Reload, Source
@@ -45,7 +44,6 @@ class Plan(NamedTuple):
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logging = Logging()
     secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: only the directory
-    level: Source | None = None  # of the log level while the server runs; None: fixed
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
     pair: Pairs | None = None  # the pair that is served instead of the directory's
     policies: PolicySet | None = None  # users' own; None where none are wanted
@@ -135,17 +133,8 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     lines.start(loop)
     await server.start([sock])
 
-    def set_level(level: str) -> None:
-        logs.set_level(level)
-        if feed is not None:
-            feed.log_level(level)
-
     feeding = loop.create_task(feed.run()) if feed is not None else None
-
     beside = [loop.create_task(_announce(server, state, ready))]
-    if plan.level is not None:
-        level = Reload(plan.level, partial(take_level, taken=set_level))
-        beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
     if plan.policies is not None and plan.policy_source is not None:
         state.policies = Policies(plan.policies, lambda found: server.use(server.settings._replace(policies=found)))
         beside.append(loop.create_task(Reload(plan.policy_source, state.policies.take).run(plan.limits.poll_seconds)))

@@ -20,7 +20,7 @@ from ...kube.protocol import Cluster, Traffic
 from ...kube.scope import LeaseTakenError, NamespaceLease
 from .. import logs
 from ..logs import Lines
-from . import ACCESS, LEVEL, STOP
+from . import ACCESS, STOP
 from .reviews import AccessReviewer
 from .watcher import SecretWatch, SnapshotWatch, Watcher
 
@@ -111,8 +111,6 @@ async def _main() -> None:
                     break
                 if line.startswith(ACCESS):
                     desk.take(line.removeprefix(ACCESS))
-                if line.startswith(LEVEL):
-                    logs.set_level(line.removeprefix(LEVEL).decode().strip())
         watching.cancel()
 
     listening = asyncio.create_task(told())

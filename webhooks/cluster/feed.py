@@ -15,7 +15,7 @@ import orjson
 from ...policies.facts import Facts, FactsError, facts_from
 from .. import child_process
 from ..meters import TrafficKey
-from . import ACCESS, LEVEL, STOP
+from . import ACCESS, STOP
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
@@ -63,7 +63,6 @@ class Feed:
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._stopping = False
-        self._level = b""
         self._questions = itertools.count()
         self._asked: dict[int, asyncio.Future[bool | None]] = {}
 
@@ -91,11 +90,6 @@ class Feed:
         now = self._clock()
         ages = {text: self._age(name, now) for name, text in SOURCES.items()}
         return [f"{text}: {age:.0f}" for text, age in ages.items() if age > STALE_SECONDS]
-
-    def log_level(self, level: str) -> None:
-        """Set the process's log level, also after a restart."""
-        self._level = LEVEL + level.encode() + b"\n"
-        self._tell(self._level)
 
     async def ask(self, token: str) -> bool | None:
         """Whether the bearer of a token may read metrics; None if unknown."""
@@ -160,7 +154,7 @@ class Feed:
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         self._writer = writer
         try:
-            writer.write(self._orders + self._level)
+            writer.write(self._orders)
             while line := await asyncio.wait_for(reader.readline(), HUNG_SECONDS):  # a silent process hangs and is restarted
                 self._hear(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -40,8 +40,6 @@ def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(tmp_pa
         nobody_signed = ssl._create_unverified_context()  # noqa: S323 - as Prometheus has to ask
         for header, status in (({}, 401), ({"Authorization": "Bearer anything"}, 503)):
             assert _asked(http.client.HTTPSConnection(secure[1], context=nobody_signed, timeout=60), "/metrics", header)[0] == status
-        config.write_text(config.read_text() + "logging: {level: debug}\n")
-        wait_until(lambda: "the log level is debug" in process.text(), "another level being taken", process)
         kill(process.pid, signal.SIGTERM)
         wait_until(lambda: process.ended() is not None, "its end")
         assert process.ended() == 0, process.text()

@@ -19,7 +19,7 @@ _ASKED: Final = {
 }
 
 
-@differs((), "the API server refuses the pods later, where the error is hard to find", lacking=True)
+@differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
 @rule("DYN229", where=COMPONENT, when="podTemplate.spec", stage=Stage.COMPONENT)
 def pod_refused(at: At) -> Hits:
     """The API server would refuse the component's pods.
@@ -62,7 +62,7 @@ def pod_refused(at: At) -> Hits:
             yield at.invalid((*_SPEC, *path), None, text)
 
 
-@differs((), "such pods start, and never become ready", lacking=True)
+@differs("such pods start, and never become ready", lacking=True)
 @rule("DYN917", where=COMPONENT, when="podTemplate.spec.containers", stage=Stage.ADVICE)
 def default_probe_unanswered(at: At) -> Hits:
     """No port of the main container answers the default probes.

@@ -127,7 +127,7 @@ def _list_features(at: At) -> list[str]:
     return [name for name, given in there.items() if given]
 
 
-@differs((), "its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
+@differs("its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
 @rule("DYN918", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.ADVICE, ratchets=False, since="1.7")
 def warn_runtime_sidecar(at: At) -> Hits:
     """A component with the runtime sidecar has a checkpoint, shared GPU memory or failover.

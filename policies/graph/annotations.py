@@ -16,7 +16,7 @@ from ..semver import is_semver
 from ..words import quote_once
 
 
-@differs(("Q-10",), EMPTY_MODE)
+@differs(EMPTY_MODE)
 @rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER)
 def failover_intrapod_discovery_mode(at: At) -> Hits:
     """A component has standby engines in its pod, but discovery registers whole pods.
@@ -49,7 +49,7 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text, mend=Mend("container"))
 
 
-@differs(("Q-26",), "values that look like an opt-out, but aren't, get a warning", lacking=True)
+@differs("values that look like an opt-out, but aren't, get a warning", lacking=True)
 @rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
 def warn_grove_annotation(at: At) -> Hits:
     """The annotation `nvidia.com/enable-grove` is neither true nor false.
@@ -74,7 +74,7 @@ def warn_grove_annotation(at: At) -> Hits:
 _BACKENDS: Final = ("kubernetes", "etcd")
 
 
-@differs((), "with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
+@differs("with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
 @rule("DYN113", where=GRAPH_ANNOTATIONS, when=DISCOVERY_BACKEND, stage=Stage.METADATA)
 def dgd_annotation_discovery_backend(at: At) -> Hits:
     """The annotation for the discovery backend has an unknown value.
@@ -100,7 +100,7 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
 _MODES: Final = ("pod", "container")
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN105", where=GRAPH_ANNOTATIONS, when=DISCOVERY_MODE, stage=Stage.METADATA)
 def dgd_annotation_discovery_mode(at: At) -> Hits:
     """The annotation for the discovery mode has an unknown value.
@@ -122,7 +122,7 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         yield at.not_supported((Key(DISCOVERY_MODE),), value, _MODES)
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)
 def dgd_annotation_origin_version(at: At) -> Hits:
     """The annotation for the origin version isn't a version.
@@ -145,7 +145,7 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         yield at.invalid((Key(ORIGIN_VERSION),), value, f'must be a semantic version such as 1.2.0, got "{value}"')
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)
 def dgd_annotation_vllm_executor(at: At) -> Hits:
     """The annotation for vLLM's executor has an unknown value.
@@ -167,7 +167,7 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         yield at.not_supported((Key(VLLM_EXECUTOR),), value, EXECUTORS)
 
 
-@differs((), "the annotations are only known to later operators", lacking=True)
+@differs("the annotations are only known to later operators", lacking=True)
 @rule("DYN176", where=GRAPH_ANNOTATIONS, when=VOLCANO_QUEUE, stage=Stage.METADATA)
 def dgd_annotation_two_schedulers(at: At) -> Hits:
     """A graph has annotations for both Volcano and KAI.

@@ -12,7 +12,7 @@ _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnc
 _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}
 
 
-@differs(("G-07",), "the API server would refuse the claim", lacking=True)
+@differs("the API server would refuse the claim", lacking=True)
 @rule("DYN127", where=CLAIMS, when="volumeAccessMode", stage=Stage.STORAGE)
 def pvc_access_mode_enum(at: At) -> Hits:
     """A claim is to be created with an access mode that doesn't exist.
@@ -121,7 +121,7 @@ def pvc_create_storage_class(at: At) -> Hits:
         yield at.required("storageClass", "must be set when create is true, got nothing")
 
 
-@differs(("G-07",), "the second of two different claims with one name is silently ignored", lacking=True)
+@differs("the second of two different claims with one name is silently ignored", lacking=True)
 @rule("DYN126", where=GRAPH_V1ALPHA1, when="pvcs", stage=Stage.STORAGE)
 def pvc_name_duplicate(at: At) -> Hits:
     """Two different claims of the graph have the same name.
@@ -181,7 +181,7 @@ def pvc_name_required(at: At) -> Hits:
             yield at.required(("pvcs", index, "name"), "must name the claim, got nothing")
 
 
-@differs(("G-07",), "the API server would refuse the claim", lacking=True)
+@differs("the API server would refuse the claim", lacking=True)
 @rule("DYN125", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_size_negative(at: At) -> Hits:
     """A claim is to be created with a negative size.

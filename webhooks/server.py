@@ -20,7 +20,7 @@ from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
 from .certificate_source import ServedCertificate
-from .connection import Connection, Work
+from .connection import Connection, Service, Work
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
@@ -41,7 +41,7 @@ _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unkn
 LEFT: Final = "the client closed the connection"
 
 
-class Webhooks:
+class Webhooks(Service):
     """Answers webhooks on one or more sockets; `start`, then `drain` once."""
 
     def __init__(self, settings: Settings, context: ReloadingContext, lines: Lines, executor: Executor, limits: Limits) -> None:

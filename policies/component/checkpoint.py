@@ -106,9 +106,7 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
     Example
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                podTemplate:
                  spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
                experimental:
@@ -205,10 +203,7 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
     Example
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
         -        gpuMemoryService: {mode: InterPod}
         +        gpuMemoryService: {mode: IntraPod}

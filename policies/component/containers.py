@@ -63,9 +63,7 @@ def image_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.image}.
 
     Example
-        -{worker}
-        -      podTemplate:
-        -        spec:
+        -{worker with a pod}
         -          containers:
         -            - {name: main, image: ""}  # expect
 

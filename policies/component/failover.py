@@ -86,10 +86,7 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
          metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
         -        gpuMemoryService: {mode: InterPod}
         +        gpuMemoryService: {mode: IntraPod}
@@ -149,10 +146,7 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
          spec:
         -  backendFramework: sglang
         +  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
                  gpuMemoryService: {}
                  failover: {}  # expect
@@ -248,9 +242,7 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
     Example
          spec:
         +  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                podTemplate:
                  spec:
                    containers:

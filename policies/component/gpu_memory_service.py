@@ -232,9 +232,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
         Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is always a client.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
                experimental:
                  gpuMemoryService:
@@ -265,17 +263,11 @@ def gms_interpod_immutable(at: At) -> Hits:
     Example
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
          --- # becomes
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
                  gpuMemoryService:
         -          mode: InterPod  # expect

@@ -191,9 +191,7 @@ def lpx_scheduler_reserved(at: At) -> Hits:
         Remove `schedulerName`, or name another scheduler.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, image: "example/vllm:1.6.0"}]
         -          schedulerName: lpx-scheduler  # expect
     """

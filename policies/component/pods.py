@@ -32,12 +32,7 @@ def pod_refused(at: At) -> Hits:
         Correct the field as the message says.
 
     Example
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    volumes: [{name: models, emptyDir: {}}]
                    containers:
                      - name: main
@@ -75,24 +70,14 @@ def default_probe_unanswered(at: At) -> Hits:
         Name the port `system`, or `http` for a frontend, with the number that the program listens at, or write all probes yourself.
 
     Example
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers:
                      - name: main
                        image: example/vllm:1.5.0
         -              ports: [{name: metrics, containerPort: 9090}]  # expect
         +              ports: [{name: system, containerPort: 9090}]
 
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers:
                      - name: main
                        image: example/vllm:1.5.0

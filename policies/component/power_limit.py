@@ -83,9 +83,7 @@ def power_limit_pod_immutable(at: At) -> Hits:
         Restore the old numbers, or create another graph with the new ones.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
                  metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
          --- # becomes
@@ -152,9 +150,7 @@ def power_limit_without_dra(at: At) -> Hits:
         -      experimental:
         -        gpuMemoryService: {}  # expect
 
-        -{worker}
-        -      podTemplate:
-        -        spec:
+        -{worker with a pod}
         -          resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
         -          containers:
         -            - name: main

@@ -82,9 +82,7 @@ def runtime_sidecar_restarts(at: At) -> Hits:
         Set `restartPolicy: Always`.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, image: "example/vllm:1.6.0"}]
                    initContainers:
         -            - {name: runtime, image: "example/runtime:1.6.0"}  # expect
@@ -162,9 +160,7 @@ def runtime_sidecar_image(at: At) -> Hits:
         Set `image` of the init container, and of a container `main`.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
         -          containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
         +          containers: [{name: main, image: "example/vllm:1.6.0"}]
                    initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]

@@ -21,9 +21,7 @@ def compilation_cache_mount_required(at: At) -> Hits:
     Example
          spec:
            backendFramework: sglang
-           components:
-             - name: worker
-               type: worker
+           {worker component}
         -      compilationCache: {pvcName: kernels}  # expect
         +      compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}
 

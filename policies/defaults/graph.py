@@ -69,9 +69,7 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
         spec:
           components:
             - name: worker
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
+              {override of a clique}
                 value: {topologyConstraint: {packDomain: rack}}
     """
     empty = [found for found in list_overrides(at.value) if found.target and not found.block.get("target")]

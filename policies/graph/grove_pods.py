@@ -43,9 +43,7 @@ def grove_pod_placement(at: At) -> Hits:
         Remove the field. Choose nodes with `nodeSelector` or `affinity`, or pack the pods with `topologyConstraint`.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main}]
         -          nodeName: a  # expect
         -          topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]  # expect
@@ -53,9 +51,7 @@ def grove_pod_placement(at: At) -> Hits:
 
          # facts: {grove: true}
         +metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main}]
                    nodeName: a  # expect
     """
@@ -136,9 +132,7 @@ def grove_scheduler_immutable(at: At) -> Hits:
         +{worker}
          --- # becomes
         +metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main}]
                    schedulerName: mine  # expect
     """

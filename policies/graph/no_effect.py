@@ -26,9 +26,7 @@ def field_without_effect(at: At) -> Hits:
          spec:
         +  annotations:
         +    nvidia.com/deployment-strategy: Recreate
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                modelRef:
                  name: m
         -        revision: main  # expect

@@ -131,9 +131,7 @@ def topology_domain_unknown(at: At) -> Hits:
              clusterTopologyName: default
         -    packDomain: room  # expect
         +    packDomain: zone
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                topologyConstraint:
         -        packDomain: numa  # expect
         +        packDomain: rack
@@ -307,9 +305,7 @@ def topology_service_domain_format(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                topologyConstraint:
         -        packDomain: Rack  # expect
         +        packDomain: rack
@@ -330,9 +326,7 @@ def topology_service_domain_required(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-           components:
-             - name: worker
-               type: worker
+           {worker component}
         -      topologyConstraint: {}  # expect
         +      topologyConstraint:
         +        packDomain: rack

@@ -24,10 +24,7 @@ def pvc_access_mode_enum(at: At) -> Hits:
         Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not valid.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
                size: 100Gi
         -      volumeAccessMode: RWX  # expect
@@ -51,10 +48,7 @@ def pvc_create_access_mode(at: At) -> Hits:
         Write `ReadWriteMany` for a claim that pods on several nodes use, or `ReadWriteOnce` for a claim that a single node uses.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
                size: 100Gi
         -      volumeAccessMode: ""  # expect
@@ -75,10 +69,7 @@ def pvc_create_size(at: At) -> Hits:
         Write the size that the models or caches need, such as `100Gi`.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
         -      size: "0"  # expect
         +      size: "100Gi"
@@ -109,10 +100,7 @@ def pvc_create_storage_class(at: At) -> Hits:
                volumeAccessMode: ReadWriteMany
         +    - name: there-already
 
-        -spec:
-        -  pvcs:
-        -    - name: models
-        -      create: true
+        -{claim of models}
         -      storageClass: ""  # expect
         -      size: 100Gi
         -      volumeAccessMode: ReadWriteMany
@@ -193,10 +181,7 @@ def pvc_size_negative(at: At) -> Hits:
         Remove the minus sign.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
         -      size: -100Gi  # expect
         +      size: 100Gi

@@ -86,8 +86,8 @@ class Apart(NamedTuple):
         """Decode one object after the other. Raises: NotDivisibleError."""
         start, cut = self.start, self.cut
         while start < self.end:
-            found = body.find(cut, start, self.end)
-            stop = self.end if found < 0 else found + 1
+            at = body.find(cut, start, self.end)
+            stop = self.end if at < 0 else at + 1
             try:
                 [obj] = deep.load(body[start:stop].join(_ABOVE))
             except ValueError:  # no JSON, or more than one object
@@ -129,8 +129,8 @@ class _Held:
     def clear(self) -> None:
         self.parts.clear()
 
-    def whole(self, found: Answer) -> Answer:
-        return found if found.body else Answer(found.status, b"".join(self.parts), found.verdict)
+    def whole(self, response: Answer) -> Answer:
+        return response if response.body else Answer(response.status, b"".join(self.parts), response.verdict)
 
 
 Sink: TypeAlias = "Spool | _Held"  # what takes a response, piece by piece
@@ -176,12 +176,12 @@ def steps(body: bytes | mmap, longest: int, line: Line) -> Iterator[Answer | Non
     if parts is None or not parts.all_light(body, longest):
         raise NotDivisibleError
     held = _Held()
-    for found in _in_pieces(body, parts, held, line):
-        yield found and held.whole(found)
+    for response in _in_pieces(body, parts, held, line):
+        yield response and held.whole(response)
 
 
-def _last(found: Iterator[Answer | None]) -> Answer:
-    return next(filter(None, found))
+def _last(steps: Iterator[Answer | None]) -> Answer:
+    return next(filter(None, steps))
 
 
 def _in_pieces(body: bytes | mmap, parts: Apart, sink: Sink, line: Line) -> Iterator[Answer | None]:
@@ -233,9 +233,9 @@ class _Work:
             self.sink.clear()
             met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
             sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
-            found = _failed(version, uid, 413, [sentence], self.tally)
-            found.verdict.bound = met
-            yield found
+            response = _failed(version, uid, 413, [sentence], self.tally)
+            response.verdict.bound = met
+            yield response
             return
         for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
             _LOG.warning("%s", text)

@@ -117,10 +117,10 @@ def word(text: str, limit: int = MAX_NAME_CHARACTERS) -> str:
 
 def readable(line: bytes) -> bytes:
     """A JSON line as text: time, level, logger, message, and the rest as key=value."""
-    said = orjson.loads(line)
-    head = [str(said.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
-    rest = [f"{key}={orjson.dumps(value).decode()}" for key, value in said.items() if value not in ("", [])]
-    return (escape_unprintable(" ".join([head[0], head[1].upper(), *head[2:], *rest])) + "\n").encode()
+    fields = orjson.loads(line)
+    head = [str(fields.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
+    pairs = [f"{key}={orjson.dumps(value).decode()}" for key, value in fields.items() if value not in ("", [])]
+    return (escape_unprintable(" ".join([head[0], head[1].upper(), *head[2:], *pairs])) + "\n").encode()
 
 
 def stamp(now: float) -> str:

@@ -98,7 +98,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
         orders = {
             "scope": asdict(settings.namespace.claims),
             "logs": asdict(settings.logging),
-            "told": stated,
+            "stated": stated,
             "kubeconfig": options.kubeconfig or "",
             "context": "",
         }

@@ -69,17 +69,17 @@ class Feed:
     def reasons(self) -> list[str]:
         """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
         waiting = self._facts is None and self._clock() - self._began < FIRST_SECONDS
-        told = ["the facts of the cluster are not known yet"] if waiting else []
-        return [*told, self._refused] if self._refused else told
+        reasons = ["the facts of the cluster are not known yet"] if waiting else []
+        return [*reasons, self._refused] if self._refused else reasons
 
     def gauges(self) -> dict[str, float]:
         """How old the facts are, by name."""
         now = self._clock()
-        found = {f"{name}_stale_seconds": self._age(name, now) for name in SOURCES}
+        gauges = {f"{name}_stale_seconds": self._age(name, now) for name in SOURCES}
         names = self._facts.excludedNamespaces if self._facts is not None else ()
-        found["excluded_namespaces"] = float(len(names) if isinstance(names, frozenset) else 0)
-        found["cluster_watch_restarts"] = float(self._restarts)
-        return found
+        gauges["excluded_namespaces"] = float(len(names) if isinstance(names, frozenset) else 0)
+        gauges["cluster_watch_restarts"] = float(self._restarts)
+        return gauges
 
     def traffic(self) -> Counter[TrafficKey]:
         """Requests to the API server, as of the last report; those of processes that ended are among them."""
@@ -128,12 +128,12 @@ class Feed:
         process = self._process
         if process is None:
             return
-        told = self._tell(STOP)  # else it has ended, or was started just now and holds nothing
+        reached = self._tell(STOP)  # else it has ended, or was started just now and holds nothing
         end = self._clock() + STOP_SECONDS
-        while told and process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
+        while reached and process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
             await asyncio.sleep(0.02)
         if process.poll() is None:
-            if told:
+            if reached:
                 _LOG.error("the process that watches the cluster does not end and is killed")
             process.kill()
             process.wait()

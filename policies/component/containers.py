@@ -22,9 +22,7 @@ def frontend_sidecar_unknown(at: At) -> Hits:
          {worker}
         -      frontendSidecar: front  # expect
         +      frontendSidecar: frontend
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - {name: main, image: "example/vllm:1.5.0"}
                      - {name: frontend, image: "example/frontend:1.5.0"}
 

@@ -243,9 +243,7 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
          spec:
         +  backendFramework: vllm
            {worker component}
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
                        resources:
                          requests:

@@ -32,8 +32,7 @@ def power_limit_immutable(at: At) -> Hits:
         -{worker}
         -      podTemplate:
         -        spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-        -        metadata:
-        -          annotations:
+        -        {annotations}
         -            dynamo.nvidia.com/gpu-power-limit: "400"  # expect
 
          spec:
@@ -45,9 +44,7 @@ def power_limit_immutable(at: At) -> Hits:
          --- # becomes
          {worker}
         +      replicas: 2
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
                        image: example/vllm:1.5.0
                        resources:
@@ -121,8 +118,7 @@ def power_limit_number(at: At) -> Hits:
          {worker}
                podTemplate:
                  spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-                 metadata:
-                   annotations:
+                 {annotations}
         -            dynamo.nvidia.com/gpu-power-limit: 300W  # expect
         +            dynamo.nvidia.com/gpu-power-limit: "300"
     """

@@ -115,8 +115,7 @@ def role_template_executor(at: At) -> Hits:
          {worker on two nodes}
                  - name: leader
                    podTemplate:
-                     metadata:
-                       annotations:
+                     {annotations}
         -                nvidia.com/vllm-distributed-executor-backend: dask  # expect
         +                nvidia.com/vllm-distributed-executor-backend: ray
                      spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
@@ -142,8 +141,7 @@ def role_template_power_limit(at: At) -> Hits:
          {worker on two nodes}
                  - name: leader
                    podTemplate:
-        -            metadata:
-        -              annotations:
+        -            {annotations}
         -                dynamo.nvidia.com/gpu-power-limit: "300"  # expect
                      spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}

@@ -29,8 +29,7 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-kube-discovery-mode: pod  # expect
         +    nvidia.com/dynamo-kube-discovery-mode: container
          {worker with a GPU}
@@ -61,8 +60,7 @@ def warn_grove_annotation(at: At) -> Hits:
         Write `"false"` to keep the graph off Grove; write `"true"` or remove the annotation to run it there.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/enable-grove: "no"  # expect
         +    nvidia.com/enable-grove: "False"
     """
@@ -87,8 +85,7 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
         Write `kubernetes` or `etcd` in lower case, or remove the annotation to use the operator's configuration.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-discovery-backend: kubernets  # expect
         +    nvidia.com/dynamo-discovery-backend: etcd
     """
@@ -112,8 +109,7 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
         +    nvidia.com/dynamo-kube-discovery-mode: container
     """
@@ -135,8 +131,7 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
         +    nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1
     """
@@ -157,8 +152,7 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         Write `mp` or `ray` (case doesn't matter, spaces do), or remove the annotation.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
         +    nvidia.com/vllm-distributed-executor-backend: "Ray"
     """
@@ -179,8 +173,7 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
         Keep the annotation of the scheduler that you use, and remove the other.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
              nvidia.com/volcano-scheduler-queue: team  # expect
         -    nvidia.com/kai-scheduler-queue: team
     """
@@ -206,8 +199,7 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
     Example
          metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
          --- # becomes
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
         +    nvidia.com/dynamo-operator-origin-version: 1.5.0
         +    team: search
@@ -231,8 +223,7 @@ def grove_update_strategy_enum(at: At) -> Hits:
         Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/grove-update-strategy: Recreate  # expect
         +    nvidia.com/grove-update-strategy: OnDelete
     """

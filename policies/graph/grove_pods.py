@@ -190,9 +190,7 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
          --- # becomes
          {vllm worker}
         +      replicas: 2
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
                        resources:
                          limits:
@@ -235,9 +233,7 @@ def grove_engine_immutable(at: At) -> Hits:
          --- # becomes
          {worker}
                multinode: {nodeCount: 2}
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
         -              args: [python3 -m dynamo.trtllm]  # expect
         +              args: [python3 -m dynamo.sglang]

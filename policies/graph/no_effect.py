@@ -20,8 +20,7 @@ def field_without_effect(at: At) -> Hits:
         Remove it, or set it where it has an effect.
 
     Example
-        +metadata:
-        +  annotations:
+        +{annotations}
         +    nvidia.com/enable-grove: "false"
          spec:
         +  annotations:
@@ -31,8 +30,7 @@ def field_without_effect(at: At) -> Hits:
                  name: m
         -        revision: main  # expect
 
-        -metadata:
-        -  annotations:
+        -{annotations}
         -    nvidia.com/deployment-strategy: Recreate  # expect
 
          # kind: DynamoComponentDeployment/v1beta1

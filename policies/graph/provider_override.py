@@ -187,7 +187,8 @@ def provider_override_topology_conflict(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-           {worker component with an image}
+           {worker component}
+               podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
         -      {override of a clique}
         -        value: {topologyConstraint: {packDomain: rack}}  # expect
         +      topologyConstraint: {packDomain: rack}

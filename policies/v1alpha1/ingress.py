@@ -112,9 +112,7 @@ def ingress_lpx_gate(at: At) -> Hits:
         -  services:
         -    worker:
         -      componentType: lpx
-        -      lpx: {buildId: b}
-        -      roles:
-        -        {agent and conductor}
+        -      {lpx roles}
         ---- # becomes
          spec:
            services:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MIN_LONG_REVIEW_BYTES: Final = 32 * 1024  # shorter reviews are decoded in a sixth of a millisecond
 _MAX_HEAD_BYTES: Final = 4 * 1024  # in which the list begins, and as many in which it ends
+_MAX_FIRST_BYTES: Final = 64 * 1024  # of an object that is searched for its end, to learn which blanks are around the comma behind it
 _BLANKS: Final = rb"[ \t\r\n]*"
 _LIST: Final = re.compile(rb'"objects" : \[ (\{ "apiVersion" : "[^"\\]{1,253}" , "kind" : ")'.replace(b" ", _BLANKS))
 _LIST_END: Final = re.compile(rb"\}" + _BLANKS + rb"\]")
@@ -104,7 +105,7 @@ def apart(body: bytes | mmap) -> Apart | None:
     if begin is None or not ends or ends[-1].start() < begin.start(1):
         return None
     lead, start, end = begin[1], begin.start(1), ends[-1].start() + 1
-    between = re.compile(_BETWEEN + re.escape(lead)).search(body, start, end)
+    between = re.compile(_BETWEEN + re.escape(lead)).search(body, start, min(end, start + _MAX_FIRST_BYTES))
     comma = between[1] if between is not None else b","
     return Apart(b"".join((body[:start], _QUOTED, body[end:])), lead, comma, start, end)
 

@@ -37,11 +37,11 @@ $(VENV)/.server-ready: pyproject.toml requirements-build.lock requirements-serve
 
 serve: $(SERVER_READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C
 	@echo 'a server that answers within seconds, and serves until Ctrl-C'
-	$(BIN)/python -m dynamo_webhooks.webhooks.demo
+	$(BIN)/python -m tools.demo
 
 demo: $(SERVER_READY) ## as serve, but stops after the answer
 	@echo 'a server that answers within seconds, and ends'
-	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
+	$(BIN)/python -m tools.demo --once
 
 up: $(READY) ## server and reconciler beside an API server of the tests, with `dynamo-webhooks up`, until Ctrl-C
 	$(BIN)/python -m tests.cluster.trying

@@ -2,7 +2,7 @@
 the other version, changes one field and writes it back must change only that field."""
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ..api.line import DEFAULT_LINE, Line
 from ..api.paths import Key, Path, format_path
@@ -13,22 +13,18 @@ from ..conversion.kinds import KINDS, kind_of
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import KEPT, annotation_keys, reserved_keys
 from ..conversion.weight import LIGHT, OTHER, weigh, weight
-from ..policies.checks import LONG_REMAINDER
+from ..policies.checks import CONVERSION_LOSS, DAMAGED_REMAINDER, LONG_REMAINDER, UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
 from ..policies.finding import Cause, Finding
 from ..policies.raised import log
 from ..policies.review import Fields, Review
-from ..policies.rule import Level
-
-UNCONVERTIBLE: Final = "unconvertible"
-DAMAGED_REMAINDER: Final = "damaged-remainder"
-CONVERSION_LOSS: Final = "conversion-loss"
+from ..policies.rule import Level, Rule
 
 
 class Loss(NamedTuple):
     """One loss: the check that reports it, its level, the field, and a sentence without the field."""
 
-    name: str
+    rule: Rule
     level: Level
     path: Path
     text: str
@@ -53,7 +49,7 @@ def losses(
     if not admitted:
         return
     if found := weight(kind, obj, version, there.object, old):
-        yield Loss(LONG_REMAINDER.name, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)
+        yield Loss(LONG_REMAINDER, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)
     if _is_proven(kind, obj, there.object):
         return
     try:

@@ -9,7 +9,7 @@ from ..api.quantity import is_zero
 from .experimental import Experimental
 from .kind import RIGHT, property_of
 from .lens.protocol import Context, Fields, Group, Lens, Row
-from .lens.simple import LeftOnly, View, same
+from .lens.simple import OneSided, View, same
 from .lens.structs import object_member
 from .pod_template.lens import PodTemplate
 
@@ -176,8 +176,8 @@ def lenses(*shared: str) -> list[Lens]:
         Roles(),
         *same(*names, "topologyConstraint", *shared),
         EndpointPicker(),
-        LeftOnly("dynamoNamespace", "autoscaling", "ingress"),
-        LeftOnly("annotations", "labels", worth=bool),
+        OneSided(left=("dynamoNamespace", "autoscaling", "ingress")),
+        OneSided(left=("annotations", "labels"), worth=bool),
         View(("sharedMemory",), ("sharedMemorySize",), _size_of, _memory_of, "the size; zero is disabled"),
         View(("scalingAdapter",), ("scalingAdapter",), _adapter_of, _switched_on, "present while enabled"),
         Experimental(),

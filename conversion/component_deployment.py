@@ -6,7 +6,7 @@ from typing import Final
 from .component import lenses
 from .kind import Kind, check_coverage, remainder_keys
 from .lens.protocol import Context, Fields, Group, Row
-from .lens.simple import LeftOnly, Rename, same
+from .lens.simple import OneSided, Rename, same
 from .lens.struct import Struct
 from .services import REPLICAS
 
@@ -64,7 +64,7 @@ class Named(Struct):
 _NAMED: Final = Name()
 SPEC: Final = Named(*lenses(), *same("backendFramework"), _NAMED, first=_NAMED)
 STATUS: Final = Struct(
-    *same("observedGeneration", "conditions"), LeftOnly("podSelector", worth=bool), Rename("service", "component", REPLICAS)
+    *same("observedGeneration", "conditions"), OneSided(left=("podSelector",), worth=bool), Rename("service", "component", REPLICAS)
 )
 
 check_coverage(SPEC, NAME, "spec", "spec")

@@ -4,13 +4,13 @@ from typing import Final
 
 from .component import lenses
 from .kind import Kind, check_coverage, remainder_keys
-from .lens.simple import LeftOnly, Rename, same
+from .lens.simple import OneSided, Rename, same
 from .lens.struct import Struct
 from .services import REPLICAS, Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 
-SERVICE: Final = Struct(*lenses("providerOverride", "lpx"), LeftOnly("serviceName", worth=bool))
+SERVICE: Final = Struct(*lenses("providerOverride", "lpx"), OneSided(left=("serviceName",), worth=bool))
 TOPOLOGY: Final = Struct(Rename("topologyProfile", "clusterTopologyName"), *same("packDomain"))
 ROLLING: Final = Struct(*same("phase", "startTime", "endTime"), Rename("updatedServices", "updatedComponents"))
 
@@ -18,7 +18,7 @@ SPEC: Final = Struct(
     *same("annotations", "labels", "priorityClassName", "backendFramework", "restart", "providerOverride", "experimental"),
     Rename("envs", "env"),
     Rename("topologyConstraint", "topologyConstraint", TOPOLOGY),
-    LeftOnly("pvcs", worth=bool),
+    OneSided(left=("pvcs",), worth=bool),
     Services("services", "components", SERVICE),
 )
 STATUS: Final = Struct(

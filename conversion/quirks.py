@@ -6,8 +6,6 @@ docs/differences.md is generated from this, without the keys. The laws and the w
 from collections.abc import Mapping
 from typing import Final
 
-NUMBERS: Final = tuple(f"C-{number:02}" for number in range(1, 31))
-
 HEALED: Final[Mapping[str, str]] = {
     "C-01": "Roles round-trip unchanged. A saved sub-role is restored only if the component type is unchanged.",
     "C-02": "A second container named main round-trips unchanged.",

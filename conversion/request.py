@@ -6,7 +6,7 @@ from ..api.kinds import GAMMA
 from .difference import are_identical
 from .kind import LEFT, RIGHT, Form, Kind, check_coverage, property_of, remainder_keys
 from .lens.protocol import Context, Fields
-from .lens.simple import LeftOnly, RightOnly, Route, Routes, same
+from .lens.simple import OneSided, Route, Routes, same
 from .lens.struct import Struct
 from .lens.structs import object_of
 from .request_legacy import LEGACY
@@ -197,12 +197,14 @@ NAME: Final = "DynamoGraphDeploymentRequest"
 
 SPEC: Final = Struct(
     *same("model", "backend", "autoApply", "runtimeVersionOverride"),
-    LeftOnly("enableGpuDiscovery"),
-    RightOnly("hardware"),
-    RightOnly("searchStrategy", worth=bool),
+    OneSided(left=("enableGpuDiscovery",)),
+    OneSided(right=("hardware",)),
+    OneSided(right=("searchStrategy",), worth=bool),
     PROFILING,
 )
-STATUS: Final = Struct(*same("observedGeneration", "conditions"), LeftOnly("backend", "profilingResults", worth=bool), STATE, RESULTS)
+STATUS: Final = Struct(
+    *same("observedGeneration", "conditions"), OneSided(left=("backend", "profilingResults"), worth=bool), STATE, RESULTS
+)
 
 
 def complete(source: Fields, parts: Fields, rightward: bool) -> None:

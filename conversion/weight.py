@@ -15,7 +15,6 @@ from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import ConversionError, Fields
 from .remainder import Remainder, encode, packable, read_remainder, reserved_keys
 
-NAME: Final = "long-remainder"
 WARNED: Final = MAX_ANNOTATION_BYTES // 2  # bytes of all annotations
 LIGHT: Final = WARNED // 2  # bytes of an object below which no remainder can be that long
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}

@@ -197,8 +197,7 @@ CONFLICT: Final = _check(
     "Remove `metadata.uid` and `metadata.resourceVersion`, or read the object again.",
 )
 CHECKS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Rule))
-CHECKS_BY_NAME: Final = {rule.name: rule for rule in CHECKS}
 _OF_CONVERSION: Final = (UNCONVERTIBLE, DAMAGED_REMAINDER, CONVERSION_LOSS, LONG_REMAINDER, KEPT_VALUE)
 _OF_COMMENTS: Final = (IGNORE_WITHOUT_REASON, UNUSED_IGNORE)
 # findings of an object before, or beside, those of its rules and its conversion
-EARLY: Final = frozenset(CHECKS_BY_NAME) - {rule.name for rule in (*_OF_CONVERSION, *_OF_COMMENTS, REQUEST_OWNER)}
+EARLY: Final = frozenset({rule.name for rule in {*CHECKS} - {*_OF_CONVERSION, *_OF_COMMENTS, REQUEST_OWNER}})

@@ -95,9 +95,8 @@ _CODE: Final = r"DYN[0-9]{3}|DYND[0-9]{2}"
 
 
 class Difference(NamedTuple):
-    """A deliberate difference from the Go operator 1.2: which quirk or gap of the measured behaviour it answers, and why."""
+    """A deliberate difference from the Go operator 1.2."""
 
-    quirks: tuple[str, ...]
     because: str
     lacking: bool = False  # whether the Go operator 1.2 has no such rule
 
@@ -269,11 +268,11 @@ def rule(
 default: Final = partial(rule, stage=Stage.DEFAULT, ratchets=False)
 
 
-def differs(quirks: tuple[str, ...], because: str, *, lacking: bool = False) -> Callable[[Rule], Rule]:
+def differs(because: str, *, lacking: bool = False) -> Callable[[Rule], Rule]:
     """Declares how the Go operator 1.2 answers otherwise than a rule, for docs/differences.md; the arguments are those of `Difference`."""
 
     def declare(found: Rule) -> Rule:
-        found.difference = Difference(quirks, because, lacking)
+        found.difference = Difference(because, lacking)
         return found
 
     return declare

@@ -17,19 +17,38 @@ _EXPECTED: Final = re.compile(r" *# expect\b.*")
 _COMPONENTS: Final = "  components:\n    - name: worker\n      type: worker"
 _IMAGE: Final = '      podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}'
 _GPU: Final = '      podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}'
+_ROLES: Final = (
+    '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
+    '- {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
+)
+
+
+def _below_spec(block: str) -> str:
+    """Members of a spec without their indentation."""
+    return block.removeprefix("  ").replace("\n  ", "\n")
+
+
 _BASES: Final = {
+    "worker component": _below_spec(_COMPONENTS),
+    "worker component with a GPU": _below_spec(f"{_COMPONENTS}\n{_GPU}"),
     "worker": f"spec:\n{_COMPONENTS}",
     "worker with an image": f"spec:\n{_COMPONENTS}\n{_IMAGE}",
     "worker with a GPU": f"spec:\n{_COMPONENTS}\n{_GPU}",
+    "worker with a pod": f"spec:\n{_COMPONENTS}\n      podTemplate:\n        spec:",
+    "worker on two nodes": f"spec:\n{_COMPONENTS}\n      multinode: {{nodeCount: 2}}\n      roles:",
     "vllm worker": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}",
     "vllm worker with a GPU": f"spec:\n  backendFramework: vllm\n{_COMPONENTS}\n{_GPU}",
     "lpx worker": "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}",
     "picker": "spec:\n  components:\n    - name: picker\n      type: epp",
     "worker service": "spec:\n  services:\n    worker:\n      componentType: worker",
     "frontend service": "spec:\n  services:\n    frontend:\n      componentType: frontend",
+    "claim of models": "spec:\n  pvcs:\n    - name: models\n      create: true",
     "KV transfer policy": "spec:\n  experimental:\n    kvTransferPolicy:",
-    "agent and conductor": '- {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}\n'
-    '- {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}',
+    "override of a clique": "providerOverride:\n  apiVersion: grove.io/v1alpha1\n  target: PodCliqueTemplateSpec",
+    "agent and conductor": "\n".join(_ROLES),
+    "lpx roles": "\n  ".join(("lpx: {buildId: b}\nroles:", *_ROLES)),
+    "annotations": "metadata:\n  annotations:",
+    "containers of a pod": "podTemplate:\n  spec:\n    containers:",
 }
 _BASE: Final = re.compile(rf"^( *[-+]? *)\{{({'|'.join(_BASES)})\}}$", re.MULTILINE)
 

@@ -97,11 +97,9 @@ def test_nothing_cites_what_is_not_in_the_repository(what: str) -> None:
 
 
 def test_every_difference_that_is_cited_by_number_is_declared_and_no_page_shows_a_number() -> None:
-    declared = {
-        number for name, text in TEXTS.items() if name.startswith(("policies/", "conversion/")) for number in DIFFERENCE.findall(text)
-    }
+    declared = set(DIFFERENCE.findall(TEXTS["conversion/quirks.py"]))
     cited = {(name, number) for name, text in TEXTS.items() for number in DIFFERENCE.findall(text)}
-    assert len(cited) > 100
+    assert len(cited) > 60
     assert sorted(each for each in cited if each[1] not in declared or each[0].startswith("docs/")) == []
 
 

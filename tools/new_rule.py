@@ -19,7 +19,7 @@ HEAD: Final = '"""Rules about {theme}."""\n\n'
 IMPORTS: Final = "from ..at import At, Hits\nfrom ..rule import {where}, Stage, differs, rule\n"
 TEMPLATE: Final = '''
 
-@differs((), "why it is refused here", lacking=True)
+@differs("why it is refused here", lacking=True)
 @rule("{code}", where={where}, when="someField", stage=Stage.{stage})
 def {function}(at: At) -> Hits:
     """The mistake, as a sentence.

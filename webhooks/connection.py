@@ -56,25 +56,30 @@ _LOOK_SECONDS: Final = 0.01
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Service(Protocol):
-    """Answers the requests of a port."""
+class Service:
+    """Answers the requests of a port; with `answer_long` alone, each after its head."""
 
-    small_body: int  # bytes of a body that `answer` is given; longer ones, and those in chunks, are left to `answer_long`
+    small_body = 0  # bytes of a body that `answer` is given; longer ones, and those in chunks, are left to `answer_long`
 
-    def begin(self, connection: Connection, head: Head) -> Reply | None:
+    def begin(self, _connection: Connection, _head: Head) -> Reply | None:
         """The reply to a request whose body needn't be read; None: it is wanted."""
+        return None
 
-    def answer(self, connection: Connection, head: Head, body: bytes) -> Reply | Work:
+    def answer(self, connection: Connection, head: Head, _body: bytes) -> Reply | Work:
         """The reply to a request with a short body, or the work that ends with `Connection.send`."""
+        return partial(self.answer_long, connection, head)
 
     async def answer_long(self, connection: Connection, head: Head) -> None:
         """Reads the body with `Connection.read`, unless it needn't, and ends with `Connection.send`."""
+        raise NotImplementedError
 
     def body_seconds(self, head: Head) -> float:
-        """The time in which a short body must come."""
+        """The time in which a short body of some bytes must come."""
+        raise NotImplementedError
 
     def too_slow(self, head: Head) -> Reply:
         """The reply to a request whose short body did not come in time."""
+        raise NotImplementedError
 
 
 class _Body:

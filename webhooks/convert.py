@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 
 MIN_LONG_REVIEW_BYTES: Final = 32 * 1024  # shorter reviews are decoded in a sixth of a millisecond
 _MAX_HEAD_BYTES: Final = 4 * 1024  # in which the list begins, and as many in which it ends
-_LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
+_MAX_FIRST_BYTES: Final = 64 * 1024  # of an object that is searched for its end, to learn which blanks are around the comma behind it
+_BLANKS: Final = rb"[ \t\r\n]*"
+_LIST: Final = re.compile(rb'"objects" : \[ (\{ "apiVersion" : "[^"\\]{1,253}" , "kind" : ")'.replace(b" ", _BLANKS))
+_LIST_END: Final = re.compile(rb"\}" + _BLANKS + rb"\]")
+_BETWEEN: Final = rb"\}(" + _BLANKS + b"," + _BLANKS + b")"  # two objects
 _MARK: Final = secrets.token_hex(16)  # placeholder of the objects, which no client can send
 _QUOTED: Final = f'"{_MARK}"'.encode()
 _ABOVE: Final = b"[", b"]"  # so that two objects are none
@@ -54,15 +58,21 @@ class NotDivisibleError(ValueError):
 class Apart(NamedTuple):
     """A long review and its list, from `start` to `end` without brackets: the decoder can't be interrupted, but is brief with one object.
 
-    An API server writes all objects of a review alike: `{"apiVersion":"...","kind":"...`. Where one ends and another begins so is a cut,
-    and the decoder itself judges it: text that begins as an object and is accepted whole ends where that object ends. So pieces that are
-    all accepted are the objects of the review, and no others; whatever looks otherwise is decoded at one go.
+    Clients write all objects of a review alike: `{"apiVersion":"...","kind":"...`, an API server without blanks. Where one ends and another
+    begins so is a cut, and the decoder itself judges it: text that begins as an object and is accepted whole ends where that object ends.
+    So pieces that are all accepted are the objects of the review, and no others; whatever looks otherwise is decoded at one go.
     """
 
     frame: bytes  # the review, with a mark in the place of its objects
     lead: bytes  # how each object begins
+    comma: bytes  # between two objects, with the blanks around it
     start: int
     end: int
+
+    @property
+    def cut(self) -> bytes:
+        """The end of an object with the beginning of the next one."""
+        return b"}" + self.comma + self.lead
 
     def framed(self, request: dict[str, Any]) -> bool:
         """Whether the decoded frame's request has the mark for its objects: then exactly that list was left out."""
@@ -70,32 +80,34 @@ class Apart(NamedTuple):
 
     def all_light(self, body: bytes | mmap, longest: int) -> bool:
         """Whether each object is converted in the loop."""
-        pieces = body[self.start : self.end].split(b"}," + self.lead)
+        pieces = body[self.start : self.end].split(self.cut)
         return all(is_light(piece, longest - 1 - len(self.lead)) for piece in pieces)
 
     def objects(self, body: bytes | mmap) -> Iterator[Any]:
         """Decode one object after the other. Raises: NotDivisibleError."""
-        start, cut = self.start, b"}," + self.lead
+        start, cut = self.start, self.cut
         while start < self.end:
-            found = body.find(cut, start, self.end)
-            stop = self.end if found < 0 else found + 1
+            at = body.find(cut, start, self.end)
+            stop = self.end if at < 0 else at + 1
             try:
                 [obj] = deep.load(body[start:stop].join(_ABOVE))
             except ValueError:  # no JSON, or more than one object
                 raise NotDivisibleError from None
             yield obj
-            start = stop + 1
+            start = stop + len(self.comma)
 
 
 def apart(body: bytes | mmap) -> Apart | None:
     """Find the list by its form; None for a short or different body."""
     if len(body) < MIN_LONG_REVIEW_BYTES:
         return None
-    found, last = _LIST.search(body, 0, _MAX_HEAD_BYTES), body.rfind(b"}]", max(0, len(body) - _MAX_HEAD_BYTES))
-    if found is None or last < found.start(1):
+    begin, ends = _LIST.search(body, 0, _MAX_HEAD_BYTES), [*_LIST_END.finditer(body, max(0, len(body) - _MAX_HEAD_BYTES))]
+    if begin is None or not ends or ends[-1].start() < begin.start(1):
         return None
-    start, end = found.start(1), last + 1
-    return Apart(b"".join((body[:start], _QUOTED, body[end:])), found[1], start, end)
+    lead, start, end = begin[1], begin.start(1), ends[-1].start() + 1
+    between = re.compile(_BETWEEN + re.escape(lead)).search(body, start, min(end, start + _MAX_FIRST_BYTES))
+    comma = between[1] if between is not None else b","
+    return Apart(b"".join((body[:start], _QUOTED, body[end:])), lead, comma, start, end)
 
 
 _LOG: Final = logging.getLogger("webhooks.convert")
@@ -118,8 +130,8 @@ class _Held:
     def clear(self) -> None:
         self.parts.clear()
 
-    def whole(self, found: Answer) -> Answer:
-        return found if found.body else Answer(found.status, b"".join(self.parts), found.verdict)
+    def whole(self, response: Answer) -> Answer:
+        return response if response.body else Answer(response.status, b"".join(self.parts), response.verdict)
 
 
 Sink: TypeAlias = "Spool | _Held"  # what takes a response, piece by piece
@@ -165,12 +177,12 @@ def steps(body: bytes | mmap, longest: int, line: Line) -> Iterator[Answer | Non
     if parts is None or not parts.all_light(body, longest):
         raise NotDivisibleError
     held = _Held()
-    for found in _in_pieces(body, parts, held, line):
-        yield found and held.whole(found)
+    for response in _in_pieces(body, parts, held, line):
+        yield response and held.whole(response)
 
 
-def _last(found: Iterator[Answer | None]) -> Answer:
-    return next(filter(None, found))
+def _last(steps: Iterator[Answer | None]) -> Answer:
+    return next(filter(None, steps))
 
 
 def _in_pieces(body: bytes | mmap, parts: Apart, sink: Sink, line: Line) -> Iterator[Answer | None]:
@@ -222,9 +234,9 @@ class _Work:
             self.sink.clear()
             met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
             sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
-            found = _failed(version, uid, 413, [sentence], self.tally)
-            found.verdict.bound = met
-            yield found
+            response = _failed(version, uid, 413, [sentence], self.tally)
+            response.verdict.bound = met
+            yield response
             return
         for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
             _LOG.warning("%s", text)

@@ -122,7 +122,7 @@ class HeadReader:
     from the last head, the parser would find the same again, and isn't asked: that is a third of what HTTP costs.
     """
 
-    __slots__ = ("_begin", "_end", "_head", "_known", "_limits", "_parser", "_size")
+    __slots__ = ("_came", "_head", "_known", "_limits", "_parser", "_skipped")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -132,18 +132,17 @@ class HeadReader:
     def _restart(self) -> None:
         self._head: Head | None = None
         self._parser: HttpRequestParser | None = None
-        self._size = 0  # bytes that have come
-        self._begin = b""  # what has come, up to the end of the first line
-        self._end = b""  # the last bytes of what has come
+        self._came = b""  # of the head
+        self._skipped = 0  # bytes of empty lines before it
 
     @property
     def begun(self) -> bool:
         """Whether a part of a head has come."""
-        return self._size > 0
+        return bool(self._came) or self._skipped > 0
 
     def feed(self, data: bytes) -> tuple[Head | None, bytes]:
         """Takes what has come; returns the head if that is complete, and the bytes behind it. Raises: UnreadableError."""
-        if self._known is not None and not self._size:
+        if self._known is not None and not (self._came or self._skipped):
             before, behind, known = self._known
             if data.startswith(before):
                 end = data.find(b"\r", len(before), len(before) + _MAX_DIGITS)
@@ -155,56 +154,52 @@ class HeadReader:
 
     def _parse(self, data: bytes) -> tuple[Head | None, bytes]:
         """Has a head parsed, or a part of it."""
-        if not self._begin and (self._end or data[0] <= _CARRIAGE_RETURN):
-            data = self._without_empty_lines(data)
+        parsed, came = len(self._came), self._came + data
+        if self._parser is None and came[0] <= _CARRIAGE_RETURN:
+            parsed, came = 0, self._without_empty_lines(came)
+        cut = came.find(_END, max(0, parsed - len(_END) + 1))
+        end = cut + len(_END) if cut >= 0 else len(came)
+        if self._skipped + end > self._limits.head:
+            raise UnreadableError
+        self._came = came[:end]
+        if self._came in (b"", b"\r"):  # another empty line, perhaps
+            return None, b""
         head = self._head
         if head is None or self._parser is None:
             head = self._head = Head()
             self._parser = HttpRequestParser(head)
-        over = (self._end + data[:3]).find(_END) if self._end else -1
-        cut = over - len(self._end) if over >= 0 else data.find(_END)
-        complete = over >= 0 or cut >= 0
-        piece = data[: cut + len(_END)] if complete else data
-        self._size += len(piece)
-        if self._size > self._limits.head:
-            raise UnreadableError
-        if b"\n" not in self._begin:
-            self._begin += piece
         try:
-            self._parser.feed_data(piece)
+            self._parser.feed_data(came[parsed:end])
         except HttpParserUpgrade:  # the head says what follows, as for any other request
             pass
         except HttpParserError:
             raise UnreadableError from None
-        if complete != head.ended:
+        if head.ended != (cut >= 0):
             raise UnreadableError
-        if complete:
-            head.finish(self._parser, self._begin, self._limits)
-            self._remember(head, piece)
-            self._restart()
-            return head, data[len(piece) :]
-        self._end = (self._end + piece)[-3:]
-        return None, b""
+        if not head.ended:
+            return None, b""
+        head.finish(self._parser, self._came, self._limits)
+        self._remember(head, self._came)
+        self._restart()
+        return head, came[end:]
 
-    def _remember(self, head: Head, piece: bytes) -> None:
-        """Keeps a head that may come again with another length: one that came in one piece, and after which the connection goes on."""
+    def _remember(self, head: Head, text: bytes) -> None:
+        """Keeps a head that may come again with another length: a short one, after which the connection goes on."""
         self._known = None
-        begin = piece.find(_LENGTH) + len(_LENGTH)
-        end = piece.find(b"\r", begin)
-        if len(piece) == self._size <= _MAX_KNOWN_BYTES and begin >= len(_LENGTH) and piece[begin:end].isdigit() and not head.is_last:
-            self._known = piece[:begin], piece[end:], head
+        begin = text.find(_LENGTH) + len(_LENGTH)
+        end = text.find(b"\r", begin)
+        if len(text) <= _MAX_KNOWN_BYTES and begin >= len(_LENGTH) and text[begin:end].isdigit() and not head.is_last:
+            self._known = text[:begin], text[end:], head
 
-    def _without_empty_lines(self, data: bytes) -> bytes:
+    def _without_empty_lines(self, came: bytes) -> bytes:
         """What has come without the empty lines before a request, which HTTP forgives. Raises: UnreadableError."""
-        data, self._end = self._end + data, b""
-        begun = data.lstrip(b"\r\n")
-        lines = data[: len(data) - len(begun)]
-        self._size += len(lines)
-        if not begun and lines.endswith(b"\r"):  # whose end has not come
-            self._end, lines, self._size = b"\r", lines[:-1], self._size - 1
-        if lines != b"\r\n" * (len(lines) // 2):
+        begun = came.lstrip(b"\r\n")
+        size = (len(came) - len(begun)) // 2 * 2
+        torn = came[size : len(came) - len(begun)]  # half the end of a line
+        if came[:size] != b"\r\n" * (size // 2) or (torn and (begun or torn != b"\r")):
             raise UnreadableError
-        return begun
+        self._skipped += size
+        return came[size:]
 
 
 def _is_target(method: bytes, url: bytes) -> bool:

@@ -23,8 +23,6 @@ HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't r
 CLOSE_SECONDS: Final = 1.0
 MAX_NAME_CHARACTERS: Final = 253  # the longest that Kubernetes knows
 MAX_MESSAGE_CHARACTERS: Final = 2_000
-_LOG: Final = logging.getLogger("webhooks.level")
-KEY: Final = "logging.level"
 
 
 class Lines:
@@ -119,10 +117,10 @@ def word(text: str, limit: int = MAX_NAME_CHARACTERS) -> str:
 
 def readable(line: bytes) -> bytes:
     """A JSON line as text: time, level, logger, message, and the rest as key=value."""
-    said = orjson.loads(line)
-    head = [str(said.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
-    rest = [f"{key}={orjson.dumps(value).decode()}" for key, value in said.items() if value not in ("", [])]
-    return (escape_unprintable(" ".join([head[0], head[1].upper(), *head[2:], *rest])) + "\n").encode()
+    fields = orjson.loads(line)
+    head = [str(fields.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
+    pairs = [f"{key}={orjson.dumps(value).decode()}" for key, value in fields.items() if value not in ("", [])]
+    return (escape_unprintable(" ".join([head[0], head[1].upper(), *head[2:], *pairs])) + "\n").encode()
 
 
 def stamp(now: float) -> str:
@@ -158,7 +156,10 @@ class JsonHandler(logging.Handler):
 
 
 def install(lines: Lines, wanted: Logging | None = None) -> logging.Handler:
-    """Send all log records of this process to the lines, and return the handler; JSON from level info by default."""
+    """Send all log records of this process to the lines, and return the handler; JSON from level info by default.
+
+    Access lines have level info; internal errors are always logged.
+    """
     root = logging.getLogger()
     handler = JsonHandler(lines.add)
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
@@ -167,22 +168,6 @@ def install(lines: Lines, wanted: Logging | None = None) -> logging.Handler:
     return handler
 
 
-def set_level(level: str) -> None:
-    """Set the level: `debug`, `info`, `warning` or `error`. Access lines have level info; internal errors are always logged."""
-    logging.getLogger().setLevel(level.upper())
-
-
 def remove(handler: logging.Handler) -> None:
     """Undo `install`, for a process that continues after its server."""
     logging.getLogger().removeHandler(handler)
-
-
-def take_level(printed: bytes, taken: Callable[[str], None]) -> None:
-    """Calls `taken` with the log level of a configuration that has changed, as `config -o json` prints it."""
-    try:
-        level = next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
-    except (ValueError, TypeError, KeyError, StopIteration):
-        _LOG.error("the configuration file has changed and can't be used; `dynamo-webhooks config --config FILE` says why")
-        return
-    taken(level)
-    _LOG.warning("the configuration file has changed: the log level is %s; other changes take effect after a restart", level)

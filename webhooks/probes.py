@@ -7,14 +7,13 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
-from .connection import Connection, Work
+from .connection import Connection, Service
 from .connections import Connections
 from .http1 import Head
 from .limits import SIDE
@@ -191,28 +190,11 @@ class Probes:
         return 503 if wrong else 200, "".join(f"{line}\n" for line in lines), b""
 
 
-class _Side:
+class _Side(Service):
     """Answers a side port by the head of a request; a body is not read."""
-
-    small_body = 0
 
     def __init__(self, answer: Callable[[Head], Awaitable[_Answer]]) -> None:
         self._answer = answer
-
-    def begin(self, _connection: Connection, _head: Head) -> None:
-        """Nothing is answered without waiting."""
-
-    def answer(self, connection: Connection, head: Head, _body: bytes) -> Work:
-        """The same as with a body."""
-        return partial(self.answer_long, connection, head)
-
-    def body_seconds(self, _head: Head) -> float:
-        """The time for a body of no bytes."""
-        return SIDE.body_seconds
-
-    def too_slow(self, _head: Head) -> Reply:
-        """The reply to who sends none."""
-        return Reply(408, b"")
 
     async def answer_long(self, connection: Connection, head: Head) -> None:
         """Sends the answer."""

@@ -5,7 +5,6 @@ import gc
 import os
 import socket
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from .cluster.feed import Feed
 from .executor.executor import Executor
 from .executor.forker import SIGNALS
 from .limits import Limits
-from .logs import Lines, take_level
+from .logs import Lines
 from .policies import Policies, PolicySet
 from .probes import METRICS, PROBES, Handshake, MetricsAccess, Probes
 from .reload import Reload, Source
@@ -45,7 +44,6 @@ class Plan(NamedTuple):
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logging = Logging()
     secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: only the directory
-    level: Source | None = None  # of the log level while the server runs; None: fixed
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
     pair: Pairs | None = None  # the pair that is served instead of the directory's
     policies: PolicySet | None = None  # users' own; None where none are wanted
@@ -80,22 +78,22 @@ class State:
 
     async def checks(self) -> dict[str, list[str]]:
         """Why the server is not ready; its certificate is verified by a handshake if all other checks pass."""
-        found = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
-        return {**found, "handshake": [] if any(found.values()) else self._handshake.reasons(self._server.certificate.bundle)}
+        reasons = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
+        return {**reasons, "handshake": [] if any(reasons.values()) else self._handshake.reasons(self._server.certificate.bundle)}
 
     async def details(self) -> list[str]:
         """The served certificate, and outdated parts that don't affect readiness."""
         report = self._server.certificate.report()
         certificate, trouble = report["certificate"], report["trouble"]
-        found = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
+        lines = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
         degraded = [trouble] if certificate and trouble else []
         degraded += [f"the serving Secret can't be read: {self._source.away}"] if self._source is not None and self._source.away else []
         degraded += self._feed.degraded() if self._feed is not None else []
         if self.policies is not None:
             in_force, *problems = self.policies.current.details()
-            found.append(f"policies: {in_force}")
+            lines.append(f"policies: {in_force}")
             degraded += [f"policies: {each}" for each in problems]
-        return [*found, *(f"degraded: {each}" for each in degraded)]
+        return [*lines, *(f"degraded: {each}" for each in degraded)]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
@@ -135,19 +133,10 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     lines.start(loop)
     await server.start([sock])
 
-    def set_level(level: str) -> None:
-        logs.set_level(level)
-        if feed is not None:
-            feed.log_level(level)
-
     feeding = loop.create_task(feed.run()) if feed is not None else None
-
     beside = [loop.create_task(_announce(server, state, ready))]
-    if plan.level is not None:
-        level = Reload(plan.level, partial(take_level, taken=set_level))
-        beside.append(loop.create_task(level.run(plan.limits.poll_seconds)))
     if plan.policies is not None and plan.policy_source is not None:
-        state.policies = Policies(plan.policies, lambda found: server.use(server.settings._replace(policies=found)))
+        state.policies = Policies(plan.policies, lambda documents: server.use(server.settings._replace(policies=documents)))
         beside.append(loop.create_task(Reload(plan.policy_source, state.policies.take).run(plan.limits.poll_seconds)))
     waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

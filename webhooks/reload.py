@@ -1,4 +1,4 @@
-"""Reads a file or a folder again when it changes, in a process of its own: the loop waits for no parser."""
+"""Reads a folder again when it changes, in a process of its own: the loop waits for no parser."""
 
 import asyncio
 import logging
@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 from . import child_process
 
 _LOG: Final = logging.getLogger("webhooks.reload")
-MAX_FILES: Final = 1_000  # of a folder that are looked at
+MAX_FILES: Final = 1_000  # that are looked at
 
 
 class Source(NamedTuple):
-    """A file or a folder, and the command that reads it and prints JSON."""
+    """A folder, and the command that reads it and prints JSON."""
 
     path: str
     command: tuple[str, ...]
@@ -66,14 +66,13 @@ class Reload:
 
 
 def _state_of(path: str) -> object:
-    """The content of a file, or names, times and sizes in a folder; None while a file is replaced."""
+    """Names, times and sizes in a folder; None while one of its files is replaced, or where there is no folder."""
+    if not os.path.isdir(path):  # noqa: PTH112 - as its files are found
+        return None
+    files = islice((os.path.join(root, name) for root, _, names in os.walk(path) for name in names), MAX_FILES)  # noqa: PTH118
+    # a mounted ConfigMap is replaced as a whole, by a link to another folder: its files are other ones then
+    states = ((file, os.stat(file)) for file in files)  # noqa: PTH116 - as above
     try:
-        if os.path.isdir(path):  # noqa: PTH112 - as its files are found
-            files = islice((os.path.join(root, name) for root, _, names in os.walk(path) for name in names), MAX_FILES)  # noqa: PTH118
-            # a mounted ConfigMap is replaced as a whole, by a link to another folder: its files are other ones then
-            found = ((file, os.stat(file)) for file in files)  # noqa: PTH116 - as above
-            return sorted((file, status.st_mtime_ns, status.st_size, status.st_ino) for file, status in found)
-        with open(path, "rb") as file:  # noqa: PTH123 - as above
-            return file.read() or None
+        return sorted((file, state.st_mtime_ns, state.st_size, state.st_ino) for file, state in states)
     except OSError:
         return None

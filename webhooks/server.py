@@ -20,7 +20,7 @@ from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
 from .certificate_source import ServedCertificate
-from .connection import Connection, Work
+from .connection import Connection, Service, Work
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
@@ -41,7 +41,7 @@ _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unkn
 LEFT: Final = "the client closed the connection"
 
 
-class Webhooks:
+class Webhooks(Service):
     """Answers webhooks on one or more sockets; `start`, then `drain` once."""
 
     def __init__(self, settings: Settings, context: ReloadingContext, lines: Lines, executor: Executor, limits: Limits) -> None:
@@ -81,13 +81,13 @@ class Webhooks:
 
     def reasons(self) -> list[str]:
         """Why this server must not be sent requests; empty when it is ready."""
-        told = [*([self._failed] if self._failed else []), *self.certificate.reasons()]
-        told += [reason for each in self._listeners for reason in each.reasons()] if self._listeners else ["not listening"]
+        reasons = [*([self._failed] if self._failed else []), *self.certificate.reasons()]
+        reasons += [reason for each in self._listeners for reason in each.reasons()] if self._listeners else ["not listening"]
         if self.connections.draining:
-            told.append("draining")
+            reasons.append("draining")
         if self._executor.lost.is_set():
-            told.append("the process that answers long requests has ended")
-        return told
+            reasons.append("the process that answers long requests has ended")
+        return reasons
 
     def gauges(self) -> dict[str, float]:
         """The current measurements, by name."""
@@ -128,24 +128,24 @@ class Webhooks:
     def begin(self, connection: Connection, head: Head) -> Reply | None:
         """The reply to a request whose body needn't be read, and to a caller who must not ask; else None."""
         route = head.route = find_route(head.target)
-        found = _unfit(route, head)
-        if found is None and route is not None:
-            found = self._callers.refusal(route, connection)
+        response = _unfit(route, head)
+        if response is None and route is not None:
+            response = self._callers.refusal(route, connection)
             try:
                 self._bodies.check_length(route, head)
             except RejectedError as error:
-                found = found or reject_http(error.status, error.sentence, error.bound)
-        return None if found is None else self._account(head, found, time.perf_counter())
+                response = response or reject_http(error.status, error.sentence, error.bound)
+        return None if response is None else self._account(head, response, time.perf_counter())
 
     def answer(self, connection: Connection, head: Head, body: bytes) -> Reply | Work:
         """The reply to a short body, or the work that sends it."""
         started, route = time.perf_counter(), _route(head)
         if not self._jobs.is_short(body):
             return partial(self.answer_long, connection, head, body)
-        found = self._jobs.answer_now(route, connection.client, body, self.settings)
-        if found is None:
+        response = self._jobs.answer_now(route, connection.client, body, self.settings)
+        if response is None:
             return partial(self._answer_in_turn, connection, head, body, started)
-        return self._account(head, found, started, len(body))
+        return self._account(head, response, started, len(body))
 
     async def answer_long(self, connection: Connection, head: Head, text: bytes = b"") -> None:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory.
@@ -158,16 +158,16 @@ class Webhooks:
             try:
                 await self._bodies.read(route, connection, head, reservation, body)
                 started = time.perf_counter()
-                found = await self._jobs.answer_long(route, connection.client, body, self.settings)
+                response = await self._jobs.answer_long(route, connection.client, body, self.settings)
             except RejectedError as error:
-                found = reject_http(error.status, error.sentence, error.bound)
+                response = reject_http(error.status, error.sentence, error.bound)
             except asyncio.CancelledError:  # the API server asks again
                 self._account(head, reject_http(408, LEFT), started, body.size)
                 raise
-            reply = self._account(head, found, started, body.size)
+            reply = self._account(head, response, started, body.size)
             body.close()
-            reservation.change(len(found.body))
-            del found
+            reservation.change(len(response.body))
+            del response
             await connection.send(reply, reservation)
         self._bodies.trim.begin()
 
@@ -181,17 +181,17 @@ class Webhooks:
         return self._account(head, reject_http(error.status, error.sentence, error.bound), time.perf_counter())
 
     async def _answer_in_turn(self, connection: Connection, head: Head, body: bytes, started: float) -> None:
-        found = await self._jobs.answer_in_turn(_route(head), connection.client, body, self.settings)
-        await connection.send(self._account(head, found, started, len(body)))
+        response = await self._jobs.answer_in_turn(_route(head), connection.client, body, self.settings)
+        await connection.send(self._account(head, response, started, len(body)))
 
-    def _account(self, head: Head, found: Answer | LongAnswer, started: float, size: int = 0) -> Reply:
+    def _account(self, head: Head, response: Answer | LongAnswer, started: float, size: int = 0) -> Reply:
         """Counts an answer and logs it, with the trace that its request belongs to; `size`: of the body, if that was judged."""
         route, seconds = head.route, time.perf_counter() - started
-        self.meter.answered(route, found.verdict, seconds, size)
-        if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(access_line(stamp(time.time()), route, found.verdict, seconds, head.header(b"traceparent")))
-        lines = JSON + _ALLOW if found.status == 405 else JSON
-        return Reply(found.status, found.body, lines, closes=found.status in _CLOSING)
+        self.meter.answered(route, response.verdict, seconds, size)
+        if response.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
+            self._lines.add(access_line(stamp(time.time()), route, response.verdict, seconds, head.header(b"traceparent")))
+        lines = JSON + _ALLOW if response.status == 405 else JSON
+        return Reply(response.status, response.body, lines, closes=response.status in _CLOSING)
 
 
 def _route(head: Head) -> Route:
@@ -216,8 +216,8 @@ def self_check(settings: Settings) -> str:
     """Answer a small request on every path, which also loads all modules; returns the failure, or an empty string."""
     for route in ROUTES.values():
         converting = route.purpose is Purpose.CONVERT
-        found = answer(route, convert.example() if converting else example(route), settings)
-        bad = found.verdict.outcome != "converted" if converting else found.verdict.outcome == "fault"
-        if found.status != 200 or bad or orjson.loads(found.body)["response"]["uid"] != "ready":
+        response = answer(route, convert.example() if converting else example(route), settings)
+        bad = response.verdict.outcome != "converted" if converting else response.verdict.outcome == "fault"
+        if response.status != 200 or bad or orjson.loads(response.body)["response"]["uid"] != "ready":
             return f"the server's own test request at {route.path} failed"
     return ""

@@ -123,9 +123,7 @@ class Reconciler:
 class Logging:
     """What is logged."""
 
-    level: Annotated[str, one_of("debug", "info", "warn", "warning", "error")] = key(
-        default="info", text="minimum level; running processes follow changes"
-    )
+    level: Annotated[str, one_of("debug", "info", "warn", "warning", "error")] = key(default="info", text="minimum level")
     format: Annotated[str, one_of("json", "console")] = key(default="json", text="JSON lines, or text")
 
 

@@ -52,7 +52,7 @@ def serve(options: DaemonOptions, settings: OperatorConfiguration, about: "Insta
     from ..daemon import provisioner
     from ..daemon.run import Side
 
-    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure, (listening.reload_level(options),))
+    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
         asyncio.run(provisioner.serve(about, options.kubeconfig, side, pace))
     return OK

@@ -36,16 +36,14 @@ def serve(options: DaemonOptions, lease: Timings | None = None) -> int:
     from ..daemon.run import Side, identity, run_daemon
 
     settings = settings_of(options)
-    reloads = [listening.reload_level(options)]
     side = Side(*listening.listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
         make = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
         if folder := settings.serving.policies:
             source = policy_source(folder)
             policies = Policies(read_policies(folder))
-            reloads.append(Reload(source, policies.take))
+            side = side._replace(policies=Reload(source, policies.take))
             make = partial(make, policies=lambda: policies.current.documents)
-        side = side._replace(reloads=tuple(reloads))
         asyncio.run(run_daemon("reconciler", MANAGER, options.kubeconfig, make, side))
     return OK
 

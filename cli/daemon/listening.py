@@ -6,12 +6,8 @@ import os
 import signal
 import socket
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from ...api.operator.configuration import OperatorConfiguration
-from ...webhooks import child_process
-from ...webhooks.logs import set_level, take_level
-from ...webhooks.reload import Reload, Source, watch
 from ...webhooks.sockets import Address, AddressError, bind, parse
 from ..console.exits import UsageError
 from ..console.output import write_stderr
@@ -60,17 +56,6 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
     sock.listen()  # before the address is printed: early clients wait in the queue instead of being refused
     write_stderr(f"{what} {scheme}://{found}")
     return sock
-
-
-def level_source(config: str, *, lenient: bool) -> Source:
-    """Reads the log level from the configuration file while the process runs."""
-    words = ("config", "--config", config, "-o", "json", *(["--lenient-config"] if lenient else []))
-    return watch(config, child_process.command("dynamo_webhooks.cli.main", *words))
-
-
-def reload_level(options: DaemonOptions) -> Reload:
-    """Sets the log level anew when the configuration file changes."""
-    return Reload(level_source(options.config, lenient=options.lenient_config), partial(take_level, taken=set_level))
 
 
 @contextlib.contextmanager

@@ -124,7 +124,7 @@ class Side(NamedTuple):
     probes: socket.socket  # bound
     metrics: socket.socket  # the same one when both are served at one address
     secure: bool = False  # metrics over TLS, and only to those whom the API server lets
-    reloads: tuple[Reload, ...] = ()  # of the log level, and of what else may change while it runs
+    policies: Reload | None = None  # of users' own
 
 
 class State:
@@ -177,7 +177,8 @@ async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[
         await listener.listen(loop, side.probes, PROBES)
         await listener.listen(loop, side.metrics, METRICS, *((guard.context, guard.gate) if guard is not None else ()))
     beside = [asyncio.ensure_future(_uncollected(state))]
-    beside += [asyncio.ensure_future(each.run(Limits().poll_seconds)) for each in side.reloads]
+    if side.policies is not None:
+        beside.append(asyncio.ensure_future(side.policies.run(Limits().poll_seconds)))
     try:
         await _until_stopped(work())
     finally:

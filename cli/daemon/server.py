@@ -24,7 +24,7 @@ from ...webhooks.process import Plan
 from ...webhooks.sockets import ANY
 from ..console.exits import UsageError
 from ..facts.load import load_values
-from .listening import level_source, load_settings
+from .listening import load_settings
 from .options import ServerOptions
 from .policies import policy_source, read_policies
 
@@ -98,7 +98,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
         orders = {
             "scope": asdict(settings.namespace.claims),
             "logs": asdict(settings.logging),
-            "told": stated,
+            "stated": stated,
             "kubeconfig": options.kubeconfig or "",
             "context": "",
         }
@@ -108,7 +108,6 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
     source = policy_source(serving.policies) if serving.policies else None
     policies = read_policies(serving.policies)
     judge = Settings(facts_from(stated), pods, policies.documents, serving.site)
-    level = level_source(options.config, lenient=options.lenient_config) if options.config is not None else None
     webhook = settings.server.webhook
     callers = (Path(webhook.client_ca), webhook.client_names) if webhook.client_ca else None
     return Plan(
@@ -119,7 +118,6 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
         orders,
         settings.logging,
         names,
-        level,
         callers,
         policies=policies,
         policy_source=source,

@@ -351,7 +351,7 @@ class _Run:
         refused = any(one.level == ERROR and one.stage != POLICIES and one.rule not in ours for one in self.findings.located)
         write, admitted = self.write, self.settings.schema and not refused  # by the schema, as far as it was asked
         for loss in losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
-            rule = checks.CHECKS_BY_NAME[loss.name]
+            rule = loss.rule
             if rule is not checks.UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
                 self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)
 

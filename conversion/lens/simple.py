@@ -76,49 +76,28 @@ def same(*names: str, via: Struct | None = None) -> list[Rename]:
     return [Rename(name, name, via) for name in names]
 
 
-class LeftOnly(Group):
-    """Members of the left side only: saved, and restored whatever happens on the right."""
+class OneSided(Group):
+    """Members that one side lacks: saved, and restored whatever happens there."""
 
-    right: tuple[str, ...] = ()
-
-    def __init__(self, *names: str, worth: Callable[[Any], bool] | None = None) -> None:
+    def __init__(self, *, left: tuple[str, ...] = (), right: tuple[str, ...] = (), worth: Callable[[Any], bool] | None = None) -> None:
         """`worth` selects the values that the Go operator saves; the engine saves the others in `kept`."""
-        self.left = names
+        self.left, self.right = left, right
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Save the present members."""
+        """Save the present members of the left side, and restore the saved ones of the right side."""
         _copy_present(self.left, left, save, self._worth)
+        _copy_present(self.right, kept, right, None)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Restore the saved members."""
+        """Save the present members of the right side, and restore the saved ones of the left side."""
+        _copy_present(self.right, right, save, self._worth)
         _copy_present(self.left, kept, left, None)
 
     def rows(self) -> Iterator[Row]:
         """A row a member."""
         for name in self.left:
             yield Row(name, "", "kept aside")
-
-
-class RightOnly(Group):
-    """Members of the right side only: the mirror image of LeftOnly."""
-
-    left: tuple[str, ...] = ()
-
-    def __init__(self, *names: str, worth: Callable[[Any], bool] | None = None) -> None:
-        self.right = names
-        self._worth = worth
-
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Restore the saved members."""
-        _copy_present(self.right, kept, right, None)
-
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Save the present members."""
-        _copy_present(self.right, right, save, self._worth)
-
-    def rows(self) -> Iterator[Row]:
-        """A row a member."""
         for name in self.right:
             yield Row("", name, "kept aside")
 

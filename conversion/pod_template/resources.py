@@ -3,6 +3,7 @@
 Both directions make quantities canonical, so that the versions agree on equality; the original text is saved and restored.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from ...api.quantity import spell
@@ -35,10 +36,13 @@ def _canonical(amounts: Fields) -> Fields:
 
 def native(resources: Fields) -> Fields:
     """The native form of flat resources, without invalid values and empty parts."""
+    return _converted(resources, _native_amounts)
+
+
+def _converted(resources: Fields, convert: Callable[[Fields], Fields]) -> Fields:
     out: Fields = {}
     for part in AMOUNTS:
-        flat = resources.get(part)
-        if type(flat) is dict and (amounts := _native_amounts(flat)):
+        if amounts := convert(object_member(resources, part)):
             out[part] = amounts
     if resources.get("claims"):
         out["claims"] = resources["claims"]
@@ -65,13 +69,7 @@ def _gpu(kind: Any) -> str:
 
 def normalize_resources(resources: Fields) -> Fields:
     """Native resources as Kubernetes would print them."""
-    out: Fields = {}
-    for part in AMOUNTS:
-        if amounts := _canonical(object_member(resources, part)):
-            out[part] = amounts
-    if resources.get("claims"):
-        out["claims"] = resources["claims"]
-    return out
+    return _converted(resources, _canonical)
 
 
 def override(base: Fields, overlay: Fields) -> Fields:

@@ -131,7 +131,7 @@ def ckpt_pod_claim(at: At) -> Hits:
         yield from _report(at, f'resourceClaims has no entry named "{_CLAIM}"')
 
 
-@differs(("G-26",), "the job hangs: a server in a non-restartable init container never ends")
+@differs("the job hangs: a server in a non-restartable init container never ends")
 @rule("DYN428", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
 def ckpt_server_container(at: At) -> Hits:
     """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.

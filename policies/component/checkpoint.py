@@ -41,7 +41,7 @@ def checkpoint_gate(at: At) -> Hits:
         )
 
 
-@differs((), OFF)
+@differs(OFF)
 @rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4")
 def checkpoint_job_auto_only(at: At) -> Hits:
     """A checkpoint that the operator doesn't create has settings for the job that creates it.
@@ -68,7 +68,7 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint.job", text)
 
 
-@differs((), OFF)
+@differs(OFF)
 @rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_job_with_ref(at: At) -> Hits:
     """A checkpoint refers to an existing one, but also configures the job that would create one.
@@ -106,9 +106,7 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
     Example
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                podTemplate:
                  spec: {containers: [{name: main, image: "example/vllm:1.5.0", resources: {limits: {nvidia.com/gpu: "1"}}}]}
                experimental:
@@ -134,7 +132,7 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
         yield at.forbidden("experimental.checkpoint", format_words("must not be enabled together with {failover}"))
 
 
-@differs((), OFF)
+@differs(OFF)
 @rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_target_name(at: At) -> Hits:
     """The target of a checkpoint has an invalid container name.
@@ -161,7 +159,7 @@ def checkpoint_target_name(at: At) -> Hits:
 _CLIENTS = ("experimental", "checkpoint", "job", "gmsClientContainers")
 
 
-@differs((), OFF)
+@differs(OFF)
 @rule("DYN406", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_client_name(at: At) -> Hits:
     """A client of the GPU memory service in a checkpoint's job has an invalid container name.
@@ -191,7 +189,7 @@ def checkpoint_gms_client_name(at: At) -> Hits:
             yield at.invalid((*_CLIENTS, index), name, text)
 
 
-@differs((), OFF)
+@differs(OFF)
 @rule("DYN405", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
     """A checkpoint's job names clients of a GPU memory service that runs in its own pods.
@@ -205,10 +203,7 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
     Example
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
         -        gpuMemoryService: {mode: InterPod}
         +        gpuMemoryService: {mode: IntraPod}
@@ -222,7 +217,7 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
         yield at.forbidden(_CLIENTS, text)
 
 
-@differs((), OFF)
+@differs(OFF)
 @rule("DYN404", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
 def checkpoint_gms_clients_need_gms(at: At) -> Hits:
     """A checkpoint's job names clients of a GPU memory service, but the component has none.

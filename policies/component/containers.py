@@ -22,9 +22,7 @@ def frontend_sidecar_unknown(at: At) -> Hits:
          {worker}
         -      frontendSidecar: front  # expect
         +      frontendSidecar: frontend
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - {name: main, image: "example/vllm:1.5.0"}
                      - {name: frontend, image: "example/frontend:1.5.0"}
 
@@ -63,9 +61,7 @@ def image_required(at: At) -> Hits:
         Set {extraPodSpec.mainContainer.image}.
 
     Example
-        -{worker}
-        -      podTemplate:
-        -        spec:
+        -{worker with a pod}
         -          containers:
         -            - {name: main, image: ""}  # expect
 

@@ -23,9 +23,7 @@ def elastic_ep_command_required(at: At) -> Hits:
 
     Example
          {vllm worker}
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
         -            - {name: main, image: "example/vllm:1.5.0", args: [--enable-elastic-ep, --data-parallel-backend, ray]}  # expect
         +            - name: main
         +              image: example/vllm:1.5.0

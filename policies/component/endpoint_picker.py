@@ -99,7 +99,7 @@ def epp_configmap_name_required(at: At) -> Hits:
         yield at.required("eppConfig.configMapRef.name", "must name a config map, got nothing")
 
 
-@differs(("Q-09",), "a standalone picker fails like one of a graph")
+@differs("a standalone picker fails like one of a graph")
 @rule("DYN221", where=COMPONENT, when="type=epp", stage=Stage.EPP, needs=("inferencePool",))
 def epp_inferencepool_unavailable(at: At) -> Hits:
     """A graph has an endpoint picker, but the cluster has no InferencePool API.

@@ -33,7 +33,7 @@ def forbid_switch(on: bool) -> Words:
     return format_words("must not become {interPod} after creation" if on else "must stay {interPod}, and enabled, after creation")
 
 
-@differs(("Q-09",), "an absent number equals 1; standalone components are checked like those of graphs")
+@differs("an absent number equals 1; standalone components are checked like those of graphs")
 @rule("DYN705", where=COMPONENT, when="experimental", on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_shadows_immutable(at: At) -> Hits:
     """The number of standby engines changes after creation.
@@ -71,7 +71,7 @@ def _shadows(component: Fields) -> int:
     return 1 if found is None else int(found)
 
 
-@differs(("Q-10",), EMPTY_MODE)
+@differs(EMPTY_MODE)
 @rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_mode_mismatch(at: At) -> Hits:
     """Intra-pod failover and the GPU memory service have different modes.
@@ -86,10 +86,7 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
          metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
         -        gpuMemoryService: {mode: InterPod}
         +        gpuMemoryService: {mode: IntraPod}
@@ -101,7 +98,7 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
         yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
 
 
-@differs(("Q-10",), EMPTY_MODE)
+@differs(EMPTY_MODE)
 @rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_requires_gms(at: At) -> Hits:
     """Intra-pod failover is enabled without a GPU memory service.
@@ -132,7 +129,7 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {intraPod} without {gpuMemoryService}"))
 
 
-@differs(("G-05",), "reconciliation refuses every engine but vLLM", lacking=True)
+@differs("reconciliation refuses every engine but vLLM", lacking=True)
 @rule("DYN351", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_requires_vllm(at: At) -> Hits:
     """Intra-pod failover is enabled, but the engine isn't vLLM.
@@ -149,10 +146,7 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
          spec:
         -  backendFramework: sglang
         +  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
                  gpuMemoryService: {}
                  failover: {}  # expect
@@ -177,7 +171,7 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
 _MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
 
 
-@differs(("Q-10",), EMPTY_MODE)
+@differs(EMPTY_MODE)
 @rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_intrapod_shadows(at: At) -> Hits:
     """Intra-pod failover must have exactly one standby engine.
@@ -234,7 +228,7 @@ def failover_interpod_component_type(at: At) -> Hits:
         yield at.forbidden("", format_words('must run an engine for failover in mode {interPod}, got {componentType} "{seen}"', seen=kind))
 
 
-@differs(("Q-12", "Q-13"), "GPUs are counted as the reconciler counts them, and a wrong number is reported at its field")
+@differs("GPUs are counted as the reconciler counts them, and a wrong number is reported at its field")
 @rule("DYN347", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_gpu_invalid(at: At) -> Hits:
     """Inter-pod failover is enabled, but the number of GPUs isn't a whole number.
@@ -248,12 +242,8 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
     Example
          spec:
         +  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
-                   containers:
+           {worker component}
+               {containers of a pod}
                      - name: main
                        resources:
                          requests:
@@ -270,7 +260,7 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
             yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
 
 
-@differs(("Q-09",), "standalone components are checked like those of graphs")
+@differs("standalone components are checked like those of graphs")
 @rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def failover_interpod_immutable(at: At) -> Hits:
     """Inter-pod failover is enabled or disabled after creation.
@@ -324,7 +314,7 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         yield at.invalid("experimental.failover", None, text, fix=one_mode(at))
 
 
-@differs((), "an absent number is 1, the schema's default")
+@differs("an absent number is 1, the schema's default")
 @rule("DYN346", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_shadows(at: At) -> Hits:
     """Inter-pod failover has no standby engine.
@@ -383,7 +373,7 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         yield at.forbidden("experimental.failover", format_words("must not be enabled in mode {interPod} without {gpuMemoryService}"))
 
 
-@differs(("Q-12", "Q-13"), "GPUs are counted as the reconciler counts them: any vendor's resource name, as quantities")
+@differs("GPUs are counted as the reconciler counts them: any vendor's resource name, as quantities")
 @rule("DYN348", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
 def failover_interpod_requires_gpu(at: At) -> Hits:
     """Inter-pod failover is enabled, but the component requests no GPU.

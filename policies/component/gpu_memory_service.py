@@ -15,7 +15,7 @@ from .failover import forbid_switch
 _GMS: Final = ("experimental", "gpuMemoryService")
 
 
-@differs(("G-01",), "without DRA the operator fails the component", lacking=True)
+@differs("without DRA the operator fails the component", lacking=True)
 @rule("DYN307", where=COMPONENT, when="experimental", stage=Stage.GMS, needs=("dra",))
 def gms_requires_dra(at: At) -> Hits:
     """A component has a GPU memory service, but dynamic resource allocation (DRA) isn't available.
@@ -38,10 +38,7 @@ def gms_requires_dra(at: At) -> Hits:
         yield at.forbidden(_GMS, f"must not be enabled here, since GPUs are shared by a claim: {reason}")
 
 
-@differs(
-    ("Q-12", "Q-13", "G-11"),
-    "GPUs are counted as the reconciler counts them: any vendor's resource name, also in the main container, as quantities",
-)
+@differs("GPUs are counted as the reconciler counts them: any vendor's resource name, also in the main container, as quantities")
 @rule("DYN305", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_requires_gpu(at: At) -> Hits:
     """A component has a GPU memory service, but requests no GPU.
@@ -168,7 +165,7 @@ def gms_worker_only(at: At) -> Hits:
 _CLIENTS = ("experimental", "gpuMemoryService", "extraClientContainers")
 
 
-@differs((), "the schema makes the list a set; this rule finds objects that bypassed the schema", lacking=True)
+@differs("the schema makes the list a set; this rule finds objects that bypassed the schema", lacking=True)
 @rule("DYN309", where=COMPONENT, when="experimental", removes=True, stage=Stage.GMS)
 def gms_extra_client_duplicate(at: At) -> Hits:
     """An extra client of the GPU memory service is named twice.
@@ -196,7 +193,7 @@ def gms_extra_client_duplicate(at: At) -> Hits:
         seen.add(name)
 
 
-@differs((), "a disabled service has no clients")
+@differs("a disabled service has no clients")
 @rule("DYN303", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_extra_client_name(at: At) -> Hits:
     """An extra client of the GPU memory service has an invalid container name.
@@ -222,7 +219,7 @@ def gms_extra_client_name(at: At) -> Hits:
             yield at.invalid((*_CLIENTS, index), name, text)
 
 
-@differs((), "a misspelled client would be silently ignored", lacking=True)
+@differs("a misspelled client would be silently ignored", lacking=True)
 @rule("DYN308", where=COMPONENT, when="experimental", stage=Stage.GMS)
 def gms_extra_client_unknown(at: At) -> Hits:
     """An extra client of the GPU memory service isn't a container of the pod.
@@ -235,9 +232,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
         Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is always a client.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "example/probe:1"}]
                experimental:
                  gpuMemoryService:
@@ -253,7 +248,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
                 yield at.not_found((*_CLIENTS, index), name, f'must name a container of the pod, got "{name}"')
 
 
-@differs(("Q-09",), "standalone components are checked like those of graphs")
+@differs("standalone components are checked like those of graphs")
 @rule("DYN703", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def gms_interpod_immutable(at: At) -> Hits:
     """The GPU memory service moves into its own pods, or out of them.
@@ -268,17 +263,11 @@ def gms_interpod_immutable(at: At) -> Hits:
     Example
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
          --- # becomes
          spec:
         -  backendFramework: vllm
-           components:
-             - name: worker
-               type: worker
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}}
+           {worker component with a GPU}
                experimental:
                  gpuMemoryService:
         -          mode: InterPod  # expect

@@ -94,9 +94,7 @@ def lpx_gate(at: At) -> Hits:
            components:
              - name: worker
                type: lpx  # expect
-               lpx: {buildId: b}
-               roles:
-                 {agent and conductor}
+               {lpx roles}
     """
     if not (at.value == at.old or _is_unchanged(at)) and not at.fact("lpx"):
         yield at.forbidden("type", 'must not be "lpx" while LPX is switched off in the operator')
@@ -191,9 +189,7 @@ def lpx_scheduler_reserved(at: At) -> Hits:
         Remove `schedulerName`, or name another scheduler.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, image: "example/vllm:1.6.0"}]
         -          schedulerName: lpx-scheduler  # expect
     """
@@ -220,9 +216,7 @@ def lpx_type_immutable(at: At) -> Hits:
            components:
         -    - name: worker
         -      type: lpx  # expect
-        -      lpx: {buildId: b}
-        -      roles:
-        -        {agent and conductor}
+        -      {lpx roles}
         +    - {name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     if at.old is None:
@@ -267,9 +261,7 @@ def lpx_agent_container(at: At) -> Hits:
          {lpx worker}
                roles:
                  - name: agent
-                   podTemplate:
-                     spec:
-                       containers:
+                   {containers of a pod}
                          - {name: main, image: "example/lpx:1.6.0"}
         -                - {name: agent, image: "example/lpx:1.6.0"}  # expect
                  - {name: conductor, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}

@@ -8,7 +8,7 @@ from ..review import UPDATE, is_line_1_6
 from ..rule import COMPONENT, Stage, differs, rule
 
 
-@differs(("Q-09",), "a standalone component has the same child objects as one of a graph")
+@differs("a standalone component has the same child objects as one of a graph")
 @rule("DYN702", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
 def dgd_node_layout_immutable(at: At) -> Hits:
     """A component changes from one node to several, or back.
@@ -49,7 +49,7 @@ def dgd_node_layout_immutable(at: At) -> Hits:
 LIMIT: Final = 1_000
 
 
-@differs(("Q-05",), "a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
+@differs("a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
 @rule("DYN210", where=COMPONENT, when="multinode", stage=Stage.COMPONENT)
 def node_count_limit(at: At) -> Hits:
     """A replica spans far too many nodes.

@@ -19,7 +19,7 @@ DEFAULT_PROBES: Final = {
 }
 
 
-@differs((), "the API server refuses the pods later, where the error is hard to find", lacking=True)
+@differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
 @rule("DYN229", where=COMPONENT, when="podTemplate.spec", stage=Stage.COMPONENT)
 def pod_refused(at: At) -> Hits:
     """The API server would refuse the component's pods.
@@ -32,12 +32,7 @@ def pod_refused(at: At) -> Hits:
         Correct the field as the message says.
 
     Example
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    volumes: [{name: models, emptyDir: {}}]
                    containers:
                      - name: main
@@ -62,7 +57,7 @@ def pod_refused(at: At) -> Hits:
             yield at.invalid((*_SPEC, *path), None, text)
 
 
-@differs((), "such pods start, and never become ready", lacking=True)
+@differs("such pods start, and never become ready", lacking=True)
 @rule("DYN917", where=COMPONENT, when="podTemplate.spec.containers", stage=Stage.ADVICE)
 def default_probe_unanswered(at: At) -> Hits:
     """No port of the main container answers the default probes.
@@ -75,24 +70,14 @@ def default_probe_unanswered(at: At) -> Hits:
         Name the port `system`, or `http` for a frontend, with the number that the program listens at, or write all probes yourself.
 
     Example
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers:
                      - name: main
                        image: example/vllm:1.5.0
         -              ports: [{name: metrics, containerPort: 9090}]  # expect
         +              ports: [{name: system, containerPort: 9090}]
 
-         spec:
-           components:
-             - name: worker
-               type: worker
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers:
                      - name: main
                        image: example/vllm:1.5.0

@@ -32,8 +32,7 @@ def power_limit_immutable(at: At) -> Hits:
         -{worker}
         -      podTemplate:
         -        spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-        -        metadata:
-        -          annotations:
+        -        {annotations}
         -            dynamo.nvidia.com/gpu-power-limit: "400"  # expect
 
          spec:
@@ -45,9 +44,7 @@ def power_limit_immutable(at: At) -> Hits:
          --- # becomes
          {worker}
         +      replicas: 2
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
                        image: example/vllm:1.5.0
                        resources:
@@ -83,9 +80,7 @@ def power_limit_pod_immutable(at: At) -> Hits:
         Restore the old numbers, or create another graph with the new ones.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, image: "example/vllm:1.6.0", resources: {limits: {nvidia.com/gpu: "4"}}}]
                  metadata: {annotations: {dynamo.nvidia.com/gpu-power-limit: "300"}}
          --- # becomes
@@ -123,8 +118,7 @@ def power_limit_number(at: At) -> Hits:
          {worker}
                podTemplate:
                  spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}
-                 metadata:
-                   annotations:
+                 {annotations}
         -            dynamo.nvidia.com/gpu-power-limit: 300W  # expect
         +            dynamo.nvidia.com/gpu-power-limit: "300"
     """
@@ -152,9 +146,7 @@ def power_limit_without_dra(at: At) -> Hits:
         -      experimental:
         -        gpuMemoryService: {}  # expect
 
-        -{worker}
-        -      podTemplate:
-        -        spec:
+        -{worker with a pod}
         -          resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
         -          containers:
         -            - name: main

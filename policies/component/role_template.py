@@ -29,9 +29,7 @@ def role_template_incomplete(at: At) -> Hits:
         Give each role a `podTemplate`, or give none to any role.
 
     Example
-         {worker}
-               multinode: {nodeCount: 2}
-               roles:
+         {worker on two nodes}
                  - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
         -        - {name: worker}  # expect
         +        - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
@@ -80,9 +78,7 @@ def role_template_image(at: At) -> Hits:
         Name the engine's container `main`, and set `image` of each container.
 
     Example
-         {worker}
-               multinode: {nodeCount: 2}
-               roles:
+         {worker on two nodes}
                  - {name: leader, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
                  - name: worker
                    podTemplate:
@@ -116,13 +112,10 @@ def role_template_executor(at: At) -> Hits:
         Write `mp` or `ray`, or remove the annotation.
 
     Example
-         {worker}
-               multinode: {nodeCount: 2}
-               roles:
+         {worker on two nodes}
                  - name: leader
                    podTemplate:
-                     metadata:
-                       annotations:
+                     {annotations}
         -                nvidia.com/vllm-distributed-executor-backend: dask  # expect
         +                nvidia.com/vllm-distributed-executor-backend: ray
                      spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
@@ -145,13 +138,10 @@ def role_template_power_limit(at: At) -> Hits:
         Remove the annotation `dynamo.nvidia.com/gpu-power-limit`, or use one template for the component.
 
     Example
-         {worker}
-               multinode: {nodeCount: 2}
-               roles:
+         {worker on two nodes}
                  - name: leader
                    podTemplate:
-        -            metadata:
-        -              annotations:
+        -            {annotations}
         -                dynamo.nvidia.com/gpu-power-limit: "300"  # expect
                      spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
@@ -180,9 +170,7 @@ def role_template_runtime(at: At) -> Hits:
         Give the init container another name.
 
     Example
-         {worker}
-               multinode: {nodeCount: 2}
-               roles:
+         {worker on two nodes}
                  - name: leader
                    podTemplate:
                      spec:
@@ -210,9 +198,7 @@ def role_template_annotations(at: At) -> Hits:
         Correct the key, or shorten the annotations.
 
     Example
-         {worker}
-               multinode: {nodeCount: 2}
-               roles:
+         {worker on two nodes}
                  - name: leader
                    podTemplate:
                      metadata:

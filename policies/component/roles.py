@@ -160,9 +160,7 @@ def roles_meaning_immutable(at: At) -> Hits:
                multinode: {nodeCount: 2}
                roles:  # expect
                  - name: leader
-        -          providerOverride:
-        -            apiVersion: grove.io/v1alpha1
-        -            target: PodCliqueTemplateSpec
+        -          {override of a clique}
         -            value: {topologyConstraint: {packDomain: rack}}
                  - {name: worker}
     """

@@ -84,9 +84,7 @@ def runtime_sidecar_restarts(at: At) -> Hits:
         Set `restartPolicy: Always`.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main, image: "example/vllm:1.6.0"}]
                    initContainers:
         -            - {name: runtime, image: "example/runtime:1.6.0"}  # expect
@@ -129,7 +127,7 @@ def _list_features(at: At) -> list[str]:
     return [name for name, given in there.items() if given]
 
 
-@differs((), "its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
+@differs("its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
 @rule("DYN918", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.ADVICE, ratchets=False, since="1.7")
 def warn_runtime_sidecar(at: At) -> Hits:
     """A component with the runtime sidecar has what may not work beside it.
@@ -167,9 +165,7 @@ def runtime_sidecar_image(at: At) -> Hits:
         Set `image` of the init container, and of a container `main`.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
         -          containers: [{name: engine, image: "example/vllm:1.6.0"}]  # expect
         +          containers: [{name: main, image: "example/vllm:1.6.0"}]
                    initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]

@@ -7,7 +7,7 @@ from ..rule import DCD, Stage, differs, rule
 from ..words import format_words, quote_once
 
 
-@differs(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs", lacking=True)
+@differs("inter-pod layouts are rendered only on Grove, for graphs", lacking=True)
 @rule("DYN310", where={DCD: "spec"}, when="experimental", stage=Stage.GMS)
 def dcd_interpod_unsupported(at: At) -> Hits:
     """A standalone component has its GPU memory service or standby engines in their own pods.

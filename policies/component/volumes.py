@@ -6,7 +6,7 @@ from ..rule import COMPONENT, Stage, differs, rule
 from ..words import quote_once
 
 
-@differs(("G-10",), "only vLLM has a default directory; for other engines the operator fails later", lacking=True)
+@differs("only vLLM has a default directory; for other engines the operator fails later", lacking=True)
 @rule("DYN211", where=COMPONENT, when="compilationCache", stage=Stage.COMPONENT)
 def compilation_cache_mount_required(at: At) -> Hits:
     """`compilationCache.mountPath` is missing, and this engine has no default.
@@ -21,9 +21,7 @@ def compilation_cache_mount_required(at: At) -> Hits:
     Example
          spec:
            backendFramework: sglang
-           components:
-             - name: worker
-               type: worker
+           {worker component}
         -      compilationCache: {pvcName: kernels}  # expect
         +      compilationCache: {pvcName: kernels, mountPath: /root/.cache/sglang}
 
@@ -37,7 +35,7 @@ def compilation_cache_mount_required(at: At) -> Hits:
         yield at.required("compilationCache.mountPath", text)
 
 
-@differs(("G-06",), "Kubernetes refuses the pod later", lacking=True)
+@differs("Kubernetes refuses the pod later", lacking=True)
 @rule("DYN208", where=COMPONENT, when="sharedMemorySize", stage=Stage.COMPONENT)
 def shm_size_negative(at: At) -> Hits:
     """Shared memory has a negative size.

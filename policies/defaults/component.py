@@ -32,7 +32,7 @@ def mut_dcd_name(at: At) -> Iterator[Edit]:
         yield at.set("spec.name", name)
 
 
-@differs(("Q-40",), "the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down")
+@differs("the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down")
 @default("DYND01", where=GRAPH_COMPONENT)
 def mut_dgd_replicas(at: At) -> Iterator[Edit]:
     """A component without `replicas` gets one replica.
@@ -66,7 +66,7 @@ def _kept(at: At) -> int:
     return 1 if before is None else int(before)
 
 
-@differs((), "the stored default is restored on every line, so that a file that omits it can replace the graph")
+@differs("the stored default is restored on every line, so that a file that omits it can replace the graph")
 @default("DYND07", where=GRAPH_COMPONENT, needs=("grove",), since="1.3")
 def mut_min_available(at: At) -> Iterator[Edit]:
     """A component on Grove without `minAvailable` gets 1.

@@ -14,7 +14,7 @@ from ..rule import GRAPH, GRAPH_OBJECT, default, differs
 _PATH = ("metadata", "annotations", Key(ORIGIN_VERSION))
 
 
-@differs(("Q-24",), "the stored annotation is restored: graphs without it are treated differently")
+@differs("the stored annotation is restored: graphs without it are treated differently")
 @default("DYND02", where=GRAPH_OBJECT, on=(CREATE, UPDATE), needs=("operatorVersion",))
 def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
     """A new graph gets an annotation with the version of the operator that created it.
@@ -69,9 +69,7 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
         spec:
           components:
             - name: worker
-              providerOverride:
-                apiVersion: grove.io/v1alpha1
-                target: PodCliqueTemplateSpec
+              {override of a clique}
                 value: {topologyConstraint: {packDomain: rack}}
     """
     empty = [found for found in list_overrides(at.value) if found.target and not found.block.get("target")]
@@ -80,7 +78,7 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
             yield at.set((*found.path, "target"), found.target)
 
 
-@differs((), "the stored annotation is restored, so that a file that omits it can replace the graph; since 1.5 the Go operator refuses it")
+@differs("the stored annotation is restored, so that a file that omits it can replace the graph; since 1.5 the Go operator refuses it")
 @default("DYND06", where=GRAPH_OBJECT, on=(CREATE, UPDATE), needs=("grove",), since="1.5")
 def mut_workload_provider(at: At) -> Iterator[Edit]:
     """A new graph gets an annotation that records whether it runs on Grove.

@@ -12,7 +12,7 @@ _CHOICES = {"backend": "auto", "searchStrategy": "rapid", "autoApply": True}
 _REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 
 
-@differs(("G-27",), "a version with build metadata makes an invalid image tag")
+@differs("a version with build metadata makes an invalid image tag")
 @default("DYND04", where={DGDR: ""}, on=(CREATE,), needs=("operatorVersion",))
 def mut_dgdr_image(at: At) -> Iterator[Edit]:
     """A request without an image gets the profiler image of the operator's version.

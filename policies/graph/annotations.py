@@ -16,7 +16,7 @@ from ..semver import is_semver
 from ..words import quote_once
 
 
-@differs(("Q-10",), EMPTY_MODE)
+@differs(EMPTY_MODE)
 @rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER)
 def failover_intrapod_discovery_mode(at: At) -> Hits:
     """A component has standby engines in its pod, but discovery registers whole pods.
@@ -29,8 +29,7 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-kube-discovery-mode: pod  # expect
         +    nvidia.com/dynamo-kube-discovery-mode: container
          {worker with a GPU}
@@ -49,7 +48,7 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text, mend=Mend("container"))
 
 
-@differs(("Q-26",), "values that look like an opt-out, but aren't, get a warning", lacking=True)
+@differs("values that look like an opt-out, but aren't, get a warning", lacking=True)
 @rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
 def warn_grove_annotation(at: At) -> Hits:
     """The annotation `nvidia.com/enable-grove` is neither true nor false.
@@ -61,8 +60,7 @@ def warn_grove_annotation(at: At) -> Hits:
         Write `"false"` to keep the graph off Grove; write `"true"` or remove the annotation to run it there.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/enable-grove: "no"  # expect
         +    nvidia.com/enable-grove: "False"
     """
@@ -74,7 +72,7 @@ def warn_grove_annotation(at: At) -> Hits:
 _BACKENDS: Final = ("kubernetes", "etcd")
 
 
-@differs((), "with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
+@differs("with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
 @rule("DYN113", where=GRAPH_ANNOTATIONS, when=DISCOVERY_BACKEND, stage=Stage.METADATA)
 def dgd_annotation_discovery_backend(at: At) -> Hits:
     """The annotation for the discovery backend has an unknown value.
@@ -87,8 +85,7 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
         Write `kubernetes` or `etcd` in lower case, or remove the annotation to use the operator's configuration.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-discovery-backend: kubernets  # expect
         +    nvidia.com/dynamo-discovery-backend: etcd
     """
@@ -100,7 +97,7 @@ def dgd_annotation_discovery_backend(at: At) -> Hits:
 _MODES: Final = ("pod", "container")
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN105", where=GRAPH_ANNOTATIONS, when=DISCOVERY_MODE, stage=Stage.METADATA)
 def dgd_annotation_discovery_mode(at: At) -> Hits:
     """The annotation for the discovery mode has an unknown value.
@@ -112,8 +109,7 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         Write `pod` or `container` in lower case, or remove the annotation, which means `pod`.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-kube-discovery-mode: Pod  # expect
         +    nvidia.com/dynamo-kube-discovery-mode: container
     """
@@ -122,7 +118,7 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         yield at.not_supported((Key(DISCOVERY_MODE),), value, _MODES)
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)
 def dgd_annotation_origin_version(at: At) -> Hits:
     """The annotation for the origin version isn't a version.
@@ -135,8 +131,7 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         Remove the annotation, so that the operator writes its own version, or write one such as `1.2.0`.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-operator-origin-version: 1.2.3.4  # expect
         +    nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1
     """
@@ -145,7 +140,7 @@ def dgd_annotation_origin_version(at: At) -> Hits:
         yield at.invalid((Key(ORIGIN_VERSION),), value, f'must be a semantic version such as 1.2.0, got "{value}"')
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)
 def dgd_annotation_vllm_executor(at: At) -> Hits:
     """The annotation for vLLM's executor has an unknown value.
@@ -157,8 +152,7 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         Write `mp` or `ray` (case doesn't matter, spaces do), or remove the annotation.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/vllm-distributed-executor-backend: "mp "  # expect
         +    nvidia.com/vllm-distributed-executor-backend: "Ray"
     """
@@ -167,7 +161,7 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         yield at.not_supported((Key(VLLM_EXECUTOR),), value, EXECUTORS)
 
 
-@differs((), "the annotations are only known to later operators", lacking=True)
+@differs("the annotations are only known to later operators", lacking=True)
 @rule("DYN176", where=GRAPH_ANNOTATIONS, when=VOLCANO_QUEUE, stage=Stage.METADATA)
 def dgd_annotation_two_schedulers(at: At) -> Hits:
     """A graph has annotations for both Volcano and KAI.
@@ -179,8 +173,7 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
         Keep the annotation of the scheduler that you use, and remove the other.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
              nvidia.com/volcano-scheduler-queue: team  # expect
         -    nvidia.com/kai-scheduler-queue: team
     """
@@ -206,8 +199,7 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
     Example
          metadata: {annotations: {nvidia.com/dynamo-operator-origin-version: 1.5.0}}
          --- # becomes
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/dynamo-operator-origin-version: 1.6.0  # expect
         +    nvidia.com/dynamo-operator-origin-version: 1.5.0
         +    team: search
@@ -231,8 +223,7 @@ def grove_update_strategy_enum(at: At) -> Hits:
         Write `RollingRecreate`, `OnDelete` or, since operator 1.6, `Coherent`, or remove the annotation.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/grove-update-strategy: Recreate  # expect
         +    nvidia.com/grove-update-strategy: OnDelete
     """

@@ -35,7 +35,7 @@ def dgd_service_set_immutable(at: At) -> Hits:
     yield at.immutable("spec.components", text)
 
 
-@differs((), "an update of a stored graph without components is refused, too: a write in v1alpha1 without conversion empties graphs")
+@differs("an update of a stored graph without components is refused, too: a write in v1alpha1 without conversion empties graphs")
 @rule("DYN101", where=GRAPH, stage=Stage.SHAPE, ratchets=False)
 def dgd_services_required(at: At) -> Hits:
     """A graph has no components.

@@ -5,7 +5,7 @@ from ..rule import GRAPH, Stage, differs, rule
 from ..words import format_words
 
 
-@differs(("G-13", "Q-17"), "v1beta1 allows one endpoint picker; two would use the same pool", lacking=True)
+@differs("v1beta1 allows one endpoint picker; two would use the same pool", lacking=True)
 @rule("DYN112", where=GRAPH, when="components.*.type=epp", stage=Stage.EPP)
 def epp_single_per_graph(at: At) -> Hits:
     """A graph has two endpoint pickers.

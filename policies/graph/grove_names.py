@@ -110,7 +110,7 @@ def grove_name_length(at: At) -> Hits:
     if not too_long or explain_off_grove(at):
         return
     size = byte_length(graph)
-    # Q-50: only a shortened name is reported as such
+    # only a shortened name is reported as such
     shown = f'graph "{graph[:_MAX_NAME_CHARACTERS]}" ({size} bytes' + (
         f', shortened to "{set_name(graph, widest)}")' if prefix < size else ")"
     )

@@ -31,7 +31,7 @@ _PLACED: Final = ("podTemplate.spec.nodeName", "podTemplate.spec.topologySpreadC
 _SCHEDULED: Final = ("components.*.podTemplate.spec.schedulerName", "components.*.roles")
 
 
-@differs((), _REFUSED, lacking=True)
+@differs(_REFUSED, lacking=True)
 @rule("DYN118", where=GRAPH_COMPONENT, when=_PLACED, stage=Stage.SCHEDULING, needs=("grove",))
 def grove_pod_placement(at: At) -> Hits:
     """A component on Grove chooses a node or spreads its pods.
@@ -43,9 +43,7 @@ def grove_pod_placement(at: At) -> Hits:
         Remove the field. Choose nodes with `nodeSelector` or `affinity`, or pack the pods with `topologyConstraint`.
 
     Example
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main}]
         -          nodeName: a  # expect
         -          topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]  # expect
@@ -53,9 +51,7 @@ def grove_pod_placement(at: At) -> Hits:
 
          # facts: {grove: true}
         +metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main}]
                    nodeName: a  # expect
     """
@@ -78,7 +74,7 @@ def _list_schedulers(component: Fields) -> dict[Path, str]:
     return {(*place, "schedulerName"): pod.get("schedulerName") or "" for place, pod in _list_pods(component)}
 
 
-@differs((), _REFUSED, lacking=True)
+@differs(_REFUSED, lacking=True)
 @rule("DYN119", where=GRAPH, when=_SCHEDULED, stage=Stage.SCHEDULING, needs=("grove",))
 def grove_one_scheduler(at: At) -> Hits:
     """Components on Grove have different schedulers.
@@ -119,7 +115,7 @@ def _quote(name: str) -> str:
     return f'"{name}"' if name else "nothing"
 
 
-@differs((), _FIXED, lacking=True)
+@differs(_FIXED, lacking=True)
 @rule("DYN730", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, needs=("grove",), ratchets=False)
 def grove_scheduler_immutable(at: At) -> Hits:
     """The scheduler of a component on Grove changes after creation.
@@ -136,9 +132,7 @@ def grove_scheduler_immutable(at: At) -> Hits:
         +{worker}
          --- # becomes
         +metadata: {annotations: {nvidia.com/enable-grove: "false"}}
-         {worker}
-               podTemplate:
-                 spec:
+         {worker with a pod}
                    containers: [{name: main}]
                    schedulerName: mine  # expect
     """
@@ -151,7 +145,7 @@ def grove_scheduler_immutable(at: At) -> Hits:
             yield at.immutable(place, f"must stay {wanted} for as long as Grove runs the graph, got {_quote(now)}", value=now)
 
 
-@differs((), _FIXED, lacking=True)
+@differs(_FIXED, lacking=True)
 @rule("DYN731", where=GRAPH_COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, needs=("grove",), ratchets=False, until="1.6")
 def grove_node_count_immutable(at: At) -> Hits:
     """The number of nodes of a component on Grove changes after creation.
@@ -179,7 +173,7 @@ def grove_node_count_immutable(at: At) -> Hits:
         yield at.immutable("multinode.nodeCount", f"must stay {was} for as long as Grove runs the graph, got {now}", value=now)
 
 
-@differs((), _FIXED, lacking=True)
+@differs(_FIXED, lacking=True)
 @rule("DYN732", where=GRAPH_COMPONENT, on=(UPDATE,), when="experimental", stage=Stage.IMMUTABLE, ratchets=False)
 def gms_interpod_claim_immutable(at: At) -> Hits:
     """The GPUs change that engines share with a memory service in its own pods.
@@ -196,9 +190,7 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
          --- # becomes
          {vllm worker}
         +      replicas: 2
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
                        resources:
                          limits:
@@ -222,7 +214,7 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
         yield at.immutable("experimental.gpuMemoryService.deviceClassName", text, value=classes[0])
 
 
-@differs((), _FIXED, lacking=True)
+@differs(_FIXED, lacking=True)
 @rule("DYN733", where=GRAPH_COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, needs=("grove",), ratchets=False)
 def grove_engine_immutable(at: At) -> Hits:
     """A component on several nodes changes to TensorRT-LLM or from it, on Grove.
@@ -241,9 +233,7 @@ def grove_engine_immutable(at: At) -> Hits:
          --- # becomes
          {worker}
                multinode: {nodeCount: 2}
-               podTemplate:
-                 spec:
-                   containers:
+               {containers of a pod}
                      - name: main
         -              args: [python3 -m dynamo.trtllm]  # expect
         +              args: [python3 -m dynamo.sglang]

@@ -47,9 +47,7 @@ def lpx_requires_grove(at: At) -> Hits:
            components:  # expect
              - name: worker
                type: lpx
-               lpx: {buildId: b}
-               roles:
-                 {agent and conductor}
+               {lpx roles}
     """
     if why := explain_off_grove(at):
         yield at.forbidden("components", f'must have none of type "lpx" unless Grove runs the graph: {why}')
@@ -76,9 +74,7 @@ def lpx_conductor_required(at: At) -> Hits:
                  - {name: agent, podTemplate: {spec: {containers: [{name: main, image: "example/lpx:1.6.0"}]}}}
         +    - name: target
         +      type: lpx
-        +      lpx: {buildId: b}
-        +      roles:
-        +        {agent and conductor}
+        +      {lpx roles}
     """
     without = [index for index, component in _list_lpx(at.value) if not _conducts(component)]
     if without and _pair(at.value) is None:
@@ -112,9 +108,7 @@ def lpx_pair_limit(at: At) -> Hits:
              - name: target
                type: lpx
         +      replicas: 1
-               lpx: {buildId: b}
-               roles:
-                 {agent and conductor}
+               {lpx roles}
     """
     if (pair := _pair(at.value)) is None:
         return

@@ -12,7 +12,7 @@ from ..words import format_words
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
-@differs(("G-08",), "two services would overwrite each other's child objects", lacking=True)
+@differs("two services would overwrite each other's child objects", lacking=True)
 @rule("DYN110", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
 def service_name_collision(at: At) -> Hits:
     """Two components have names that differ only in case.
@@ -48,7 +48,7 @@ _NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_MAX_NAME_CHARACTERS
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
-@differs(("G-08",), "names that child objects and v1beta1 components can't have would fail later", lacking=True)
+@differs("names that child objects and v1beta1 components can't have would fail later", lacking=True)
 @rule("DYN109", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
 def service_name_format(at: At) -> Hits:
     """A component's name can't be used for its child objects.
@@ -76,7 +76,7 @@ def service_name_format(at: At) -> Hits:
             yield at.invalid(("components", index), name, text)
 
 
-@differs((), "the API server would refuse the label on all pods", lacking=True)
+@differs("the API server would refuse the label on all pods", lacking=True)
 @rule("DYN116", where=GRAPH_OBJECT, stage=Stage.NAMES, on=(CREATE,))
 def dynamo_namespace_length(at: At) -> Hits:
     """The names of the namespace and the graph are together too long for a label.
@@ -108,7 +108,7 @@ def dynamo_namespace_length(at: At) -> Hits:
 _GENERATION: Final = len("-01234567")  # of workers, in the names of their Deployments
 
 
-@differs((), "the API server would refuse the component's pods", lacking=True)
+@differs("the API server would refuse the component's pods", lacking=True)
 @rule("DYN117", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,), needs=("grove",))
 def child_name_length(at: At) -> Hits:
     """The names of the graph and the component are together too long for its child objects.

@@ -8,7 +8,7 @@ from ..review import is_line_1_4
 from ..rule import DCD, GRAPH_OBJECT, Stage, differs, rule
 
 
-@differs((), "fields without effect are reported instead of being silently accepted", lacking=True)
+@differs("fields without effect are reported instead of being silently accepted", lacking=True)
 @rule("DYN911", where={**GRAPH_OBJECT, DCD: ""}, when="spec", stage=Stage.ADVICE)
 def field_without_effect(at: At) -> Hits:
     """A graph or a standalone component has a field or an annotation without effect.
@@ -20,21 +20,17 @@ def field_without_effect(at: At) -> Hits:
         Remove it, or set it where it has an effect.
 
     Example
-        +metadata:
-        +  annotations:
+        +{annotations}
         +    nvidia.com/enable-grove: "false"
          spec:
         +  annotations:
         +    nvidia.com/deployment-strategy: Recreate
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                modelRef:
                  name: m
         -        revision: main  # expect
 
-        -metadata:
-        -  annotations:
+        -{annotations}
         -    nvidia.com/deployment-strategy: Recreate  # expect
 
          # kind: DynamoComponentDeployment/v1beta1

@@ -187,13 +187,9 @@ def provider_override_topology_conflict(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}
-        -      providerOverride:
-        -        apiVersion: grove.io/v1alpha1
-        -        target: PodCliqueTemplateSpec
+        -      {override of a clique}
         -        value: {topologyConstraint: {packDomain: rack}}  # expect
         +      topologyConstraint: {packDomain: rack}
     """
@@ -217,24 +213,18 @@ def provider_override_value(at: At) -> Hits:
 
     Example
         -{worker with an image}
-        -      providerOverride:
-        -        apiVersion: grove.io/v1alpha1
-        -        target: PodCliqueTemplateSpec
+        -      {override of a clique}
         -        value:
         -          topologyConstraint: {packDomain: rack}
         -          spec: {replicas: 3}  # expect
 
          {worker with an image}
-               providerOverride:
-                 apiVersion: grove.io/v1alpha1
-                 target: PodCliqueTemplateSpec
+               {override of a clique}
         -        value: {}  # expect
         +        value: {topologyConstraint: {packDomain: rack}}
 
         -{worker with an image}
-        -      providerOverride:
-        -        apiVersion: grove.io/v1alpha1
-        -        target: PodCliqueTemplateSpec
+        -      {override of a clique}
         -        value:
         -          topologyConstraint:
         -            packDomain: [rack]  # expect

@@ -8,7 +8,7 @@ from ..rule import GRAPH, GRAPH_COMPONENT, Stage, differs, rule
 from ..words import quote_once
 
 
-@differs((), "otherwise requests for a model that no component serves fail without a warning", lacking=True)
+@differs("otherwise requests for a model that no component serves fail without a warning", lacking=True)
 @rule("DYN912", where=GRAPH, when="components.*.replicas=0", stage=Stage.ADVICE)
 def scale_to_zero_unroutable(at: At) -> Hits:
     """A worker has 0 replicas, and no other component serves its model.
@@ -55,7 +55,7 @@ _ACCOUNT = "system:serviceaccount:"
 _PLANNER = "planner-serviceaccount"
 
 
-@differs(("Q-27",), "the stored object's adapter protects the replicas too, so one update can't disable it and change them")
+@differs("the stored object's adapter protects the replicas too, so one update can't disable it and change them")
 @rule("DYN714", where=GRAPH_COMPONENT, on=(UPDATE,), needs=("operatorPrincipal",), stage=Stage.OWNERSHIP, ratchets=False)
 def scaling_adapter_owns_replicas(at: At) -> Hits:
     """The replicas of a component change although a scaling adapter owns them.

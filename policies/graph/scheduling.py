@@ -12,7 +12,7 @@ from ..words import format_words
 _LWS: Final = "LeaderWorkerSet with Volcano"
 
 
-@differs(("G-02",), "without both orchestrators the operator fails the graph", lacking=True)
+@differs("without both orchestrators the operator fails the graph", lacking=True)
 @rule("DYN111", where=GRAPH_COMPONENT, when="multinode", stage=Stage.SCHEDULING, needs=("grove", "lws"))
 def multinode_requires_orchestrator(at: At) -> Hits:
     """A component spans several nodes, but the cluster has neither Grove nor LeaderWorkerSet.

@@ -12,7 +12,7 @@ from ..review import CREATE, UPDATE, Fields, Review, is_line_1_4
 from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Stage, differs, rule
 from ..words import Words, format_words, quote_all
 
-# why the look-ups (Q-06) differ from the Go operator 1.2, the same for all of them
+# why the look-ups differ from the Go operator 1.2, the same for all of them
 _TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
 
 _PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBinding": "ClusterTopologyBindings"}
@@ -35,7 +35,7 @@ def _levels(at: At) -> tuple[str, ...] | None:
     return topologies.get(constraint.get("clusterTopologyName") or "")
 
 
-@differs(("Q-06",), _TOLD_BY_OPERATION)
+@differs(_TOLD_BY_OPERATION)
 @rule("DYN147", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_cluster_not_found(at: At) -> Hits:
     """The graph names a ClusterTopology that the cluster doesn't have.
@@ -61,7 +61,7 @@ def topology_cluster_not_found(at: At) -> Hits:
     yield at.not_found("clusterTopologyName", name, f'must name a {_kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
 
 
-@differs(("Q-06",), _TOLD_BY_OPERATION)
+@differs(_TOLD_BY_OPERATION)
 @rule("DYN148", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_cluster_unreadable(at: At) -> Hits:
     """The graph names a ClusterTopology, but ClusterTopologies can't be read.
@@ -88,7 +88,7 @@ def topology_cluster_unreadable(at: At) -> Hits:
         yield at.invalid("clusterTopologyName", name, text)
 
 
-@differs(("Q-06",), _TOLD_BY_OPERATION)
+@differs(_TOLD_BY_OPERATION)
 @rule("DYN150", where=GRAPH_COMPONENT, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_broader(at: At) -> Hits:
     """A component is packed within a broader domain than its graph.
@@ -114,7 +114,7 @@ def topology_domain_broader(at: At) -> Hits:
         yield at.invalid("", domain, f'must not be packed within a broader domain than the graph, got "{domain}" under "{graph}"')
 
 
-@differs(("Q-06",), _TOLD_BY_OPERATION)
+@differs(_TOLD_BY_OPERATION)
 @rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
 def topology_domain_unknown(at: At) -> Hits:
     """A topology domain isn't in the ClusterTopology that the graph names.
@@ -131,9 +131,7 @@ def topology_domain_unknown(at: At) -> Hits:
              clusterTopologyName: default
         -    packDomain: room  # expect
         +    packDomain: zone
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                topologyConstraint:
         -        packDomain: numa  # expect
         +        packDomain: rack
@@ -269,7 +267,7 @@ def topology_spec_required(at: At) -> Hits:
         yield at.required("topologyConstraint", text)
 
 
-@differs((), "one component with a constraint is enough: a graph may pack only some of them")
+@differs("one component with a constraint is enough: a graph may pack only some of them")
 @rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_service_constraint_required(at: At) -> Hits:
     """The graph names a ClusterTopology, but neither the graph nor any component names a domain.
@@ -307,9 +305,7 @@ def topology_service_domain_format(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-           components:
-             - name: worker
-               type: worker
+           {worker component}
                topologyConstraint:
         -        packDomain: Rack  # expect
         +        packDomain: rack
@@ -330,9 +326,7 @@ def topology_service_domain_required(at: At) -> Hits:
     Example
          spec:
            topologyConstraint: {clusterTopologyName: default, packDomain: zone}
-           components:
-             - name: worker
-               type: worker
+           {worker component}
         -      topologyConstraint: {}  # expect
         +      topologyConstraint:
         +        packDomain: rack
@@ -377,7 +371,7 @@ def topology_service_immutable(at: At) -> Hits:
         yield at.immutable("topologyConstraint", kept)
 
 
-@differs(("Q-08",), "constraints without effect are reported instead of silently dropped", lacking=True)
+@differs("constraints without effect are reported instead of silently dropped", lacking=True)
 @rule("DYN906", where=TOPOLOGY, stage=Stage.ADVICE)
 def warn_topology_ignored(at: At) -> Hits:
     """The graph has topology constraints, but Grove does not run it.

@@ -22,8 +22,7 @@ def workload_provider_enum(at: At) -> Hits:
         Remove the annotation, and the operator writes it; on an update, restore the old value.
 
     Example
-         metadata:
-           annotations:
+         {annotations}
         -    nvidia.com/workload-provider: lws  # expect
         +    nvidia.com/workload-provider: component
     """
@@ -53,15 +52,13 @@ def workload_provider_immutable(at: At) -> Hits:
     Example
         -metadata: {annotations: {nvidia.com/workload-provider: grove}}
         ---- # becomes
-        -metadata:
-        -  annotations:
+        -{annotations}
         -    nvidia.com/workload-provider: component  # expect
 
         +# user: system:serviceaccount:dynamo-system:operator
          spec: {backendFramework: vllm}
          --- # becomes
-         metadata:
-           annotations:
+         {annotations}
              nvidia.com/workload-provider: grove  # expect
          spec: {backendFramework: vllm}
     """

@@ -28,7 +28,7 @@ def model_base_name_immutable(at: At) -> Hits:
     yield from check_unchanged(at, "spec.baseModelName", "model")
 
 
-@differs(("G-21",), "no endpoint has a blank name, which 1.2 accepts")
+@differs("no endpoint has a blank name, which 1.2 accepts")
 @rule("DYN552", where={MODEL_KIND: ""}, stage=Stage.MODEL)
 def model_base_name_required(at: At) -> Hits:
     """A model doesn't name its base model.
@@ -49,7 +49,7 @@ def model_base_name_required(at: At) -> Hits:
         yield at.required("spec.baseModelName", f"must name the base model, got {'blanks only' if name else 'nothing'}")
 
 
-@differs(("G-21",), "no worker can serve a blank name, which 1.2 accepts")
+@differs("no worker can serve a blank name, which 1.2 accepts")
 @rule("DYN551", where={MODEL_KIND: ""}, stage=Stage.MODEL)
 def model_name_required(at: At) -> Hits:
     """A model has no name.
@@ -138,7 +138,7 @@ _LOCAL = "file:///"  # since line 1.5
 _MAX_SCHEME_CHARACTERS = 32  # longer text is no scheme
 
 
-@differs(("G-21",), "1.2 accepts a bare scheme, whose model never loads")
+@differs("1.2 accepts a bare scheme, whose model never loads")
 @rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
 def model_lora_uri_scheme(at: At) -> Hits:
     """The URI of a LoRA model has an unknown scheme, or nothing follows the scheme.

@@ -9,7 +9,7 @@ _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
 
 
-@differs(("Q-32", "G-18", "Q-30"), "the profiler needs all three fields; 1.2 requires any one, only on creation")
+@differs("the profiler needs all three fields; 1.2 requires any one, only on creation")
 @rule("DYN503", where={DGDR: ""}, needs=("operatorScope", "gpuDiscovery"), stage=Stage.REQUEST)
 def dgdr_hardware_required(at: At) -> Hits:
     """A request doesn't describe its GPUs, and the operator can't discover them.
@@ -59,7 +59,7 @@ _NUMBERS = (
 )
 
 
-@differs(("G-16",), "the profiler fails hours later, in a job's log", lacking=True)
+@differs("the profiler fails hours later, in a job's log", lacking=True)
 @rule("DYN504", where=REQUEST, when=("hardware", "sla", "workload"), stage=Stage.REQUEST)
 def dgdr_number_positive(at: At) -> Hits:
     """A size, time or count of a request is zero or negative.
@@ -127,7 +127,7 @@ def _image(spec: Fields) -> tuple[str, str]:
 _TYPES = ("latency", "throughput")
 
 
-@differs(("Q-30",), "updates are checked, too")
+@differs("updates are checked, too")
 @rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST)
 def dgdr_sla_optimization_type(at: At) -> Hits:
     """The optimisation type of a request is unknown.
@@ -152,7 +152,7 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
 _BACKENDS = ("sglang", "trtllm", "vllm")
 
 
-@differs(("Q-30",), "updates are checked, too")
+@differs("updates are checked, too")
 @rule("DYN501", where=REQUEST, when="searchStrategy=thorough", stage=Stage.REQUEST)
 def dgdr_thorough_needs_backend(at: At) -> Hits:
     """A request for a thorough search names no backend.

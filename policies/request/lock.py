@@ -12,7 +12,7 @@ _READY = "Ready"  # locked since line 1.5
 _OVERRIDE = "runtimeVersionOverride"
 
 
-@differs(("Q-34",), "1.2 compares text, so empty blocks and another order of keys count as changes")
+@differs("1.2 compares text, so empty blocks and another order of keys count as changes")
 @rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
 def dgdr_spec_locked(at: At) -> Hits:
     """The spec of a request changes while the request is in progress.

@@ -10,7 +10,7 @@ _KIND = "DynamoGraphDeployment"
 _GROUP = "nvidia.com"
 
 
-@differs(("G-17",), "an override of another kind, such as a Pod, fails later", lacking=True)
+@differs("an override of another kind, such as a Pod, fails later", lacking=True)
 @rule("DYN505", where=REQUEST, when="overrides", stage=Stage.REQUEST)
 def dgdr_override_kind(at: At) -> Hits:
     """The object in `overrides.dgd` isn't a graph.

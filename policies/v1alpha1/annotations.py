@@ -6,7 +6,7 @@ from ..at import At, Hits
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 
-@differs(("Q-04",), "a null annotation counts as absent")
+@differs("a null annotation counts as absent")
 @rule("DYN206", where=COMPONENT_V1ALPHA1, when="annotations", stage=Stage.COMPONENT)
 def service_annotation_vllm_executor(at: At) -> Hits:
     """The component's annotation for vLLM's executor has an unknown value.

@@ -12,7 +12,7 @@ from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 _KNOWN: Final = ("frontend", "worker", "prefill", "decode", "planner", "epp", "default")
 
 
-@differs(("Q-16",), "a misspelled type escapes the rules and defaults of the intended type", lacking=True)
+@differs("a misspelled type escapes the rules and defaults of the intended type", lacking=True)
 @rule("DYN907", where=COMPONENT_V1ALPHA1, when=f"componentType!={','.join(_KNOWN)}", stage=Stage.ADVICE)
 def warn_component_type_unknown(at: At) -> Hits:
     """The operator doesn't know a component's type.

@@ -7,7 +7,7 @@ from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 _MODES = ("intraPod", "interPod")
 
 
-@differs(("Q-10",), "an unknown mode disables all other failover rules there, and only one version's schema refuses it", lacking=True)
+@differs("an unknown mode disables all other failover rules there, and only one version's schema refuses it", lacking=True)
 @rule("DYN350", where=COMPONENT_V1ALPHA1, when="failover", stage=Stage.FAILOVER)
 def failover_mode_unknown(at: At) -> Hits:
     """Failover is enabled with an unknown mode.

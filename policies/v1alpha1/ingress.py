@@ -15,7 +15,7 @@ _HOST: Final = re.compile(rf"(?:\*|(?:\*\.)?{_LABEL}(?:\.{_LABEL})*)")
 _MAX_NAME_CHARACTERS: Final = 253  # of a DNS name
 
 
-@differs(("G-25",), "Kubernetes refuses the Ingress of an invalid host", lacking=True)
+@differs("Kubernetes refuses the Ingress of an invalid host", lacking=True)
 @rule("DYN207", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
 def ingress_host_format(at: At) -> Hits:
     """An ingress host isn't a valid host name.
@@ -112,9 +112,7 @@ def ingress_lpx_gate(at: At) -> Hits:
         -  services:
         -    worker:
         -      componentType: lpx
-        -      lpx: {buildId: b}
-        -      roles:
-        -        {agent and conductor}
+        -      {lpx roles}
         ---- # becomes
          spec:
            services:

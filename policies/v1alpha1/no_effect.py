@@ -40,7 +40,7 @@ def _of_graph(review: Review) -> str:
     return f"{quote_once(review.metadata.get('namespace') or '<namespace>')}-{quote_once(graph).replace('.', '-')}"
 
 
-@differs((), "fields without effect are reported instead of being silently accepted", lacking=True)
+@differs("fields without effect are reported instead of being silently accepted", lacking=True)
 @rule(
     "DYN913",
     where=COMPONENT_V1ALPHA1,

@@ -12,7 +12,7 @@ _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnc
 _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}
 
 
-@differs(("G-07",), "the API server would refuse the claim", lacking=True)
+@differs("the API server would refuse the claim", lacking=True)
 @rule("DYN127", where=CLAIMS, when="volumeAccessMode", stage=Stage.STORAGE)
 def pvc_access_mode_enum(at: At) -> Hits:
     """A claim is to be created with an access mode that doesn't exist.
@@ -24,10 +24,7 @@ def pvc_access_mode_enum(at: At) -> Hits:
         Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not valid.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
                size: 100Gi
         -      volumeAccessMode: RWX  # expect
@@ -51,10 +48,7 @@ def pvc_create_access_mode(at: At) -> Hits:
         Write `ReadWriteMany` for a claim that pods on several nodes use, or `ReadWriteOnce` for a claim that a single node uses.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
                size: 100Gi
         -      volumeAccessMode: ""  # expect
@@ -75,10 +69,7 @@ def pvc_create_size(at: At) -> Hits:
         Write the size that the models or caches need, such as `100Gi`.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
         -      size: "0"  # expect
         +      size: "100Gi"
@@ -109,10 +100,7 @@ def pvc_create_storage_class(at: At) -> Hits:
                volumeAccessMode: ReadWriteMany
         +    - name: there-already
 
-        -spec:
-        -  pvcs:
-        -    - name: models
-        -      create: true
+        -{claim of models}
         -      storageClass: ""  # expect
         -      size: 100Gi
         -      volumeAccessMode: ReadWriteMany
@@ -121,7 +109,7 @@ def pvc_create_storage_class(at: At) -> Hits:
         yield at.required("storageClass", "must be set when create is true, got nothing")
 
 
-@differs(("G-07",), "the second of two different claims with one name is silently ignored", lacking=True)
+@differs("the second of two different claims with one name is silently ignored", lacking=True)
 @rule("DYN126", where=GRAPH_V1ALPHA1, when="pvcs", stage=Stage.STORAGE)
 def pvc_name_duplicate(at: At) -> Hits:
     """Two different claims of the graph have the same name.
@@ -181,7 +169,7 @@ def pvc_name_required(at: At) -> Hits:
             yield at.required(("pvcs", index, "name"), "must name the claim, got nothing")
 
 
-@differs(("G-07",), "the API server would refuse the claim", lacking=True)
+@differs("the API server would refuse the claim", lacking=True)
 @rule("DYN125", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_size_negative(at: At) -> Hits:
     """A claim is to be created with a negative size.
@@ -193,10 +181,7 @@ def pvc_size_negative(at: At) -> Hits:
         Remove the minus sign.
 
     Example
-         spec:
-           pvcs:
-             - name: models
-               create: true
+         {claim of models}
                storageClass: shared
         -      size: -100Gi  # expect
         +      size: 100Gi

@@ -15,7 +15,7 @@ _LISTS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 _CACHE: Final = "useAsCompilationCache"  # the first such mount becomes no entry of a container
 
 
-@differs((), "there the last entry wins, or Kubernetes refuses the pods", lacking=True)
+@differs("there the last entry wins, or Kubernetes refuses the pods", lacking=True)
 @rule(
     "DYN260",
     where=COMPONENT_V1ALPHA1,

@@ -13,7 +13,7 @@ _PARTS: Final = ("limits", "requests")
 _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amount
 
 
-@differs(("G-14",), "an invalid amount is silently dropped", lacking=True)
+@differs("an invalid amount is silently dropped", lacking=True)
 @rule("DYN209", where=COMPONENT_V1ALPHA1, when="resources", stage=Stage.COMPONENT)
 def resources_quantity_invalid(at: At) -> Hits:
     """The amount of a resource isn't a valid quantity.

@@ -4,7 +4,7 @@ from ..at import At, Hits
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 
-@differs((), "the same block enables the adapter in v1beta1; here it is silently missing", lacking=True)
+@differs("the same block enables the adapter in v1beta1; here it is silently missing", lacking=True)
 @rule("DYN910", where=COMPONENT_V1ALPHA1, when="scalingAdapter", stage=Stage.ADVICE)
 def scaling_adapter_off(at: At) -> Hits:
     """A component has an empty scaling adapter block, which means disabled.

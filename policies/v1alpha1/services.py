@@ -6,7 +6,7 @@ from ..review import Fields
 from ..rule import GRAPH_V1ALPHA1, Stage, differs, rule
 
 
-@differs(("Q-04",), "the Go operator fails on a null service; here it is a finding, and nulls in the stored object are ignored")
+@differs("the Go operator fails on a null service; here it is a finding, and nulls in the stored object are ignored")
 @rule("DYN102", where=GRAPH_V1ALPHA1, when="services", stage=Stage.SHAPE)
 def service_null(at: At) -> Hits:
     """A service has a name, but its value is null.

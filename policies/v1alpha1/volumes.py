@@ -66,7 +66,7 @@ def volume_mount_point_required(at: At) -> Hits:
             yield at.required(("volumeMounts", index, "mountPoint"), _NOTHING)
 
 
-@differs(("G-10",), "1.2 silently ignores a second flagged mount", lacking=True)
+@differs("1.2 silently ignores a second flagged mount", lacking=True)
 @rule("DYN909", where=COMPONENT_V1ALPHA1, when="volumeMounts.useAsCompilationCache=true", stage=Stage.ADVICE)
 def warn_compilation_cache_first_only(at: At) -> Hits:
     """A component flags several mounts as its compilation cache.

@@ -275,7 +275,7 @@ def test_every_rule_has_a_case_and_only_rules_that_compare_are_transitions() -> 
 
 @pytest.mark.parametrize("size", [5, "many", "1e1.5"])
 def test_a_size_that_is_no_text_or_no_quantity_cannot_be_evaluated(size: object) -> None:
-    """Q-46: the API server refuses a bare number although the schema admits it."""
+    """The API server refuses a bare number although the schema admits it."""
     assert RULES[SHM_SIZE.rule].broken({"size": size}, MISSING, False)
 
 

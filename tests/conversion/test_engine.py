@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.conversion.engine import TRIED, convert
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainder_keys
 from dynamo_webhooks.conversion.lens.protocol import Fields
-from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, RightOnly, View, same
+from dynamo_webhooks.conversion.lens.simple import OneSided, Rename, View, same
 from dynamo_webhooks.conversion.lens.struct import Struct
 from tests.conversion.worked_examples import edited as edit
 from tests.laws.laws import different, said
@@ -30,7 +30,7 @@ REFERENCE = Struct(*same("name"), Rename("serviceName", "componentName"))
 KIND = Kind(
     NAME,
     *remainder_keys("test"),
-    Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), LeftOnly("leftish"), RightOnly("rightish", worth=bool)),
+    Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), OneSided(left=("leftish",)), OneSided(right=("rightish",), worth=bool)),
     Struct(
         *same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")
     ),

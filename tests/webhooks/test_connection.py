@@ -14,7 +14,7 @@ import h11
 import pytest
 
 from dynamo_webhooks.webhooks import jobs
-from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection
+from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection, Service
 from dynamo_webhooks.webhooks.connections import Connections
 from dynamo_webhooks.webhooks.http1 import Head, HeadReader, UnreadableError
 from dynamo_webhooks.webhooks.limits import Bound, Limits
@@ -37,7 +37,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Noted:
+class Noted(Service):
     """A service that notes the requests that it is given, and answers each."""
 
     small_body = 40
@@ -235,6 +235,16 @@ def test_a_head_that_comes_again_is_read_as_by_a_new_reader() -> None:
             known = HeadReader(Limits())
             assert known.feed(first)[0] is not None
             assert _read(known, head, cut) == _read(HeadReader(Limits()), head, cut), (head, cut)
+
+
+def test_half_an_empty_line_before_a_head_is_refused_and_a_whole_one_forgiven() -> None:
+    head = post("/1", b"x" * 7)
+    for line, wanted in ((b"\r", ("refused",)), (b"\n", ("refused",)), (b"\r\n", _read(HeadReader(Limits()), head, 0))):
+        for known in (False, True):
+            reader = HeadReader(Limits())
+            if known:
+                assert reader.feed(head)[0] is not None
+            assert _read(reader, line + head, len(line)) == wanted
 
 
 def _read(reader: HeadReader, data: bytes, cut: int) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize("target", ["serve", "demo", "test", "lint", "types"])
@@ -27,8 +28,8 @@ def test_nothing_runs_on_when_nobody_reads(stream: str, tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     out, err = (writer if name == stream else subprocess.DEVNULL for name in ("stdout", "stderr"))
-    command = [sys.executable, "-m", "dynamo_webhooks.webhooks.demo"]
-    demo = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stdout=out, stderr=err)
+    command = [sys.executable, "-m", "tools.demo"]
+    demo = subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, start_new_session=True, stdout=out, stderr=err)
     os.close(writer)
     assert demo.wait(60) in (0, 143)  # the server ends in order, or by the signal before it is ready
     with pytest.raises(ProcessLookupError):
@@ -38,8 +39,10 @@ def test_nothing_runs_on_when_nobody_reads(stream: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_nothing_runs_on_when_it_alone_is_told_to_end(number: signal.Signals, tmp_path: Path) -> None:
     """As a `make` that is killed tells it."""
-    command = [sys.executable, "-m", "dynamo_webhooks.webhooks.demo"]
-    with subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as demo:
+    command = [sys.executable, "-m", "tools.demo"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=ENVIRONMENT, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as demo:
         assert demo.stdout
         assert demo.stdout.readline() == b"{\n"  # the answer
         demo.send_signal(number)

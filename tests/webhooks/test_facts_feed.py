@@ -175,18 +175,3 @@ async def test_what_may_be_out_of_date_is_told_and_keeps_nobody_from_being_ready
         told = fed.feed.degraded()
         assert [line.rpartition(": ")[2] for line in told] == ["62", "61", "63"]
         assert fed.feed.reasons() == []
-
-
-async def test_the_watching_process_is_told_of_another_log_level(tmp_path: Path) -> None:
-    fed = Fed(tmp_path, [[report({"grove": True})]])
-    async with fed.running():
-        await fed.until(lambda: len(fed.taken) == 1)
-        fed.feed.log_level("debug")
-        words: list[str] = []
-
-        def told() -> bool:  # the program ends then, and the next one writes the file anew
-            words.extend([(tmp_path / "word").read_text()] if (tmp_path / "word").exists() else [])
-            return any(words)
-
-        await fed.until(told)
-        assert [word for word in words if word] == ["level debug\n"]

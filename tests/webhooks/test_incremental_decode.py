@@ -1,5 +1,6 @@
 """Long reviews taken apart: the objects that the decoder finds in the whole, in pieces; and whatever looks odd is left to the decoder."""
 
+import json
 from typing import Any, Final
 
 import orjson
@@ -50,6 +51,19 @@ def test_the_objects_of_an_api_server_are_found() -> None:
         assert taken(text(objects[:count])) == objects[:count]
 
 
+@pytest.mark.interpreted
+def test_blanks_around_words_make_no_difference() -> None:
+    objects = [{**LEAD, "metadata": {"name": f"g-{index}", "finalizers": ["a", "b"]}, "spec": {"services": {}}} for index in range(3)]
+    whole = orjson.loads(text(objects))
+    spelled = [
+        json.dumps(whole),
+        *(json.dumps(whole, indent=blanks) for blanks in (2, "\t")),
+        text(objects).decode().replace(",", " \r\n,"),
+    ]
+    for body in spelled:
+        assert taken(body.encode()) == objects
+
+
 @run_each(
     "body",
     [
@@ -58,7 +72,7 @@ def test_the_objects_of_an_api_server_are_found() -> None:
         text([{"apiVersion": "v", "kind": "K"}, 1]),
         text([{"apiVersion": "v", "kind": "K"}, {"apiVersion": "w", "kind": "K"}]),
         text([{**LEAD, "items": [{}, LEAD]}]),  # what looks like a second object is a part of the first
-        text([LEAD, LEAD]).replace(b"},{", b"} , {"),
+        text([LEAD, LEAD, LEAD]).replace(b"},{", b"} , {", 1),
         text([LEAD, LEAD]).replace(b"},{", b"},,{"),
         text([LEAD, LEAD]).replace(b"},{", b"}{"),
         text([LEAD, LEAD])[:-1],

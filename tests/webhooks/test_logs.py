@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,11 +16,8 @@ from dynamo_webhooks.webhooks.access_log import access_line
 from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, readable, stamp, word
 from tests.rows import run_each
-from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
-from tests.webhooks.test_facts_serving import stored
-from tests.webhooks.test_processes import eventually, proc_only
 
 PLAIN: dict[str, Any] = {"server": {"metrics": {"secure": False}}}
 
@@ -259,37 +255,7 @@ def test_every_level_of_the_configuration_is_one() -> None:
     before = logging.getLogger().level
     try:
         for name in ("debug", "info", "warn", "warning", "error"):
-            logs.set_level(name)
+            logs.remove(logs.install(Lines(), Logging(level=name)))
             assert logging.getLogger().level == logging.getLevelNamesMapping()[name.upper()]
     finally:
         logging.getLogger().setLevel(before)
-
-
-def say(command: Command, uid: str) -> None:
-    """Asks something with a uid, by which its access line is found again."""
-    connection = command.connect()
-    assert ask(connection, GRAPHS, review(graph(), uid=uid))["allowed"]
-    connection.close()
-
-
-def heard(command: Command, uid: str) -> bool:
-    """Asks, and whether an access line of it has come a moment later."""
-    say(command, uid)
-    return command.told(uid)
-
-
-@proc_only
-def test_another_level_takes_effect_without_a_restart(tmp_path: Path) -> None:
-    """T33: quiet, then access lines; a wrong file changes nothing."""
-    file = stored(tmp_path, logging={"level": "error"}, **PLAIN)
-    with Command(tmp_path, "--config", file) as command:
-        command.ready()
-        say(command, "quiet")
-        stored(tmp_path, logging={"level": "info"}, **PLAIN)
-        eventually(lambda: heard(command, "loud"))
-        Path(file).write_text("nonsense: 1")
-        assert command.log("can't be used")["level"] == "error"
-        eventually(lambda: heard(command, "still"))
-        command.send(signal.SIGTERM)
-        assert command.wait() == 0
-        assert not any("quiet" in line for line in command.lines)

@@ -1,64 +1,45 @@
-"""Files and folders that are read again when they change."""
+"""Folders that are read again when they change."""
 
-import json
 import sys
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dynamo_webhooks.webhooks.logs import take_level
 from dynamo_webhooks.webhooks.reload import Reload, watch
-from tests.rows import run_each
 
-LEVEL = {"key": "logging.level", "value": "debug", "from": "default"}
-
-
-def printing(*values: Any) -> tuple[str, ...]:
-    return (sys.executable, "-c", f"print({json.dumps({'values': values})!r})")
+PRINTING = (sys.executable, "-c", "print('read')")
 
 
-async def looked(tmp_path: Path, command: tuple[str, ...], after: bytes | None) -> list[str]:
-    """What a level file passes on when its content becomes `after`."""
-    file = tmp_path / "config.yaml"
-    file.write_bytes(b"before")
-    taken: list[str] = []
-    level = Reload(watch(str(file), command), partial(take_level, taken=taken.append))
-    if after is None:
-        file.unlink()
-    else:
-        file.write_bytes(after)
-    await level.look()
-    await level.look()
+async def looked(folder: Path, command: tuple[str, ...], *, after: str = "") -> list[bytes]:
+    """What is passed on when a folder has one file more, if any."""
+    taken: list[bytes] = []
+    reload = Reload(watch(str(folder), command), taken.append)
+    if after:
+        (folder / after).write_text("after")
+    await reload.look()
+    await reload.look()
     return taken
 
 
-async def test_a_changed_file_is_asked_once(tmp_path: Path) -> None:
-    assert await looked(tmp_path, printing({"key": "kind", "value": "x"}, LEVEL), b"after") == ["debug"]
+async def test_a_changed_folder_is_asked_once(tmp_path: Path) -> None:
+    assert await looked(tmp_path, PRINTING, after="p.yaml") == [b"read\n"]
 
 
-@run_each("after", [b"before", b"", None])
-async def test_the_same_file_or_none_changes_nothing(tmp_path: Path, after: bytes | None) -> None:
-    assert await looked(tmp_path, printing(LEVEL), after) == []
+async def test_the_same_folder_or_none_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("before")
+    assert await looked(tmp_path, PRINTING) == []
+    assert await looked(tmp_path / "none", PRINTING) == []
 
 
-@pytest.mark.parametrize(
-    "command",
-    [printing({"key": "kind", "value": "x"}), (sys.executable, "-c", "print('no json')"), (sys.executable, "-c", "raise SystemExit(2)")],
-)
-async def test_a_file_that_cant_be_used_changes_nothing_and_is_told_of(
-    tmp_path: Path, command: tuple[str, ...], caplog: pytest.LogCaptureFixture
-) -> None:
-    assert await looked(tmp_path, command, b"after") == []
-    assert "can't be used" in caplog.text
+async def test_of_a_command_that_fails_nothing_is_passed_on(tmp_path: Path) -> None:
+    assert await looked(tmp_path, (sys.executable, "-c", "print('half'); raise SystemExit(2)"), after="p.yaml") == [b""]
 
 
 async def test_a_change_waits_for_room_for_a_process(tmp_path: Path) -> None:
-    file, program, taken = tmp_path / "config.yaml", tmp_path / "program", list[bytes]()
-    file.write_bytes(b"before")
-    reload = Reload(watch(str(file), (str(program),)), taken.append)
-    file.write_bytes(b"after")
+    folder, program, taken = tmp_path / "policies", tmp_path / "program", list[bytes]()
+    folder.mkdir()
+    reload = Reload(watch(str(folder), (str(program),)), taken.append)
+    (folder / "p.yaml").write_text("after")
     with pytest.raises(OSError, match="No such file"):
         await reload.look()
     program.write_text("#!/bin/sh\necho printed")

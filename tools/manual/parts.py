@@ -28,12 +28,10 @@ from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
 from dynamo_webhooks.conversion.kinds import KINDS, field_rows
-from dynamo_webhooks.conversion.quirks import HEALED, SPELLED
-from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
+from dynamo_webhooks.conversion.quirks import HEALED, KEPT, SPELLED
 from dynamo_webhooks.kube.metrics import COUNTER, Declared
 from dynamo_webhooks.policies.catalogue import list_declared, list_rules
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
 from dynamo_webhooks.reconciler.metrics import controller_runtime
 from dynamo_webhooks.reconciler.metrics import meters as reconciler
 from dynamo_webhooks.webhooks.metrics import DECLARED
@@ -132,8 +130,6 @@ def _effect(action: argparse.Action) -> str:
     return re.sub(r"\s+", " ", describe(action)).replace("|", "\\|")
 
 
-# an entry that only refers to a difference of the engine
-_ENGINE_ALONE: Final = re.compile(r"Engine difference `[a-z-]+`\.")
 # own keys in sections that the Go operator knows
 _OURS: Final = ("allowed", "grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
 # what the page of the configuration says once, above the table
@@ -176,7 +172,7 @@ def _differing(*, lacking: bool) -> Iterator[tuple[str, ...]]:
 
 
 def _conversions() -> Iterator[tuple[str, ...]]:
-    for what, texts in (("fixed", HEALED), ("kept", CONVERSION_KEPT), ("written differently", SPELLED)):
+    for what, texts in (("fixed", HEALED), ("kept", KEPT), ("written differently", SPELLED)):
         yield from ((what, text) for text in texts.values())
 
 
@@ -314,11 +310,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "metrics of both": partial(describe_metrics, PROCESS_METRICS),
     "other verdicts": _rows("rule | difference, and why", partial(_differing, lacking=False)),
     "rules that 1.2 lacks": _rows("rule | why", partial(_differing, lacking=True)),
-    "differences of the engine": _rows("name | difference, and why", ENGINE.items),
-    "differences outside the rules": _rows(
-        "difference", lambda: ((text,) for _, text in sorted(CHANGED.items()) if not _ENGINE_ALONE.fullmatch(text))
-    ),
-    "kept": _rows("behaviour, and why it is kept", lambda: ((text,) for _, text in sorted(KEPT.items()))),
     "conversion": _rows(" | difference, or reason", _conversions),
     "fields": fields,
     "added fields": lambda: _fields("kind | field | value", _added),

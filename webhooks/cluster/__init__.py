@@ -4,5 +4,4 @@ from typing import Final
 
 # what a serving process writes to the watching one, after the orders
 STOP: Final = b"stop\n"
-LEVEL: Final = b"level "  # and then the log level
 ACCESS: Final = b"access "  # and then a question about a token

@@ -20,7 +20,7 @@ from ...kube.protocol import Cluster, Traffic
 from ...kube.scope import LeaseTakenError, NamespaceLease
 from .. import logs
 from ..logs import Lines
-from . import ACCESS, LEVEL, STOP
+from . import ACCESS, STOP
 from .reviews import AccessReviewer
 from .watcher import SecretWatch, SnapshotWatch, Watcher
 
@@ -33,16 +33,16 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
     """Connect to an API server, retrying forever; logs each reason once, and reports configured facts meanwhile."""
     from ...kube.client import connect
 
-    said = ""
+    reason = ""
     while True:
         try:
             return await connect(MANAGER, orders["kubeconfig"], traffic=traffic)
         except ConfigError as error:
-            if str(error) != said:
-                said = str(error)
-                _LOG.error("the cluster can't be watched: %s", said)
-            report({"facts": orders["told"], "stale": {}, "refused": "", "traffic": []})
-            report({"delivery": {"pair": None, "why": said, "usable": None, "heard": False}})
+            if str(error) != reason:
+                reason = str(error)
+                _LOG.error("the cluster can't be watched: %s", reason)
+            report({"facts": orders["stated"], "stale": {}, "refused": "", "traffic": []})
+            report({"delivery": {"pair": None, "why": reason, "usable": None, "heard": False}})
             await asyncio.sleep(AGAIN_SECONDS)
 
 
@@ -70,17 +70,17 @@ async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None
     if scope.restricted:
         lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
 
-    def counted(found: dict[str, Any]) -> None:
-        report({**found, "traffic": [[*sent, count] for sent, count in traffic.items()]})
+    def counted(facts: dict[str, Any]) -> None:
+        report({**facts, "traffic": [[*sent, count] for sent, count in traffic.items()]})
 
-    watcher = Watcher(cluster, scope, orders["told"], counted)
+    watcher = Watcher(cluster, scope, orders["stated"], counted)
     try:
         async with asyncio.TaskGroup() as tasks:
             if lease is not None:
                 tasks.create_task(_hold(lease, watcher))
             if orders["certificates"] is not None:
                 tasks.create_task(SecretWatch(cluster, orders["certificates"], report).run())
-            if orders["told"].get("checkpoint"):
+            if orders["stated"].get("checkpoint"):
                 tasks.create_task(SnapshotWatch(cluster, scope.restricted, report).run())
             tasks.create_task(watcher.run())
     finally:
@@ -97,13 +97,13 @@ async def _main() -> None:
     orders = orjson.loads(await reader.readline())
     logs.install(Lines(shared=True), Logging(**orders["logs"]))
 
-    def report(found: dict[str, Any]) -> None:
-        writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
+    def report(message: dict[str, Any]) -> None:
+        writer.write(orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE))
 
     desk = AccessReviewer(report)
     watching = asyncio.create_task(_watch(orders, report, desk, stopped))
 
-    async def told() -> None:
+    async def listen() -> None:
         with contextlib.suppress(OSError):
             while line := await reader.readline():
                 if line == STOP:
@@ -111,11 +111,9 @@ async def _main() -> None:
                     break
                 if line.startswith(ACCESS):
                     desk.take(line.removeprefix(ACCESS))
-                if line.startswith(LEVEL):
-                    logs.set_level(line.removeprefix(LEVEL).decode().strip())
         watching.cancel()
 
-    listening = asyncio.create_task(told())
+    listening = asyncio.create_task(listen())
     with contextlib.suppress(asyncio.CancelledError):
         await watching
     listening.cancel()

@@ -15,7 +15,7 @@ import orjson
 from ...policies.facts import Facts, FactsError, facts_from
 from .. import child_process
 from ..meters import TrafficKey
-from . import ACCESS, LEVEL, STOP
+from . import ACCESS, STOP
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
@@ -63,24 +63,23 @@ class Feed:
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._stopping = False
-        self._level = b""
         self._questions = itertools.count()
         self._asked: dict[int, asyncio.Future[bool | None]] = {}
 
     def reasons(self) -> list[str]:
         """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
         waiting = self._facts is None and self._clock() - self._began < FIRST_SECONDS
-        told = ["the facts of the cluster are not known yet"] if waiting else []
-        return [*told, self._refused] if self._refused else told
+        reasons = ["the facts of the cluster are not known yet"] if waiting else []
+        return [*reasons, self._refused] if self._refused else reasons
 
     def gauges(self) -> dict[str, float]:
         """How old the facts are, by name."""
         now = self._clock()
-        found = {f"{name}_stale_seconds": self._age(name, now) for name in SOURCES}
+        gauges = {f"{name}_stale_seconds": self._age(name, now) for name in SOURCES}
         names = self._facts.excludedNamespaces if self._facts is not None else ()
-        found["excluded_namespaces"] = float(len(names) if isinstance(names, frozenset) else 0)
-        found["cluster_watch_restarts"] = float(self._restarts)
-        return found
+        gauges["excluded_namespaces"] = float(len(names) if isinstance(names, frozenset) else 0)
+        gauges["cluster_watch_restarts"] = float(self._restarts)
+        return gauges
 
     def traffic(self) -> Counter[TrafficKey]:
         """Requests to the API server, as of the last report; those of processes that ended are among them."""
@@ -91,11 +90,6 @@ class Feed:
         now = self._clock()
         ages = {text: self._age(name, now) for name, text in SOURCES.items()}
         return [f"{text}: {age:.0f}" for text, age in ages.items() if age > STALE_SECONDS]
-
-    def log_level(self, level: str) -> None:
-        """Set the process's log level, also after a restart."""
-        self._level = LEVEL + level.encode() + b"\n"
-        self._tell(self._level)
 
     async def ask(self, token: str) -> bool | None:
         """Whether the bearer of a token may read metrics; None if unknown."""
@@ -134,12 +128,12 @@ class Feed:
         process = self._process
         if process is None:
             return
-        told = self._tell(STOP)  # else it has ended, or was started just now and holds nothing
+        reached = self._tell(STOP)  # else it has ended, or was started just now and holds nothing
         end = self._clock() + STOP_SECONDS
-        while told and process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
+        while reached and process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
             await asyncio.sleep(0.02)
         if process.poll() is None:
-            if told:
+            if reached:
                 _LOG.error("the process that watches the cluster does not end and is killed")
             process.kill()
             process.wait()
@@ -160,7 +154,7 @@ class Feed:
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         self._writer = writer
         try:
-            writer.write(self._orders + self._level)
+            writer.write(self._orders)
             while line := await asyncio.wait_for(reader.readline(), HUNG_SECONDS):  # a silent process hangs and is restarted
                 self._hear(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -21,8 +21,8 @@ class Observed(NamedTuple):
     excluded: frozenset[str] | None = None
 
 
-def facts_of(told: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
-    """The facts: those of configuration and facts file (`told`) override observed ones; unknown facts are omitted."""
+def facts_of(stated: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
+    """The facts: those of configuration and facts file (`stated`) override observed ones; unknown facts are omitted."""
     facts: dict[str, Any] = dict(observed.served)
     if observed.no_topologies or facts.get("grove") is False:
         facts["clusterTopologies"] = None
@@ -30,12 +30,12 @@ def facts_of(told: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
         facts["clusterTopologies"] = {name: list(domains) for name, domains in sorted(observed.topologies.items())}
     if observed.excluded is not None:
         facts["excludedNamespaces"] = sorted(observed.excluded)
-    return facts | dict(told)
+    return facts | dict(stated)
 
 
-def topologies_of(told: Mapping[str, Any]) -> Resource:
+def topologies_of(stated: Mapping[str, Any]) -> Resource:
     """The objects of Grove that list the domains of the cluster, by the configured line of the operator."""
-    line = Line(told["operatorLine"]) if "operatorLine" in told else decide_line(str(told.get("operatorVersion", "")))
+    line = Line(stated["operatorLine"]) if "operatorLine" in stated else decide_line(str(stated.get("operatorVersion", "")))
     return TOPOLOGY_BINDINGS if line >= Line.V1_4 else TOPOLOGIES
 
 
@@ -57,9 +57,9 @@ def read_configured_facts(found: OperatorConfiguration) -> dict[str, Any]:
     }
 
 
-def list_missing(told: Mapping[str, Any], observed: Observed) -> list[str]:
+def list_missing(stated: Mapping[str, Any], observed: Observed) -> list[str]:
     """Configured features whose API group the cluster doesn't serve."""
-    return [name for name in _REQUIRED if told.get(name) is True and observed.served.get(name) is False]
+    return [name for name in _REQUIRED if stated.get(name) is True and observed.served.get(name) is False]
 
 
 def read_topology_domains(topology: Mapping[str, Any]) -> tuple[str, ...]:

@@ -30,14 +30,14 @@ _METADATA: Final = ("name", "namespace", "resourceVersion", "deletionTimestamp")
 class Watcher:
     """Watches Leases, ClusterTopologies and API groups, and reports facts; known ones stay while the cluster can't be reached."""
 
-    def __init__(self, cluster: Cluster, scope: ScopeSettings, told: Mapping[str, Any], report: Report, clocks: Clocks = LOCAL) -> None:
-        """`told` are facts that override the cluster's; `report` takes each report."""
+    def __init__(self, cluster: Cluster, scope: ScopeSettings, stated: Mapping[str, Any], report: Report, clocks: Clocks = LOCAL) -> None:
+        """`stated` are facts that override the cluster's; `report` takes each report."""
         self._clocks = clocks
         self.claims = Claims(scope)
-        self._told, self._report = told, report
+        self._stated, self._report = stated, report
         self.refused = ""  # why this operator must not work
         self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clocks=clocks)
-        self._topologies = Reflector(cluster, topologies_of(told), relist=RELIST_SECONDS, clocks=clocks)
+        self._topologies = Reflector(cluster, topologies_of(stated), relist=RELIST_SECONDS, clocks=clocks)
         self._groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clocks=clocks)
         self._last: dict[str, Any] = {}
         self._reported = clocks.monotonic()
@@ -65,15 +65,15 @@ class Watcher:
         if not self._last and not self._settled():
             return
         observed = self._observed(now)
-        found = {"facts": facts_of(self._told, observed), "refused": self.refused}
-        if found != self._last or now - self._reported >= REPORT_SECONDS:
-            self._last, self._reported = found, now
-            self._report({**found, "stale": self._stale()})
+        report = {"facts": facts_of(self._stated, observed), "refused": self.refused}
+        if report != self._last or now - self._reported >= REPORT_SECONDS:
+            self._last, self._reported = report, now
+            self._report({**report, "stale": self._stale()})
         unnamed = self.claims.excluded(now) - self.claims.exempt(now)
         for namespace in sorted(unnamed - self._unnamed):
             _LOG.warning("namespace %s is claimed by a Lease, but rules apply: namespace.scope.claimable doesn't name it", namespace)
         self._unnamed = unnamed
-        lacking = list_missing(self._told, observed)
+        lacking = list_missing(self._stated, observed)
         if lacking and lacking != self._missing:
             _LOG.error("switched on by the configuration, but its API group is not served: %s", ", ".join(lacking))
         self._missing = lacking
@@ -136,10 +136,10 @@ class SecretWatch:
     def _look(self) -> None:
         trust = self._trust.get(self._names["trust"], self._names["namespace"])
         usable = None if trust is None else str((trust.get("data") or {}).get(USABLE, "")).split()  # fingerprints; None without such a list
-        found = {"pair": self._pair(), "why": self._why(), "usable": usable, "heard": self._trust.synced.is_set()}
-        if found != self._last:
-            self._last = found
-            self._report({"delivery": found})
+        delivery = {"pair": self._pair(), "why": self._why(), "usable": usable, "heard": self._trust.synced.is_set()}
+        if delivery != self._last:
+            self._last = delivery
+            self._report({"delivery": delivery})
 
     def _pair(self) -> dict[str, str] | None:
         """The three keys in base64, as in the Secret."""
@@ -173,10 +173,10 @@ class SnapshotWatch:
             await self._checkpoints.synced.wait()
             while True:
                 self._changed.clear()
-                found = read_offers(self._checkpoints.store.values())
-                if found != last:
-                    last = found
-                    self._report({"offers": found})
+                offers = read_offers(self._checkpoints.store.values())
+                if offers != last:
+                    last = offers
+                    self._report({"offers": offers})
                 await self._changed.wait()
                 await asyncio.sleep(_GATHER_SECONDS)
 

@@ -15,7 +15,6 @@ from dynamo_webhooks.conversion.kind import Kind
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.remainder import annotation_keys
-from dynamo_webhooks.conversion.weight import NAME
 from dynamo_webhooks.policies.checks import LONG_REMAINDER
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD
@@ -36,7 +35,7 @@ def _losses(obj: dict[str, Any], **words: Any) -> list[Loss]:
 
 
 def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    return [(loss.name, loss.level.value, loss.path) for loss in found]
+    return [(loss.rule.name, loss.level.value, loss.path) for loss in found]
 
 
 @pytest.mark.parametrize("text", [GOOD, BOTH, GOOD.replace("metadata:\n  name: good\n  namespace: llm\n", "")])
@@ -136,32 +135,31 @@ def long(files: Files) -> str:
 
 
 def test_text_and_json_name_file_line_and_field(command: Command, long: str) -> None:
-    asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
+    asked = command("check", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
     (found,) = asked.json["findings"]
     assert (found["file"], str(found["line"]), found["level"], found["stage"]) == ("a.yaml", long, "error", "conversion")
     assert found["path"].endswith(".annotations[note]")
     assert (found["message"], asked.code) == (TOLD, 1)
-    out = command("check", "a.yaml", "--select", NAME).out
+    out = command("check", "a.yaml", "--select", LONG_REMAINDER.name).out
     assert f"a.yaml:{long}:" in out
     assert TOLD in out
-    assert f"spec.services[worker].annotations[note]: {TOLD} [{NAME}]" in command("check", "a.yaml", "--answer").out
-    assert LONG_REMAINDER.name == NAME
+    assert f"spec.services[worker].annotations[note]: {TOLD} [{LONG_REMAINDER.name}]" in command("check", "a.yaml", "--answer").out
 
 
 def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: Files) -> None:
     files(a=LONG_BETA.format(text=noise(100_000)))
     assert command("check", "a.yaml", "-o", "json", "--ignore", "field-without-effect").json["findings"] == []
     files(a=LONG_BETA.format(text=noise(300_000)))
-    asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
+    asked = command("check", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
     (found,) = asked.json["findings"]
     assert (found["line"], found["level"], asked.code) == (9, "error", 1)
     assert found["message"] == "must be smaller: in v1alpha1 it needs 297 of 256 KiB of annotations"
-    assert f"{found['message']} [{NAME}]" in command("check", "a.yaml", "--answer").out
+    assert f"{found['message']} [{LONG_REMAINDER.name}]" in command("check", "a.yaml", "--answer").out
 
 
 def test_what_is_stored_is_a_warning_beside_its_old_file(command: Command, files: Files, long: str) -> None:
     files(b=(files() / "a.yaml").read_text().replace("replicas: 2", "replicas: 3"))
-    asked = command("check", "b.yaml", "--line", "1.2", "--old", "a.yaml", "-o", "json", "--select", NAME)
+    asked = command("check", "b.yaml", "--line", "1.2", "--old", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
     (found,) = asked.json["findings"]
     assert (str(found["line"]), found["level"], asked.code) == (long, "warning", 0)
     assert found["message"] == "must be smaller: 297 of 256 KiB of annotations in v1beta1; read-only there"

@@ -20,11 +20,11 @@ from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared, list_rules
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.rule_sections import format_diff
-from dynamo_webhooks.webhooks.demo import PATH
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE
 from tests.rows import run_each
 from tools import pages
+from tools.demo import PATH
 from tools.manual.console import PageError, TerminalError, refresh, terminal
 from tools.manual.rules import FILES, rule_pages, show_example
 

@@ -80,7 +80,7 @@ def test_the_commands_of_the_readme_lead_to_an_installation_and_back(newcomer: t
     serve, test = _commands(TRY)
     assert (serve, test) == ("make serve", "make test")
     with running(user.start(serve)) as server:
-        wait_until(lambda: '"uid": "demo"' in server.text(), "the answer", server)
+        wait_until(lambda: '"uid": "5bd0b8a4"' in server.text(), "the answer", server)
         assert json.loads(user.run(ASK))["response"]["status"]["details"]["kind"] == "DynamoGraphDeployment"
         os.killpg(server.pid, signal.SIGINT)
         wait_until(lambda: server.ended() is not None, "the end after Ctrl-C", server)

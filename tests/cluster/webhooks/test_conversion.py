@@ -163,7 +163,7 @@ def test_thousands_of_objects_are_listed_after_a_restart_of_the_api_server(plane
 def test_graphs_are_judged_while_they_are_converted_and_refused_while_they_are_not(planes: Planes, tmp_path: Path) -> None:
     """Webhooks are registered for v1alpha1 alone, as the Go operator's chart has it.
 
-    Q-39: without conversion the data of v1beta1 reach the webhook of v1alpha1, which finds no services.
+    Without conversion the data of v1beta1 reach the webhook of v1alpha1, which finds no services.
     """
     with converting_plane(planes, tmp_path) as (plane, converter):
         install(plane, crd("DynamoModel", line=Line.V1_2))  # what the harness asks about to see whether the webhooks are asked

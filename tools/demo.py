@@ -10,35 +10,20 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from . import child_process
+from dynamo_webhooks.webhooks import child_process
+from tools.written import ROOT
 
 CERTIFICATES: Final = Path(".serve")
 PATH: Final = "/validate-nvidia-com-v1beta1-dynamographdeployment"
 COMMAND: Final = child_process.command(
     "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster"
 )
-POD: Final = {"spec": {"containers": [{"name": "main", "image": "example/vllm:1.6.0"}]}}
-# three mistakes at once: a negative count, failover without the GPU memory service that it needs, and an unknown component's name
-GRAPH: Final = {
-    "apiVersion": "nvidia.com/v1beta1",
-    "kind": "DynamoGraphDeployment",
-    "metadata": {"name": "demo", "namespace": "default", "annotations": {"nvidia.com/dynamo-kube-discovery-mode": "container"}},
-    "spec": {
-        "components": [
-            {"name": "frontend", "type": "frontend", "replicas": -1, "podTemplate": POD},
-            {"name": "worker", "type": "worker", "podTemplate": POD, "experimental": {"failover": {"mode": "IntraPod"}}},
-        ],
-        "restart": {"id": "1", "strategy": {"type": "Sequential", "order": ["frontend", "wroker"]}},
-    },
-}
+REVIEW: Final = ROOT / "docs" / "examples" / "review.json"
 
 
 def ask(url: str, authority: Path) -> str:
-    """Posts the AdmissionReview that an API server would send for the graph above, and returns the answer, indented."""
-    kind = {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"}
-    asked = {"uid": "demo", "operation": "CREATE", "kind": kind, "name": "demo", "object": GRAPH}
-    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}
-    request = urllib.request.Request(url + PATH, data=json.dumps(review).encode(), headers={"Content-Type": "application/json"})  # noqa: S310 - our own https URL
+    """Posts the review, as an API server would, and returns the answer, indented."""
+    request = urllib.request.Request(url + PATH, data=REVIEW.read_bytes(), headers={"Content-Type": "application/json"})  # noqa: S310 - our own https URL
     with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=str(authority)), timeout=10) as answer:  # noqa: S310
         return json.dumps(json.load(answer), indent=2)
 

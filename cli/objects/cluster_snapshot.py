@@ -23,7 +23,7 @@ from .manifest import Identity, Manifest, find_manifests
 from .stored import Previous, apply_to, store_as
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
-_LOOKS_A_SECOND: Final = 5
+_LOOK_SECONDS: Final = 0.2
 SNAPSHOT_TIMEOUT_SECONDS: Final = 120  # a hundred thousand objects take half of it
 
 
@@ -59,12 +59,14 @@ def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
             items: list[Node | InputError] = []
             reading = asyncio.create_task(see(cluster, namespace, items))
             with Progress(lambda: f"reading the cluster: {count_of(len(items), 'object')}") as progress:
-                for _ in range(_LOOKS_A_SECOND * SNAPSHOT_TIMEOUT_SECONDS):
-                    if (await asyncio.wait([reading], timeout=1 / _LOOKS_A_SECOND))[0]:
+                try:
+                    async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS):
+                        while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+                            progress.tick()
                         return (await reading)._replace(namespace=usual)
-                    progress.tick()
-            reading.cancel()
-            return Sight([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
+                except TimeoutError:
+                    reading.cancel()
+                    return Sight([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
 
     return asyncio.run(look())
 

@@ -66,6 +66,21 @@ class Mistakes(Dice):
             self._change(made, whole, place)
         return made
 
+    def put(self, value: Any, node: Node, path: Path, leaf: Node) -> None:
+        """Puts a value by dice at a path below a value; what is missing on the way is made."""
+        for step in path[:-1]:
+            node = resolve(node)
+            if isinstance(step, int):
+                node = node["items"]
+                if not value:
+                    value.append(self._least(resolve(node)))
+            else:
+                node = node["properties"][step]
+                if value.get(step) is None:
+                    value[step] = self._least(resolve(node))
+            value = value[step]
+        value[path[-1]] = self.value(leaf, 3)
+
     def _change(self, obj: Object, whole: Node, place: Path) -> None:
         """Walks down from a place by chance, and puts a value there; what is missing on the way is made."""
         value: Any = obj

@@ -1,4 +1,4 @@
-"""A line on a terminal that tells how far a run is, from its second second on; it goes when the run ends, and no file or pipe gets it."""
+"""A line on a terminal that shows how far a run is, from its second second on; it goes when the run ends, and no file or pipe gets it."""
 
 import sys
 from collections.abc import Callable

@@ -158,12 +158,15 @@ def find_volumes(spec: Fields) -> frozenset[str]:
 
 
 def _look_at(container: Fields, place: _Place, found: Mistakes) -> None:
-    _CONTAINER(container, place.path, found)
     for field, value in container.items():
         if value is None:
             continue
+        if (check := _OF_CONTAINER.get(field)) is not None:
+            check(value, (*place.path, field), found)
         if (beside := _IN_POD.get(field)) is not None:
             beside(value, (*place.path, field), place, found)
+    if not container.get("name"):
+        found.append(((*place.path, "name"), "must not be empty"))
 
 
 def _check_image(value: Any, path: Path, found: Mistakes) -> None:
@@ -261,7 +264,9 @@ def _check_mounts(value: Any, path: Path, place: _Place, found: Mistakes) -> Non
             found.append(((*path, index, "subPath"), "must be a relative path without .."))
         if below and mount.get("subPathExpr"):
             found.append(((*path, index, "subPathExpr"), "must not be beside subPath"))
-        _MOUNT(mount, (*path, index), found)
+        _PROPAGATION(mount.get("mountPropagation"), (*path, index, "mountPropagation"), found)
+        if mount.get("recursiveReadOnly") is not None:
+            _RECURSIVE(mount["recursiveReadOnly"], (*path, index, "recursiveReadOnly"), found)
 
 
 def _ends(path: Path, place: _Place, found: Mistakes) -> bool:
@@ -485,12 +490,8 @@ def _check_claim_template(value: Any, path: Path, found: Mistakes) -> None:
 
 
 _PROTOCOL: Final = choice("TCP", "UDP", "SCTP")
-_MOUNT: Final = block(
-    {
-        "mountPropagation": choice("None", "HostToContainer", "Bidirectional"),
-        "recursiveReadOnly": given(choice("Disabled", "Enabled", "IfPossible")),
-    }
-)
+_PROPAGATION: Final = choice("None", "HostToContainer", "Bidirectional")
+_RECURSIVE: Final = given(choice("Disabled", "Enabled", "IfPossible"))
 _SCHEME: Final = choice("HTTP", "HTTPS")
 _OPERATOR: Final = choice("Exists", "Equal")
 _EFFECT: Final = choice("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -607,21 +608,18 @@ _VOLUME: Final = block(
     }
 )
 _POD_RESOURCES: Final = block(dict.fromkeys(("limits", "requests"), _check_pod_resource))
-_CONTAINER: Final = block(
-    {
-        "name": LABEL,
-        "image": _check_image,
-        "imagePullPolicy": choice("Always", "IfNotPresent", "Never"),
-        "terminationMessagePolicy": choice("File", "FallbackToLogsOnError"),
-        "env": _check_env,
-        "envFrom": _check_env_from,
-        "resources": _check_resources,
-        "securityContext": _check_security,
-        "resizePolicy": each(block({"resourceName": choice("cpu", "memory"), "restartPolicy": choice("NotRequired", "RestartContainer")})),
-        "volumeDevices": each(block({}, "devicePath")),
-    },
-    "name",
-)
+_OF_CONTAINER: Final[dict[str, Check]] = {
+    "name": LABEL,
+    "image": _check_image,
+    "imagePullPolicy": choice("Always", "IfNotPresent", "Never"),
+    "terminationMessagePolicy": choice("File", "FallbackToLogsOnError"),
+    "env": _check_env,
+    "envFrom": _check_env_from,
+    "resources": _check_resources,
+    "securityContext": _check_security,
+    "resizePolicy": each(block({"resourceName": choice("cpu", "memory"), "restartPolicy": choice("NotRequired", "RestartContainer")})),
+    "volumeDevices": each(block({}, "devicePath")),
+}
 # checks that look at the rest of the pod, too
 _IN_POD: Final[dict[str, _InPod]] = {
     "ports": _check_ports,

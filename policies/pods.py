@@ -125,6 +125,8 @@ def list_mistakes(spec: Fields, known: frozenset[str], imageless: frozenset[str]
         for field in ("hostIPC", "hostNetwork", "hostPID"):
             if spec.get(field):
                 found.append(((field,), "must not be true beside hostUsers: false"))
+    if spec.get("hostPID") and spec.get("shareProcessNamespace"):
+        found.append((("shareProcessNamespace",), "must not be true beside hostPID"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         found.append((("nodeName",), "must be absent beside schedulingGates"))
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
@@ -542,8 +544,8 @@ _SPREAD: Final = block(
         "maxSkew": number(1),
         "minDomains": number(1),
         "whenUnsatisfiable": choice("DoNotSchedule", "ScheduleAnyway"),
-        "nodeAffinityPolicy": choice("Honor", "Ignore"),
-        "nodeTaintsPolicy": choice("Honor", "Ignore"),
+        "nodeAffinityPolicy": given(choice("Honor", "Ignore")),
+        "nodeTaintsPolicy": given(choice("Honor", "Ignore")),
         "labelSelector": SELECTOR,
         "matchLabelKeys": each(given(QUALIFIED)),
     },
@@ -554,7 +556,7 @@ _OF_BOTH: Final[dict[str, Check]] = {  # of the security of a pod and of a conta
     **dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), number(0, _MAX_SECONDS)),
     **dict.fromkeys(("seccompProfile", "appArmorProfile"), _check_profile),
 }
-_SECURITY: Final = block({**_OF_BOTH, "procMount": choice("Default", "Unmasked")})
+_SECURITY: Final = block({**_OF_BOTH, "procMount": given(choice("Default", "Unmasked"))})
 _POD_SECURITY: Final = block(
     {
         **_OF_BOTH,
@@ -644,7 +646,7 @@ _POD: Final = block(
         "dnsConfig": block({"nameservers": each(given(ADDRESS)), "searches": each(given(_SEARCHED)), "options": each(block({}, "name"))}),
         "hostAliases": each(block({"ip": ADDRESS, "hostnames": each(given(SUBDOMAIN))}, "ip")),
         "os": block({"name": choice("linux", "windows")}, "name"),
-        "preemptionPolicy": choice("Never", "PreemptLowerPriority"),
+        "preemptionPolicy": given(choice("Never", "PreemptLowerPriority")),
         "readinessGates": each(block({"conditionType": QUALIFIED}, "conditionType")),
         "schedulingGates": each(block({"name": QUALIFIED}, "name")),
         "resourceClaims": _check_claims,

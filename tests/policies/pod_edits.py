@@ -244,6 +244,8 @@ EDITS: Final[dict[str, Edit]] = {
     "host alias of wrong name": _pod(hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a_b"]}]),
     "own users on the host": _pod(hostUsers=False, hostPID=True),
     "own users": _pod(hostUsers=False),
+    "one space of processes on the host": _pod(hostPID=True, shareProcessNamespace=True),
+    "empty preemption": _pod(preemptionPolicy=""),
     "unknown system": _pod(os={"name": "plan9"}),
     "readiness gate": _pod(readinessGates=[{"conditionType": "a/b"}]),
     "readiness gate in words": _pod(readinessGates=[{"conditionType": "a b"}]),

@@ -52,9 +52,10 @@ def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:
                 yield as_finding(error._replace(path=whole + error.path), SCHEMA_RULE)
             # v1alpha1 has features beside the other fields
             features = {**component, "experimental": component.get("experimental") or component}
-            for below, text in () if errors else list_refused(features, known.get("spec") or {}):
-                if not _lacks_image(component, known, ("spec", *below)):
-                    yield Finding(pod_refused, Cause.INVALID, Level.ERROR, (*whole, "spec", *below), text)
+            for below, text in () if errors else list_refused(features, known):
+                # a rule of its own reads annotations of roles
+                if below[:2] != ("metadata", "annotations") and not _lacks_image(component, known, below):
+                    yield Finding(pod_refused, Cause.INVALID, Level.ERROR, whole + below, text)
 
 
 def _lacks_image(component: Fields, template: Fields, path: Path) -> bool:

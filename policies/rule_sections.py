@@ -65,11 +65,12 @@ _WIRED: Final = {
     "job": "  job:\n    podTemplateSpec:\n      spec:",
     "resourceClaims": "        resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]",
     "volumes": "        volumes: [{name: gms-intrapod-control, emptyDir: {}}]",
-    "initContainers": "        initContainers:\n          - name: gms-server",
+    "initContainers": "        initContainers:\n          - name: gms-server\n            image: example/server:1",
     "initContainers.restartPolicy": "            restartPolicy: Always",
     **{f"initContainers.{field}": f"        {line}" for field, line in _CLIENT.items()},
     "containers": "        containers:",
     "containers.name": "          - name: main",
+    "containers.image": "            image: example/worker:1",
     **{f"containers.{field}": f"        {line}" for field, line in _CLIENT.items()},
 }
 _WIRING: Final = re.compile(

@@ -8,11 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from ...api.kinds import BY_NAME, GROUP, KINDS, Kind
 from ...api.line import Line
+from ...api.wording import count_of
 from ...kube.config import DEFAULT_NAMESPACE, context_namespace
 from ...kube.errors import ApiError, NotFoundError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import NAMESPACES, resource_of_kind
 from ...policies.facts import UNKNOWN, Facts, facts_from
+from ..console.progress import Progress
 from ..facts.gather import gather_facts
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
@@ -21,6 +23,7 @@ from .manifest import Identity, Manifest, find_manifests
 from .stored import Previous, apply_to, store_as
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
+_LOOK_SECONDS: Final = 0.2
 SNAPSHOT_TIMEOUT_SECONDS: Final = 120  # a hundred thousand objects take half of it
 
 
@@ -53,20 +56,27 @@ def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
     async def look() -> Sight:
         async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
             usual = namespace or context_namespace(kubeconfig, context)
-            try:
-                async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS):
-                    return (await see(cluster, namespace))._replace(namespace=usual)
-            except TimeoutError:
-                return Sight([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
+            items: list[Node | InputError] = []
+            reading = asyncio.create_task(see(cluster, namespace, items))
+            with Progress(lambda: f"reading the cluster: {count_of(len(items), 'object')}") as progress:
+                try:
+                    async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS):
+                        while not (await asyncio.wait([reading], timeout=_LOOK_SECONDS))[0]:
+                            progress.tick()
+                        return (await reading)._replace(namespace=usual)
+                except TimeoutError:
+                    reading.cancel()
+                    return Sight([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
 
     return asyncio.run(look())
 
 
-async def see(cluster: Cluster, namespace: str) -> Sight:
-    """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
+async def see(cluster: Cluster, namespace: str, items: list[Node | InputError]) -> Sight:
+    """Lists the objects of every kind that the cluster serves, in a stable order, into `items`. Changes nothing there."""
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())
-        items = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
+        for kind in KINDS:
+            items += await _stored(cluster, kind, served, namespace)
         found = await gather_facts(cluster)
         return Sight(items, found.values, phases=await _phases(cluster), later=found.later)
     except ApiError as error:

@@ -81,6 +81,7 @@ def ckpt_extra_client_container(at: At) -> Hits:
         -wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}  # expect
         +wired with gpuMemoryService: {enabled: true, extraClientContainers: [saver]}
         +          - name: saver
+        +            image: example/saver:1
         +            resources: {claims: [{name: intrapod-shared-gpu}]}
         +            volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
         +            env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]

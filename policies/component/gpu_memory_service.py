@@ -178,7 +178,7 @@ def gms_extra_client_duplicate(at: At) -> Hits:
 
     Example
          {worker}
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "x/y:1"}]}}
                experimental:
                  gpuMemoryService:
                    extraClientContainers:
@@ -207,7 +207,7 @@ def gms_extra_client_name(at: At) -> Hits:
 
     Example
          {worker}
-               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe}]}}
+               podTemplate: {spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}, {name: probe, image: "x/y:1"}]}}
                experimental:
                  gpuMemoryService:
         -          extraClientContainers: [Probe]  # expect

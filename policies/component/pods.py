@@ -6,12 +6,12 @@ from ...api.paths import Path
 from ..at import At, Hits
 from ..components import WORKERS
 from ..engines import list_sidecars, list_templates
-from ..pods import list_refused
+from ..grove import component_off_grove
+from ..pods import PROBES, list_refused
 from ..rule import COMPONENT, Stage, differs, rule
 from ..words import quote_once
 
-_SPEC: Final = ("podTemplate", "spec")
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_TEMPLATE: Final = "podTemplate"
 # by type: the port that the default probes ask, how many of the probes there are, and the variable that moves the server
 DEFAULT_PROBES: Final = {
     **dict.fromkeys((*WORKERS, "planner"), ("system", 3, "DYN_SYSTEM_PORT", "9090")),
@@ -20,7 +20,7 @@ DEFAULT_PROBES: Final = {
 
 
 @differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
-@rule("DYN229", where=COMPONENT, when="podTemplate.spec", stage=Stage.COMPONENT)
+@rule("DYN229", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT)
 def pod_refused(at: At) -> Hits:
     """The API server would refuse the component's pods.
 
@@ -52,9 +52,39 @@ def pod_refused(at: At) -> Hits:
         -                - {name: model, mountPath: /models}  # expect
         +                - {name: models, mountPath: /models}
     """
-    for path, text in list_refused(at.value, at.value["podTemplate"]["spec"]):
-        if path[-1] != "mountPath" or (*_SPEC, *path[:2]) != at.main[1]:  # another rule reports those of the main container
-            yield at.invalid((*_SPEC, *path), None, text)
+    for path, text in list_refused(at.value, at.value["podTemplate"]):
+        if path[-1] != "mountPath" or (_TEMPLATE, *path[:3]) != at.main[1]:  # another rule reports those of the main container
+            yield at.invalid((_TEMPLATE, *path), None, text)
+
+
+@differs("the API server refuses the pods' Deployment later, where the error is hard to find", lacking=True)
+@rule("DYN261", where=COMPONENT, when="podTemplate.spec", stage=Stage.COMPONENT, needs=("grove",))
+def pod_ends_off_grove(at: At) -> Hits:
+    """The pods of a component off Grove would end.
+
+    Why
+        A Deployment or LeaderWorkerSet has pods that run until they are deleted: the API server refuses others.
+
+    Fix
+        Remove the field.
+
+    Example
+         # facts: {grove: false}
+         spec:
+           components:
+             - name: worker
+               type: worker
+               podTemplate:
+                 spec:
+                   containers: [{name: main, image: "example/vllm:1.5.0"}]
+        -          activeDeadlineSeconds: 3600  # expect
+        -          restartPolicy: OnFailure  # expect
+    """
+    spec = at.value["podTemplate"]["spec"]
+    ends = [(field, spec.get(field)) for field in ("activeDeadlineSeconds", "restartPolicy") if spec.get(field) not in (None, "", "Always")]
+    if ends and (reason := component_off_grove(at)):
+        for field, value in ends:
+            yield at.invalid((_TEMPLATE, "spec", field), value, f"must be unset without Grove, got {quote_once(str(value))}: {reason}")
 
 
 @differs("such pods start, and never become ready", lacking=True)
@@ -89,7 +119,7 @@ def default_probe_unanswered(at: At) -> Hits:
         return
     name, count, variable, usual = asked
     main, place = at.main
-    if not main or all(main.get(probe) is not None for probe in _PROBES[:count]):
+    if not main or all(main.get(probe) is not None for probe in PROBES[:count]):
         return
     ports = [port for port in main.get("ports") or () if port]
     number = usual

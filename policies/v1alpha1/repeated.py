@@ -34,6 +34,7 @@ def repeated_entry(at: At) -> Hits:
 
     Example
          {worker service}
+               extraPodSpec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: gpus}]}
                envs:
                  - {name: LOG_LEVEL, value: info}
         -        - {name: LOG_LEVEL, value: debug}  # expect

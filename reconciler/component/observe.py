@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ..checkpoint.restoring import Choice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
-from ..common.conditions import is_true
+from ..common.conditions import condition_of, is_true
 from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
 from ..common.resources import GRAPH
@@ -48,7 +48,8 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
     wide, facts = on_leader_worker_sets(obj), keep_facts(read_facts(context), owned)
     refusal = explain_cut(obj)
     if not refusal and not is_of_a_graph(obj):  # one of a graph was judged with that
-        refusal = context.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
+        runs = bool(owned) and condition_of(obj.get("status") or {}, AVAILABLE).get("reason") != REFUSED
+        refusal = context.judge.refusal(obj, facts._replace(lws=True) if wide else facts, runs=runs)
     if refusal:
         return Refusal(REFUSED, refusal)
     settings = keep_settings(render_settings(context, obj["metadata"]["namespace"]), owned)

@@ -9,6 +9,7 @@ from ...kube.errors import ForbiddenError, NotServedError
 from ...kube.protocol import Node
 from ...kube.resources import CRDS, TOPOLOGY_BINDINGS
 from ..checkpoint.restoring import is_unlisted
+from ..common.conditions import READY, condition_of
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut, explain_missing_permission
 from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
 from ..common.workers import count_registered
@@ -49,7 +50,8 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
     facts = keep_facts(read_facts(context), context.cache.owned(obj))
     if way.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
         facts = facts._replace(grove=way.grove)
-    if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts):
+    runs = way.runs and condition_of(obj.get("status") or {}, READY).get("reason") != REFUSED
+    if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts, runs=runs):
         return Refusal(REFUSED, message)
     if way.lost and not way.moving:
         condition = orchestrator_condition(way, obj)

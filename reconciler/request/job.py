@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ...api.operator.configuration import OperatorConfiguration
 from ...conversion.lens.protocol import Fields
+from ...policies.request.pods import TAKEN_OF_CONTAINER, TAKEN_OF_POD, TAKEN_OF_SECURITY
 from ..common.resources import REQUEST_NAME
 from ..render.discovery import RBAC_GROUP, account_labels, binding
 from ..render.merge import as_map, merge_env, object_items, string_map
@@ -39,14 +40,6 @@ _ORDER: Final = {name: place for place, name in enumerate(_NAMES)}
 _EVICTED: Final = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}
 _JOB: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "completions", "parallelism", "suspend")
 _OWN: Final = frozenset({"app", "dgdr", REQUEST_NAME, NAMESPACE, MANAGED})
-_POD: Final = (
-    *("tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulingGroup", "serviceAccountName", "runtimeClassName"),
-    *("dnsPolicy", "dnsConfig", "terminationGracePeriodSeconds", "topologySpreadConstraints", "automountServiceAccountToken"),
-)
-_SECURITY: Final = (
-    *("runAsNonRoot", "runAsUser", "runAsGroup", "fsGroup", "supplementalGroups", "sysctls", "fsGroupChangePolicy"),
-    *("seccompProfile", "appArmorProfile", "seLinuxOptions", "windowsOptions"),
-)
 ACCESS: Final = "output-copier-kube-api-access"
 _ACCESS_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _API_TOKEN: Final = {
@@ -211,12 +204,12 @@ def overlay_job(spec: Fields, asked: Any) -> None:
 
 
 def _overlay_pod(pod: Fields, asked: Fields) -> None:
-    _take(pod, asked, _POD)
+    _take(pod, asked, TAKEN_OF_POD)
     pod["imagePullSecrets"] = _by_name(pod["imagePullSecrets"], object_items(asked.get("imagePullSecrets")))
     pod["volumes"] = _by_name(pod["volumes"], object_items(asked.get("volumes")))
     more = [one for one in object_items(asked.get("initContainers")) if one.get("name") != COPIER]
     pod["initContainers"] = [*more, *pod["initContainers"]]
-    _take(pod["securityContext"], as_map(asked.get("securityContext")), _SECURITY)
+    _take(pod["securityContext"], as_map(asked.get("securityContext")), TAKEN_OF_SECURITY)
     containers = object_items(asked.get("containers"))
     if containers:
         _overlay_container(pod["containers"][0], containers[0])
@@ -225,7 +218,7 @@ def _overlay_pod(pod: Fields, asked: Fields) -> None:
 
 
 def _overlay_container(profiler: Fields, asked: Fields) -> None:
-    _take(profiler, asked, ("image", "resources", "securityContext"))
+    _take(profiler, asked, TAKEN_OF_CONTAINER)
     profiler["env"] = merge_env(profiler["env"], object_items(asked.get("env")))
     profiler["volumeMounts"] = _by_name(profiler["volumeMounts"], object_items(asked.get("volumeMounts")))
     if more := object_items(asked.get("envFrom")):

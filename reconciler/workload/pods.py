@@ -62,7 +62,10 @@ async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
 
 
 async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
-    """A status of what is not ready whose condition also says why pods wait, and the seconds after which to look again."""
+    """A status of what is not ready whose condition also says why pods wait, and the seconds after which to look again.
+
+    Another reason than before is an Event, too.
+    """
     ready = condition_of(status, condition)
     since = parse_time(ready.get("lastTransitionTime"))
     if since is None:
@@ -72,15 +75,18 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     if 0 <= age < SETTLE_SECONDS:  # what became so in the future says nothing: the wall clock went back
         return status, SETTLE_SECONDS - age if context.reads.is_early(uid, since) else READ_SECONDS
     pause = min(age, READ_SECONDS) if age > 0 else READ_SECONDS
-    before = str(condition_of(obj.get("status") or {}, condition).get("message") or "")
+    before = str(condition_of(obj.get("status") or {}, condition).get("message") or "").partition(_MARK)[2]
     left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
     if not left:
         try:
             context.reads.texts[uid] = await explain_refused_pods(context, obj) or explain_waiting_pods(await pods_of(context, obj))
         except ApiError as error:
             context.reads.texts[uid] = f"pods can't be read: {error.message}"
-    text = context.reads.texts.get(uid, before.partition(_MARK)[2])
+    text = context.reads.texts.get(uid, before)
     if not text:
         return status, left or pause
-    told = {**ready, "message": f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]}
+    message = f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]
+    if message.partition(_MARK)[2] != before:
+        await context.say(obj, "Warning", "PodsWait", text)
+    told = {**ready, "message": message}
     return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause

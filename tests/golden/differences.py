@@ -71,7 +71,10 @@ OTHERS: Final[Mapping[str, str]] = {
 }
 
 # what was decided after the record was made: a field that is accepted has its effect, or is named (docs/decisions.md)
-EFFECTIVE: Final[Mapping[str, str]] = {"cj-031": "a second mount of the shared memory stays, at its own path"}
+EFFECTIVE: Final[Mapping[str, str]] = {
+    "cj-031": "a second mount of the shared memory stays, at its own path",
+    "pj-037": "the overlay mounts a volume that the pod doesn't have, which an API server refuses",
+}
 
 DIFFERENT: Final[Mapping[str, str]] = {**LISTED, **DISCOVERED, **OTHERS, **EFFECTIVE}
 

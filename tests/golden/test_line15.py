@@ -116,7 +116,8 @@ def is_restored(case: dict[str, Any]) -> bool:
 
 def is_of_pods(names: list[str]) -> bool:
     """Whether a write is refused for its pods alone, which the API server refuses later (pod-refused in docs/differences.md)."""
-    return {name for name in names if (rule := find_rule(name)) is None or rule.level is Level.ERROR} == {"pod-refused"}
+    errors = {name for name in names if (rule := find_rule(name)) is None or rule.level is Level.ERROR}
+    return bool(errors) and errors <= {"pod-refused", "pod-ends-off-grove", "ckpt-pod-refused", "dgdr-pod-refused"}
 
 
 def test_writes_of_line_1_5_are_answered_as_recorded() -> None:
@@ -142,5 +143,5 @@ def test_writes_of_line_1_5_are_answered_as_recorded() -> None:
             differing.append(f"{case['id']} {wrong}")
     assert not differing, f"{len(differing)} of {seen} differ:\n" + "\n".join(differing[:40])
     assert not unused, f"listed, but agrees: {sorted(unused)}"
-    assert (restored, of_pods) == (215, 11)
+    assert (restored, of_pods) == (215, 40)
     assert len([reason for reason in listed(SKIPS).values() if not reason.startswith(OBJECT)]) <= seen // 100

@@ -65,6 +65,35 @@ def _toleration(**fields: Any) -> Edit:
     return _pod(tolerations=[fields])
 
 
+def _affinity(**requirement: Any) -> Edit:
+    return _terms({"matchExpressions": [requirement]})
+
+
+def _field(**requirement: Any) -> Edit:
+    return _terms({"matchFields": [requirement]})
+
+
+def _terms(term: Node) -> Edit:
+    return _pod(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}})
+
+
+def _apart(**term: Any) -> Edit:
+    return _pod(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+
+
+def _spread(**fields: Any) -> Edit:
+    return _pod(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", **fields}])
+
+
+def _claim(used: Node, **source: Any) -> Edit:
+    def edit(spec: Node, one: Node, _: Node) -> None:
+        spec["resourceClaims"] = [{"name": "a", **source}]
+        one["resources"]["claims"] = [used]
+
+    return edit
+
+
+_OWN_CLAIM: Final = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 TCP: Final = {"tcpSocket": {"port": 8000}}
 EDITS: Final[dict[str, Edit]] = {
     "nothing": lambda *_: None,
@@ -175,12 +204,110 @@ EDITS: Final[dict[str, Edit]] = {
     "toleration of seconds": _toleration(key="a", tolerationSeconds=5, effect="NoExecute"),
     "toleration of seconds of all": _toleration(key="a", tolerationSeconds=5, effect="NoSchedule"),
     "toleration of unknown operator": _toleration(key="a", operator="In"),
+    "container without image": lambda spec, *_: spec["containers"][1].pop("image"),
+    "init container without image": lambda _, __, one: one.pop("image"),
+    "container without name": lambda spec, *_: spec["containers"][1].update(name=""),
+    "node affinity": _affinity(key="a", operator="In", values=["b"]),
+    "node affinity without values": _affinity(key="a", operator="In"),
+    "node affinity above": _affinity(key="a", operator="Gt", values=["1"]),
+    "node affinity above two": _affinity(key="a", operator="Gt", values=["1", "2"]),
+    "node affinity of presence with values": _affinity(key="a", operator="Exists", values=["b"]),
+    "node affinity by unknown operator": _affinity(key="a", operator="Is", values=["b"]),
+    "node affinity by wrong key": _affinity(key="a b", operator="Exists"),
+    "node affinity of nothing": _pod(
+        affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+    ),
+    "node affinity of field": _field(key="metadata.name", operator="In", values=["a"]),
+    "node affinity of two names": _field(key="metadata.name", operator="In", values=["a", "b"]),
+    "node affinity of other field": _field(key="metadata.uid", operator="In", values=["a"]),
+    "pods apart": _apart(topologyKey="zone", labelSelector={"matchLabels": {"a": "b"}}),
+    "pods apart by nothing": _apart(topologyKey=""),
+    "pods apart by wrong label": _apart(topologyKey="zone", labelSelector={"matchLabels": {"a": "b c"}}),
+    "pods apart by keys alone": _apart(topologyKey="zone", matchLabelKeys=["a"]),
+    "spread": _spread(),
+    "spread of 0": _spread(maxSkew=0),
+    "spread by unknown word": _spread(whenUnsatisfiable="Wait"),
+    "spread over few": _spread(minDomains=2),
+    "spread over few of any": _spread(minDomains=2, whenUnsatisfiable="ScheduleAnyway"),
+    "spread by unknown policy": _spread(nodeTaintsPolicy="Ask"),
+    "claim": _claim({"name": "a"}, resourceClaimName="b"),
+    "claim of two": _claim({"name": "a"}, resourceClaimName="b", resourceClaimTemplateName="c"),
+    "claim of none": _claim({"name": "a"}),
+    "claim of no name": _claim({"name": "a"}, resourceClaimName=""),
+    "claim that isn't there": _claim({"name": "b"}, resourceClaimName="b"),
+    "no names by DNS": _pod(dnsPolicy="None"),
+    "names by DNS": _pod(dnsPolicy="None", dnsConfig={"nameservers": ["10.0.0.1"], "searches": ["a.example."], "options": [{"name": "x"}]}),
+    "names by text": _pod(dnsConfig={"nameservers": ["dns"]}),
+    "names below text": _pod(dnsConfig={"searches": ["two words"]}),
+    "host alias": _pod(hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a.b"]}]),
+    "host alias of text": _pod(hostAliases=[{"ip": "a", "hostnames": ["a.b"]}]),
+    "host alias of wrong name": _pod(hostAliases=[{"ip": "10.0.0.1", "hostnames": ["a_b"]}]),
+    "own users on the host": _pod(hostUsers=False, hostPID=True),
+    "own users": _pod(hostUsers=False),
+    "one space of processes on the host": _pod(hostPID=True, shareProcessNamespace=True),
+    "empty preemption": _pod(preemptionPolicy=""),
+    "unknown system": _pod(os={"name": "plan9"}),
+    "readiness gate": _pod(readinessGates=[{"conditionType": "a/b"}]),
+    "readiness gate in words": _pod(readinessGates=[{"conditionType": "a b"}]),
+    "gate": _pod(schedulingGates=[{"name": "a/b"}]),
+    "gate on a node": _pod(schedulingGates=[{"name": "a/b"}], nodeName="n"),
+    "node in words": _pod(nodeName="a node"),
+    "deadline": _pod(activeDeadlineSeconds=5),
+    "deadline at once": _pod(activeDeadlineSeconds=0),
+    "container for debugging": _pod(ephemeralContainers=[{"name": "debug", "image": "a"}]),
+    "user": _pod(securityContext={"runAsUser": 0, "fsGroupChangePolicy": "OnRootMismatch", "supplementalGroups": [5]}),
+    "negative user": _pod(securityContext={"runAsUser": -1}),
+    "unknown change of groups": _pod(securityContext={"fsGroupChangePolicy": "Never"}),
+    "profile": _pod(securityContext={"seccompProfile": {"type": "RuntimeDefault"}}),
+    "unknown profile": _pod(securityContext={"seccompProfile": {"type": "Strict"}}),
+    "local profile without file": _pod(securityContext={"seccompProfile": {"type": "Localhost"}}),
+    "default profile with file": _pod(securityContext={"seccompProfile": {"type": "RuntimeDefault", "localhostProfile": "a"}}),
+    "parameter of the kernel": _pod(securityContext={"sysctls": [{"name": "kernel.shm_rmid_forced", "value": "1"}]}),
+    "parameter in words": _pod(securityContext={"sysctls": [{"name": "Kernel shm", "value": "1"}]}),
+    "privileged": _main(securityContext={"privileged": True}),
+    "privileged without rights": _main(securityContext={"privileged": True, "allowPrivilegeEscalation": False}),
+    "administrator without rights": _main(securityContext={"capabilities": {"add": ["CAP_SYS_ADMIN"]}, "allowPrivilegeEscalation": False}),
+    "unknown view of processes": _main(securityContext={"procMount": "All"}),
+    "device": _main(volumeDevices=[{"name": "models", "devicePath": "/dev/a"}]),
+    "volume: path on the host": _volume(hostPath={"path": "/a", "type": "Directory"}),
+    "volume: path above the host": _volume(hostPath={"path": "/a/../b"}),
+    "volume: path of unknown type": _volume(hostPath={"path": "/a", "type": "Folder"}),
+    "volume: items": _volume(configMap={"name": "a", "items": [{"key": "k", "path": "p/q", "mode": 256}]}),
+    "volume: items above": _volume(configMap={"name": "a", "items": [{"key": "k", "path": "../p"}]}),
+    "volume: items without key": _volume(configMap={"name": "a", "items": [{"key": "", "path": "p"}]}),
+    "volume: items of mode 1000": _volume(secret={"secretName": "a", "defaultMode": 1000}),
+    "volume: facts": _volume(downwardAPI={"items": [{"path": "p", "fieldRef": {"fieldPath": "metadata.labels"}}]}),
+    "volume: facts of nothing": _volume(downwardAPI={"items": [{"path": "p"}]}),
+    "volume: facts of the node": _volume(downwardAPI={"items": [{"path": "p", "fieldRef": {"fieldPath": "spec.nodeName"}}]}),
+    "volume: negative size": _volume(emptyDir={"sizeLimit": "-1Gi"}),
+    "volume: share": _volume(nfs={"server": "a", "path": "/b"}),
+    "volume: share at relative path": _volume(nfs={"server": "a", "path": "b"}),
+    "volume: driver without name": _volume(csi={"driver": ""}),
+    "volume: claim of its own": _volume(ephemeral={"volumeClaimTemplate": {"spec": _OWN_CLAIM}}),
+    "volume: claim of its own without size": _volume(ephemeral={"volumeClaimTemplate": {"spec": {**_OWN_CLAIM, "resources": {}}}}),
+    "volume: claim of its own by name": _volume(ephemeral={"volumeClaimTemplate": {"metadata": {"name": "a"}, "spec": _OWN_CLAIM}}),
+    "volume: source without registry": _volume(flexVolume={"driver": ""}),
+    "mount, read-only in an unknown way": _mount(readOnly=True, recursiveReadOnly="Yes"),
+    "variable of resource": _env(valueFrom={"resourceFieldRef": {"resource": "limits.cpu"}}),
+    "variable of unknown resource": _env(valueFrom={"resourceFieldRef": {"resource": "limits.gpu"}}),
 }
 TAKEN: Final = frozenset(
     {
         *("nothing", "probe", "probe by name", "zero period", "successes of readiness", "grace of liveness", "probe of sidecar"),
         *("hook", "hook that sleeps", "port", "port of 15", "host port", "host network", "variable", "variable with dot"),
         *("variable from label", "variables from", "request as limit", "storage", "huge pages", "mount", "mount below"),
+        *("node affinity", "node affinity above", "node affinity of field", "pods apart", "spread", "spread over few", "claim"),
+        *("names by DNS", "host alias", "own users", "readiness gate", "gate", "deadline", "user", "profile"),
+        *(
+            "parameter of the kernel",
+            "privileged",
+            "volume: path on the host",
+            "volume: items",
+            "volume: facts",
+            "volume: share",
+            "volume: claim of its own",
+        ),
+        *("variable of resource",),
         *("volume of nothing", "volume", "pull policy", "node selector", "toleration", "toleration of all", "toleration of seconds"),
     }
 )

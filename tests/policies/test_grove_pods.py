@@ -95,7 +95,10 @@ def test_a_change_is_refused_that_grove_refuses(before: Fields, after: Fields, r
     ("obj", "rules"),
     [
         (_graph(pod={"nodeName": "a"}), ["grove-pod-placement"]),
-        (_graph(pod={"topologySpreadConstraints": [{"maxSkew": 1}]}), ["grove-pod-placement"]),
+        (
+            _graph(pod={"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]}),
+            ["grove-pod-placement"],
+        ),
         (_graph(pod={"topologySpreadConstraints": []}), []),
         (_graph(pod=_MINE), ["grove-one-scheduler"]),
         (_scheduled(_graph(), "mine"), []),

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ....api.paths import format_path, lookup
-from ....api.wording import escape_unprintable, shorten
+from ....api.wording import count_of, escape_unprintable, shorten
 from ....policies.checks import STAYS_AFTER_MOVE
 from ....policies.review import CREATE, DELETE, UPDATE, Fields
 from ...console.output import write_stderr
+from ...console.progress import Progress
 from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.read import STDIN
@@ -68,21 +69,27 @@ class Run:
         if self.settings.judged and len(files) >= MIN_FILES_FOR_ORJSON:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
-        def take_all(share: Sequence[Item]) -> tuple[Result, int]:
+        def take_all(start: int, share: Sequence[Item]) -> tuple[Result, int]:
             self._found, self._others = empty_result(), 0
-            for file in share:
+            for number, file in enumerate(share, 1):
                 if tell:
                     write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
                 self.take(file, stdin_name)
+                done[start], findings[start] = number, len(self._found.findings)
+                progress.tick()
             return self._found, self._others
 
         alone = self.old is None and self.fill is None and self.settings.asked is None and not tell
-        if not alone or len(files) < 2 * MIN_FILES_FOR_ORJSON:
-            take_all(files)
-            return self.result()
-        from .processes import in_shares
+        shared = alone and len(files) >= 2 * MIN_FILES_FOR_ORJSON
+        # by the place of a share's first file; other processes add to them
+        done, findings = (_zeros(len(files), shared=shared) for _ in range(2))
+        with Progress(lambda: f"{sum(done)} of {count_of(len(files), 'file')} checked, {count_of(sum(findings), 'finding')}") as progress:
+            if not shared:
+                take_all(0, files)
+                return self.result()
+            from .processes import in_shares
 
-        shares = in_shares(take_all, files, MIN_FILES_FOR_ORJSON)
+            shares = in_shares(take_all, files, MIN_FILES_FOR_ORJSON, progress.tick)
         self._found, self._others = join_results([found for found, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
@@ -182,6 +189,16 @@ class Run:
         if found.identity == written or self.old.placed or (isinstance(past, Previous) and past.object is not None):
             return past
         return self.old.past(found._replace(identity=written), self.settings.line)
+
+
+def _zeros(count: int, *, shared: bool) -> memoryview[int]:
+    """Numbers that forked processes share, if they are to."""
+    size = 4 * max(1, count)
+    if shared:
+        import mmap
+
+        return memoryview(mmap.mmap(-1, size)).cast("I")
+    return memoryview(bytearray(size)).cast("I")
 
 
 def _checked(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:

@@ -37,6 +37,8 @@ async def others(cluster: Cluster, sight: Sight, parts: Parts) -> list[Finding]:
         try:
             for each in (await cluster.list(resource)).items:
                 found += await _webhooks(cluster, sight, resource.kind, each)
+                if resource is VALIDATING and _authorises_pods(each):
+                    found.append(_exempt(each, parts))
         except ForbiddenError as failed:
             found.append(warning("permission", resource.plural, f"can't be listed, so webhooks of others are unknown: {failed.message}"))
     return found
@@ -155,6 +157,28 @@ async def _webhooks(cluster: Cluster, sight: Sight, kind: str, configuration: No
         return [error("operators", what, f"{text}: every write that it matches is refused", f"kubectl delete {kind.lower()} {name}")]
     text = f"belongs to another installation, and validates or changes the same objects: {', '.join(each['name'] for each in entries)}"
     return [info("operators", what, text)] if entries else []
+
+
+def _authorises_pods(configuration: Node) -> bool:
+    """Whether a configuration is that of Grove's authorizer, which is asked about changes of pods."""
+    for entry in configuration.get("webhooks") or ():
+        service = (entry.get("clientConfig") or {}).get("service") or {}
+        names = (configuration["metadata"]["name"], str(entry.get("name")), str(service.get("name")), str(service.get("namespace")))
+        rules = entry.get("rules") or ()
+        if any("grove" in name for name in names) and any("pods" in (rule.get("resources") or ()) for rule in rules):
+            return True
+    return False
+
+
+def _exempt(configuration: Node, parts: Parts) -> Finding:
+    """Which account Grove's configuration must exempt, so that pods get labels and are replaced."""
+    templates = [one["spec"]["template"] for _, one in parts.of_kind("Deployment")]
+    name = next(
+        (one["spec"].get("serviceAccountName") for one in templates if one["metadata"]["labels"].get(COMPONENT) == "reconciler"), ""
+    )
+    account = f"system:serviceaccount:{parts.namespace}:{name or 'dynamo-webhooks-reconciler'}"
+    text = f"refuses changes of Grove's pods by accounts that Grove's configuration doesn't exempt: add {account}"
+    return info("authorizer", f"{VALIDATING.kind} {configuration['metadata']['name']}", text)
 
 
 def _matches(entry: Node) -> bool:

@@ -97,7 +97,9 @@ def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
         if generation:
             templates = json.loads(json.dumps(templates).replace(generation, _GENERATION))
             name = name.replace(f"-{generation}", "")
-        yield _Controller(file, one["kind"], metadata["namespace"], name, sum(pod["replicas"] for pod in _pods(one)), templates, generation)
+        yield _Controller(
+            file, one["kind"], metadata["namespace"], name, sum(pod["replicas"] for pod in list_pods(one)), templates, generation
+        )
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
@@ -154,12 +156,13 @@ def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:
         made = children(created, Held([created, *others], DEFAULT_NAMESPACE), operator)
         if made.problems:
             raise UnknownError(f"its pods can't be rendered: {made.problems[0]}")
-        return [pod for child in made.children for pod in _pods(child)]
+        return [pod for child in made.children for pod in list_pods(child)]
 
     return pods
 
 
-def _pods(child: Fields) -> Iterator[Fields]:
+def list_pods(child: Fields) -> Iterator[Fields]:
+    """The pods that a child has made, one for each template, with their number and what controls them."""
     controller = {"kind": child["kind"], "name": child["metadata"]["name"]}
     spec = child.get("spec") or {}
     if child["kind"] == "Job":

@@ -23,7 +23,7 @@ from tests.kube.memory import MemoryCluster
 
 def _see(made: MemoryCluster, namespace: str = "") -> Sight:
     made.writes.clear()
-    sight = asyncio.run(see(made, namespace))
+    sight = asyncio.run(see(made, namespace, []))
     assert made.writes == []
     return sight
 

@@ -21,18 +21,26 @@ def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
 
 
+def _nothing() -> None:
+    """Nobody waits for a line."""
+
+
+def _listed(_: int, share: Sequence[int]) -> list[int]:
+    return list(share)
+
+
 def test_shares_come_back_in_their_order() -> None:
     here = os.getpid()
-    found = in_shares(lambda share: (os.getpid() == here, list(share)), range(10), 3)
-    assert found == [(True, [0, 1, 2, 3]), (False, [4, 5, 6, 7]), (False, [8, 9])]
-    assert in_shares(list, range(5), 3) == [[0, 1, 2, 3, 4]]
+    found = in_shares(lambda start, share: (start, os.getpid() == here, list(share)), range(10), 3, _nothing)
+    assert found == [(0, True, [0, 1, 2, 3]), (4, False, [4, 5, 6, 7]), (8, False, [8, 9])]
+    assert in_shares(_listed, range(5), 3, _nothing) == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("how", ["killed", "raised", "nothing that can be sent"])
 def test_a_share_that_is_not_delivered_is_worked_on_here(how: str) -> None:
     here = os.getpid()
 
-    def work(share: Sequence[int]) -> object:
+    def work(_: int, share: Sequence[int]) -> object:
         if os.getpid() != here:
             if how == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -41,7 +49,7 @@ def test_a_share_that_is_not_delivered_is_worked_on_here(how: str) -> None:
             return lambda: share
         return list(share)
 
-    assert in_shares(work, range(6), 2) == [[0, 1], [2, 3], [4, 5]]
+    assert in_shares(work, range(6), 2, _nothing) == [[0, 1], [2, 3], [4, 5]]
 
 
 @pytest.mark.parametrize("call", ["fork", "pipe"])
@@ -54,7 +62,7 @@ def test_where_the_system_allows_no_more_the_work_is_done_here(call: str, monkey
         raise BlockingIOError
 
     monkeypatch.setattr(os, call, limited)
-    assert in_shares(list, range(6), 2) == [[0, 1], [2, 3], [4, 5]]
+    assert in_shares(_listed, range(6), 2, _nothing) == [[0, 1], [2, 3], [4, 5]]
     assert len([*OPEN.iterdir()]) == before
 
 
@@ -67,13 +75,13 @@ def test_an_error_here_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(os, "fork", noted)
 
-    def work(share: Sequence[int]) -> int:
+    def work(_: int, share: Sequence[int]) -> int:
         if os.getpid() == here:
             raise ValueError
         return len(share)
 
     with pytest.raises(ValueError, match=r"^$"):
-        in_shares(work, range(6), 2)
+        in_shares(work, range(6), 2, _nothing)
     assert len(children) == 2
     for child in children:
         with pytest.raises(ChildProcessError):

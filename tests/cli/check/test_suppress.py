@@ -79,7 +79,7 @@ JSON = (
 @run_each(
     ("text", "wanted"),
     [
-        (_with(above=f"      envFromSecret: '{REASONED}\n        '\n"), [(BAD_RULE, 12)]),
+        (_with(above=f"      envFromSecret: '{REASONED}\n        '\n"), [("pod-refused", 10), (BAD_RULE, 12)]),
         (_with(above=f"      {REASONED}\n      # and another line about something else\n"), []),
         (_with(above=f"      {REASONED}\n      # dynamo-webhooks: ignore[DYN003] nothing\n"), [("unused-ignore", 11)]),
         (_with(above=f"      {REASONED}\n\n"), [("unused-ignore", 10), (BAD_RULE, 12)]),

@@ -19,7 +19,7 @@ from dynamo_webhooks.cli.commands.doctor.workloads import Running
 from dynamo_webhooks.cli.installation import names
 from dynamo_webhooks.cli.installation import parts as parts_module
 from dynamo_webhooks.cli.installation.parts import APPLIED, RELEASE, RELEASE_NAMESPACE, RESOURCES, Parts, Way, read_parts
-from dynamo_webhooks.kube.resources import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, LEASES, SECRETS, SERVICES
+from dynamo_webhooks.kube.resources import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, LEASES, SECRETS, SERVICES, VALIDATING
 from tests.cluster.cli.breakages import BREAKAGES, BREAKING
 from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
@@ -238,6 +238,20 @@ async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outsi
         ("info", "Deployment team/operator"),
         ("error", "Lease kube-system/dynamo.nvidia.com"),
     ]
+
+
+async def test_the_account_that_groves_authorizer_must_exempt_is_named() -> None:
+    cluster = MemoryCluster()
+    await installed(cluster)
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}
+    for name in ("grove-authorizer", "quota"):
+        client = {"service": {"name": name, "namespace": "a"}}
+        entry = {"name": f"{name}.example.com", "rules": [rule], "clientConfig": client, "sideEffects": "None", "failurePolicy": "Fail"}
+        configuration = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "webhooks": [entry]}
+        await cluster.create(VALIDATING, {**configuration, "metadata": {"name": name}})
+    found = [one for one in await examine(cluster, NAMESPACE, None, removing=False) if one.check == "authorizer"]
+    assert [(one.level, one.object) for one in found] == [(Level.INFO, "ValidatingWebhookConfiguration grove-authorizer")]
+    assert f"system:serviceaccount:{NAMESPACE}:dynamo-webhooks-reconciler" in found[0].text
 
 
 async def test_what_may_not_be_read_is_a_warning() -> None:

@@ -164,7 +164,7 @@ async def test_a_cluster_of_a_later_release_is_judged_as_the_newest_and_unknown_
         "this cluster is newer than operator 1.7: judged as 1.7, fields unknown: DynamoGraphDeployment v1beta1 spec.new0, "
     )
     assert found.later.endswith("DynamoGraphDeployment version v1, which is served and 10 more")
-    sight = await see(cluster, "")
+    sight = await see(cluster, "", [])
     assert sight.later == found.later
     assert describe_later_release("1.30.0", Line.V1_7, ()) == "this cluster is newer than operator 1.7: judged as 1.7"
     assert describe_later_release("1.7.9", Line.V1_7, (None, {"spec": {"names": []}})) == ""

@@ -10,7 +10,8 @@ It fakes the neighbour, never the API server. No reaction was measured; each is 
   as read for the specification of the reconciler. No set is rolled: other templates of a live one reach nothing.
 - `make_pods`: a PodClique has a pod for each index below its replicas. A pod that ended counts as there: it is neither deleted nor
   replaced. One that is gone is made anew, and so is a group of pods when all of them are gone.
-- `count_clique`, `count_group`, `count_set`: replicas, and those that are ready or available, as Grove's API documentation says; a
+- `count_clique`, `count_group`, `count_set`: replicas, and those that are ready or available, as Grove's API documentation says, and in
+  `lastErrors` why pods are refused; a
   replica of a group is available when each clique has `minAvailable` ready pods. What is known of the topology stands in a condition
   of the set.
 - `definitions` refuses cliques in another order, and groups of no replicas, in the words of Grove's webhook.
@@ -76,6 +77,7 @@ class Grove(Player):
         """Knows no topology yet."""
         super().__init__(plane, "/apis/grove.io/v1alpha1/podcliquesets")
         self.placed: dict[str, Node] = {}  # name of a set -> its condition of the topology
+        self.refused: dict[str, str] = {}  # uid of a clique -> why the API server refused its last pod
 
     def see_to(self, found: Node) -> None:
         """Makes what is below a set, rolls it, and reports."""
@@ -124,12 +126,16 @@ class Grove(Player):
             if index >= clique["spec"]["replicas"]:
                 self._delete(pod)
         for index in {*range(clique["spec"]["replicas"])} - by_index.keys():
-            self.plane.request("POST", PODS.format(clique["metadata"]["namespace"]), make_pod(clique, index, set_name))
+            reply = self.plane.request("POST", PODS.format(clique["metadata"]["namespace"]), make_pod(clique, index, set_name))
+            if reply.status >= 400:
+                self.refused[clique["metadata"]["uid"]] = str(reply.body["message"])
 
     def count_clique(self, clique: Node, pods: list[Node]) -> Node:
         """Reports a clique."""
         status = {"observedGeneration": clique["metadata"]["generation"], "replicas": len(pods), "updatedReplicas": len(pods)}
         status["readyReplicas"] = sum(map(_is_ready, pods))
+        if len(pods) < clique["spec"]["replicas"] and (why := self.refused.get(clique["metadata"]["uid"])):
+            status["lastErrors"] = [{"code": "ERR_CREATE_PODS", "description": why}]
         self._write_status(clique, status)
         return status
 

@@ -84,7 +84,7 @@ async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch
 def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def judged(obj: Node, _: Facts, _policies: tuple[str, ...]) -> str:
+    def judged(obj: Node, _: Facts, _policies: tuple[str, ...], _accepted: Node | None) -> str:
         asked.append(obj["metadata"]["uid"])
         return ""
 

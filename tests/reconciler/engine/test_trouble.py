@@ -136,6 +136,25 @@ async def test_an_object_that_admission_would_refuse_is_told_why_and_others_run(
         assert not any(name.startswith(("bad", "odd")) for name in await site.all(COMPONENTS))
 
 
+async def test_what_runs_keeps_the_mistakes_that_it_has_and_gets_no_others() -> None:
+    """As in an update: a rule that is new, or a webhook that was not there, stops nothing that runs."""
+    async with running(disagg()) as site:
+        await site.stop()
+        async with site.editing(rest=False) as obj:
+            obj["spec"]["components"][1]["podTemplate"]["spec"]["tolerations"] = [{"operator": "In"}]
+        site.start()
+        await site.rest()
+        assert (await site.condition())["reason"] != "refused_by_validation"
+        await site.edit("g", 0, replicas=3)
+        assert (await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
+        async with site.editing() as obj:
+            obj["spec"]["components"][2]["podTemplate"]["spec"]["tolerations"] = [{"operator": "In"}]
+        condition = await site.condition()
+        assert condition["reason"] == "refused_by_validation"
+        assert "components[2]" in condition["message"]
+        assert "components[1]" not in condition["message"]
+
+
 async def test_what_can_not_be_rendered_prunes_nothing() -> None:
     async with running(disagg()) as site:
         before = set(await site.all(DEPLOYMENTS))

@@ -1,0 +1,44 @@
+"""Pods of checkpoints that an API server refuses."""
+
+from ..at import At, Hits
+from ..components import MAIN, is_enabled
+from ..pods import ADDED_VOLUMES, PROBES, list_template_mistakes, name_volumes
+from ..rule import CHECKPOINT, Stage, differs, rule
+
+_TEMPLATE = ("job", "podTemplateSpec")
+
+
+@differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
+@rule("DYN430", where=CHECKPOINT, when="job.podTemplateSpec", stage=Stage.CHECKPOINT)
+def ckpt_pod_refused(at: At) -> Hits:
+    """The API server would refuse the checkpoint's pod.
+
+    Why
+        The definition of the kind checks only the types of a pod template. The API server checks the rest when the pod is created, so the
+        checkpoint would never be made.
+
+    Fix
+        Correct the field as the message says.
+
+    Example
+         spec:
+           job:
+             podTemplateSpec:
+               spec:
+                 containers:
+                   - name: main
+                     image: example/vllm:1.4.0
+        -            volumeMounts: [{name: weights, mountPath: /weights}]  # expect
+        +            volumeMounts: [{name: models, mountPath: /weights}]
+                 volumes: [{name: models, emptyDir: {}}]
+    """
+    job = at.value["job"]
+    template, target = job["podTemplateSpec"], job.get("targetContainerName") or MAIN
+    spec = template.get("spec") or {}
+    containers = enumerate(spec.get("containers") or ())
+    served = is_enabled(at.value.get("gpuMemoryService"))
+    replaced = [("spec", "containers", index) for index, one in containers if one and one.get("name") == target]
+    for path, text in list_template_mistakes(template, name_volumes(spec) | ADDED_VOLUMES, imageless=frozenset()):
+        # the job's probes are those of a snapshot, and other rules look at claims for the service
+        if (path[:3] not in replaced or path[3] not in PROBES) and not (served and "claims" in path):
+            yield at.invalid((*_TEMPLATE, *path), None, text)

@@ -1,0 +1,76 @@
+"""Pods of graphs, checkpoints and requests with mistakes by dice: what a real API server refuses of them, `check` has reported.
+
+POD_GRAPHS is their number (200; `make nightly` tries 2,000), LAWS_SEED the seed.
+"""
+
+import json
+import os
+from typing import Any, Final, TypeAlias
+
+import pytest
+
+from dynamo_webhooks.cli.commands.render.kinds import children
+from dynamo_webhooks.cli.commands.render.pods import list_pods
+from dynamo_webhooks.cli.commands.render.run import choose_operator
+from dynamo_webhooks.cli.objects.forms import create
+from dynamo_webhooks.cli.objects.manifest import find_manifests
+from dynamo_webhooks.cli.validation.levels import WARNING
+from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
+from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.reconciler.render.held import Held
+from tests.cluster.harness import ControlPlane
+from tests.cluster.mistaken import LINES, Mistakes
+
+Node: TypeAlias = dict[str, Any]
+SEED: Final = int(os.environ["LAWS_SEED"])
+GRAPHS: Final = int(os.environ.get("POD_GRAPHS") or 200)
+_ROOTS: Final = {"v1": "/api/v1", "apps/v1": "/apis/apps/v1", "batch/v1": "/apis/batch/v1"}
+_REFUSED: Final = (400, 422)  # others say what a cluster lacks, such as a PriorityClass
+
+
+@pytest.mark.parametrize("grove", [False, True])
+@pytest.mark.parametrize("kind", ["DynamoGraphDeployment", "DynamoCheckpoint", "DynamoGraphDeploymentRequest"])
+def test_no_pod_is_refused_of_which_check_reported_nothing(alpha: ControlPlane, kind: str, *, grove: bool) -> None:
+    facts = Facts(operatorVersion=f"{LINES.get(kind, '1.7')}.0", grove=grove)
+    operator, namespace = choose_operator(facts, None)[0], alpha.namespace()
+    missed, accepted, told = [], 0, 0
+    for number in range(GRAPHS if kind == "DynamoGraphDeployment" else GRAPHS // 2):
+        obj = Mistakes(f"{SEED} {number}").object_of(kind, number)
+        if _reports(obj, facts):
+            told += 1
+            continue
+        created = create(obj, facts, "")
+        made = children(created, Held([created], "demo"), operator).children
+        refusals = [text for one in made if (text := _refusal(alpha, namespace, one))]
+        accepted += bool(made) and not refusals
+        missed += [f"{json.dumps(obj['spec'])}: {text}" for text in refusals]
+    assert not missed, f"seed {SEED}:\n" + "\n".join(missed)
+    assert min(told, accepted) > GRAPHS // 20
+
+
+def _reports(obj: Node, facts: Facts) -> bool:
+    """Whether `check` finds an error."""
+    [document] = read_text(Source("object.json", json.dumps(obj)))
+    assert isinstance(document, Document)
+    [found] = find_manifests([document])
+    return any(one.level != WARNING for one in check_object(found, CREATE, None, Settings(facts)).findings)
+
+
+def _refusal(plane: ControlPlane, namespace: str, child: Node) -> str:
+    """Why the API server refuses a child or its pods; empty if it doesn't."""
+    tried = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", **_marks(pod)}, "spec": pod["spec"]} for pod in list_pods(child)]
+    if child["apiVersion"] in _ROOTS:
+        tried.append({**child, "metadata": {"name": child["metadata"]["name"], **_marks(child)}})
+    for one in tried:
+        path = f"{_ROOTS[one['apiVersion']]}/namespaces/{namespace}/{one['kind'].lower()}s?dryRun=All&fieldValidation=Ignore"
+        reply = plane.request("POST", path, one)
+        if reply.status in _REFUSED:
+            return str(reply.body["message"])
+    return ""
+
+
+def _marks(obj: Node) -> Node:
+    metadata = obj.get("metadata") or {}
+    return {name: metadata.get(name) or {} for name in ("labels", "annotations")}

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         workers = [part for number in range(_MACHINES) for part in ("--tx", _worker(f"{home}/{number}", f"/{cgroups}/{number}"))]
         marked = ["-m", "node", "--durations=40", f"--basetemp={home}/tests"]
         # in their order, since tests of a module share an installation
-        ordered = ["-p", "no:randomly", "--dist", "loadgroup", "--no-loadscope-reorder"]
+        ordered = ["-p", "no:randomly", "--dist", "loadscope", "--no-loadscope-reorder"]
         command = [sys.executable, "-m", "pytest", *marked, *ordered, *workers, *arguments]
         around = {**os.environ, IMAGES: ":".join(map(str, [make_pause(Path(home)), *images]))}
         done = subprocess.run(command, check=False, env=around, preexec_fn=die_with_parent)

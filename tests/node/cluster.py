@@ -22,6 +22,7 @@ _FLAGS: Final = (
     "--enable-aggregator-routing=false",  # webhooks are called at the address of their Service, as in any cluster
     "--disable-admission-plugins=",
     "--authorization-mode=Node,RBAC",
+    "--kubelet-preferred-address-types=InternalIP",  # nobody resolves the names of nodes
 )
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _SECONDS: Final = 180.0  # in which pods of a machine that does much else besides must be ready
@@ -47,11 +48,15 @@ class Cluster:
     def another_node(self) -> Iterator[Node]:
         """A second node, until the end of the block."""
         with node(self.home, SECOND, self.plane.kubeconfig) as second:
-            self.until(lambda: is_ready(self.plane.request("GET", f"/api/v1/nodes/{SECOND.name}").body), "the second node being ready")
+            self.until(lambda: self.has_node(SECOND.name), "the second node being ready")
             second.await_image()
             yield second
         self.plane.request("DELETE", f"/api/v1/nodes/{SECOND.name}")
         remove_beside(SECOND)
+
+    def has_node(self, name: str) -> bool:
+        """Whether a node is ready."""
+        return any(each["metadata"]["name"] == name and is_ready(each) for each in self.items("/api/v1/nodes"))
 
     def is_furnished(self) -> bool:
         """Whether all namespaces have their account and the authority of the API server, and nodes are ready and have Leases."""

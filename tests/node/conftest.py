@@ -6,20 +6,25 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.node.cluster import Cluster, one_node
 from tests.node.node import IMAGES
 
-HERE: Final = Path(__file__).parent
 ALONE: Final = {"test_install", "test_upgrade"}  # modules whose tests each install
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class Machines(LoadScopeScheduling):  # type: ignore[misc]
     """Keeps tests of a module on one machine if they share an installation."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group(item.name if item.path.stem in ALONE else item.path.stem))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if Path(file).stem in ALONE else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Machines:
+    """Says which tests go to which machine."""
+    return Machines(config, log)
 
 
 @pytest.fixture(scope="session")

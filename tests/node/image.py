@@ -18,6 +18,7 @@ NAME: Final = f"{REPOSITORY}:node"
 ENGINE: Final = f"{REPOSITORY}:1.6.0"  # the tag says which runtime an engine's image has
 OLDER_COMMIT: Final = "de7fcfef8711140355e8f96393b8797677b3417a"  # where no tag is
 OLDER_NAME: Final = f"{REPOSITORY}:older"
+_ENGINE: Final = Path(__file__).parent / "engine"
 _EPOCH: Final = 1_700_000_000  # seconds; any time after 1980, when that of an archive begins
 _MAX_IMAGES: Final = 6  # in the cache
 _NOT_IN_IT: Final = (":!tests", ":!docs", ":!editors", ":!tools")
@@ -36,28 +37,32 @@ def make_image() -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name, follow_symlinks=False)
 
-    return _cached(digest.hexdigest()[:16], partial(_make, NAME, copy))
+    return _cached(digest.hexdigest()[:16], partial(_make, NAME, copy, distributions.build_compiled))
 
 
 def make_older_image() -> Path:
-    """Returns the image of the release before, likewise."""
-    return _cached(OLDER_COMMIT, partial(_make, OLDER_NAME, partial(export, commit=OLDER_COMMIT)))
+    """Returns the image of the release before, likewise, but interpreted, which takes seconds."""
+    return _cached(OLDER_COMMIT, partial(_make, OLDER_NAME, partial(export, commit=OLDER_COMMIT), distributions.build_wheel))
 
 
 def make_engine_image() -> Path:
-    """Returns the image with what images of engines have besides, a shell and `python3`, likewise."""
+    """Returns the image with what images of engines have besides, likewise: a shell, `python3`, and the modules in `engine`."""
     below = make_image()
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(_ENGINE.rglob("*.py"))))
 
     def build(scratch: Path) -> Path:
         (scratch / "local").mkdir()
-        (scratch / "local" / "python3").symlink_to(f"{image.HOME}/bin/python")
-        shutil.copy2(Path("/bin/sh").resolve(), scratch / "sh")
-        added = "COPY sh /bin/sh\nCOPY local /usr/local/bin\nENTRYPOINT []\nCMD []\n"
+        for name in ("python", "python3"):
+            (scratch / "local" / name).symlink_to(f"{image.HOME}/bin/python")
+        for name in ("sh", "sleep"):
+            shutil.copy2(Path("/bin", name).resolve(), scratch / "local" / name)
+        shutil.copytree(_ENGINE, scratch / "engine")
+        added = "COPY local/sh /bin/\nCOPY local /usr/local/bin\nCOPY engine /engine\nENV PYTHONPATH=/engine\nENTRYPOINT []\nCMD []\n"
         (scratch / "Containerfile").write_text(f"FROM oci-archive:{below}\n{added}")
         build_image(scratch, f"oci-archive:{scratch / 'image.tar'}:{ENGINE.rpartition(':')[2]}")
         return scratch / "image.tar"
 
-    return _cached(f"{below.stem}-engine", build)
+    return _cached(f"{below.stem}-{digest.hexdigest()[:16]}", build)
 
 
 def build_image(folder: Path, target: str) -> None:
@@ -79,11 +84,11 @@ def _cached(key: str, make: Callable[[Path], Path]) -> Path:
     return target
 
 
-def _make(name: str, copy: Callable[[Path], None], scratch: Path) -> Path:
+def _make(name: str, copy: Callable[[Path], None], build: Callable[[Path, Path, int], Path], scratch: Path) -> Path:
     source, wheels, environment, root, archive = (scratch / name for name in ("source", "wheels", "environment", "root", "image.tar"))
     copy(source)
     wheels.mkdir()
-    wheel = distributions.build_compiled(source, wheels, _EPOCH)
+    wheel = build(source, wheels, _EPOCH)
     image.collect(image.install(wheel, environment, source / "requirements-server.lock"), root)
     image.write(root, archive, Source(name.rpartition(":")[2], "0" * 40, _EPOCH, "", ""))
     return archive

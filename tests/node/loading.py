@@ -10,6 +10,7 @@ from tests.node.cluster import Cluster
 
 RATE: Final = 20.0  # a second
 MORE: Final = 40  # requests before a fault, and after all is well again
+_SHOWN: Final = 5  # failures
 # no worker is wanted, so that none is started
 _SERVICE: Final = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
 
@@ -25,8 +26,8 @@ def loaded(cluster: Cluster, what: str) -> Iterator[Load]:
     finally:
         load.stop()
         print(f"{what}: {load.done} requests, {len(load.failures)} failed, the longest took {load.longest:.2f} s")
-        for failure in load.failures:
-            print(f"failed: {failure.what}: {failure.said}")
+        for failure in load.failures[:_SHOWN]:
+            print(f"failed: {failure.what}: {failure.said[:300]}")
 
 
 def settle(cluster: Cluster, load: Load, pods: int = 4) -> None:

@@ -1,14 +1,17 @@
 """Graphs whose containers answer the operator's probes: what their status says is what their pods are, at each step of their life."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+from tests.cluster.autoscaling import scaler, serve_metrics, use
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster, is_ready
 from tests.node.graphs import CRASHES, SERVES, Graph
 from tests.node.installing import installed
+
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +36,19 @@ def test_a_graph_runs_scales_rolls_and_the_roll_is_undone(made: Graph) -> None:
     assert not {*first} & {*rolled}
     made.apply()
     assert not {*made.ready(3)} & {*rolled}
+
+
+def test_an_autoscaler_grows_and_shrinks_workers(made: Graph) -> None:
+    plane = made.cluster.plane
+    serve_metrics(plane)
+    try:
+        use(plane, made.namespace, "750m")
+        plane.apply(scaler(made.namespace, "g-worker"))
+        made.ready(3)
+        use(plane, made.namespace, "100m")
+        made.ready(1)
+    finally:
+        assert plane.request("DELETE", f"{DEFINITIONS}/pods.metrics.k8s.io").status == 200
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import pytest
 
 from tests.cluster.assets.build import LWS, build
 from tests.cluster.neighbours.neighbourhood import leader_worker_sets
+from tests.cluster.reconciler.scene import REQUESTS
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.graphs import SERVES, Graph, component
+from tests.node.graphs import Graph, component
 from tests.node.image import ENGINE
 from tests.node.installing import installed
 from tests.node.names import name_server
@@ -29,22 +30,6 @@ EOF
 """
 # upstream's documented start of a node: the leader listens at the port that ours adds, a worker tells it its rank
 _DOCUMENTED: Final = ["-m", "dynamo.vllm", "--nnodes", "2", "--node-rank", "$(DYNAMO_RANK)", "--master-addr", "$(DYNAMO_LEADER_ADDRESS)"]
-_ENGINE: Final = """
-import argparse, socket
-parser = argparse.ArgumentParser()
-for name in ("--nnodes", "--node-rank", "--master-addr", "--master-port"):
-    parser.add_argument(name)
-parser.add_argument("--headless", action="store_true")
-given = parser.parse_args()
-address = given.master_addr, int(given.master_port)
-if given.node_rank == "0":
-    joined, _ = socket.create_server(address).accept()
-    print("joined by", joined.recv(100).decode(), flush=True)
-else:
-    leader = socket.create_connection(address)
-    leader.sendall(given.node_rank.encode())
-    print("joined", given.master_addr, flush=True)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +41,12 @@ def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def _role(name: str, *more: str) -> Json:
-    module = {"name": "module", "configMap": {"name": "module", "items": [{"key": "vllm.py", "path": "dynamo/vllm.py"}]}}
-    main: Json = {"name": "main", "image": ENGINE, "command": ["python3"], "args": [*_DOCUMENTED, *more]}
-    main |= {"env": [{"name": "PYTHONPATH", "value": "/modules"}], "volumeMounts": [{"name": "module", "mountPath": "/modules"}]}
-    return {"name": name, "podTemplate": {"spec": {"containers": [main], "volumes": [module]}}}
+    main = {"name": "main", "image": ENGINE, "command": ["python3"], "args": [*_DOCUMENTED, *more]}
+    return {"name": name, "podTemplate": {"spec": {"containers": [main]}}}
 
 
 def test_two_nodes_of_a_replica_find_each_other_by_the_documented_arguments(cluster: Cluster, admin: Admin) -> None:
     graph = Graph(cluster, admin)
-    metadata = {"name": "module", "namespace": graph.namespace}
-    cluster.plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"vllm.py": _ENGINE + SERVES}})
     roles = [_role("leader"), _role("worker", "--headless")]
     workers = {"name": "worker", "type": "worker", "replicas": 1, "multinode": {"nodeCount": 2}, "roles": roles}
     graph.write([component("frontend", "frontend", 1), workers])
@@ -74,3 +55,18 @@ def test_two_nodes_of_a_replica_find_each_other_by_the_documented_arguments(clus
     assert admin.run(f"kubectl -n {graph.namespace} logs {leader} -c main").splitlines()[0] == "joined by 1"
     address = admin.run(f"kubectl -n {graph.namespace} logs {worker} -c main").split()[1]
     assert address.startswith(f"{leader}.")
+
+
+def test_a_request_profiles_and_its_graph_serves(cluster: Cluster, admin: Admin) -> None:
+    namespace = cluster.plane.namespace()
+    hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8}
+    spec = {"model": "Qwen/Qwen3-0.6B", "backend": "vllm", "image": ENGINE, "hardware": hardware}
+    metadata = {"name": "chat", "namespace": namespace}
+    cluster.plane.apply({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": metadata, "spec": spec})
+    path = f"{REQUESTS.format(namespace)}/chat"
+    cluster.until(
+        lambda: cluster.plane.request("GET", path).body.get("status", {}).get("phase") == "Deployed", "the request being deployed"
+    )
+    assert cluster.has_ready(namespace, 3, "nvidia.com/dynamo-graph-deployment-name=chat-dgd")
+    admin.run(f"kubectl -n {namespace} delete dgdr/chat dgd/chat-dgd")
+    cluster.until(lambda: not cluster.items(PODS.format(namespace)), "all pods being gone")

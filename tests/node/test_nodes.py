@@ -9,13 +9,12 @@ import pytest
 from tests.cluster.install.test_up import NAMESPACE
 from tests.cluster.processes import running
 from tests.node.admin import Admin
-from tests.node.cluster import Cluster, is_ready
+from tests.node.cluster import Cluster
 from tests.node.installing import SERVER, installed
 from tests.node.loading import loaded, settle
 from tests.node.machine import set_link
 from tests.node.node import Node
 
-NODES: Final = "/api/v1/nodes"
 SLICES: Final = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices?labelSelector=kubernetes.io/service-name=dynamo-webhooks"
 
 
@@ -59,7 +58,7 @@ def test_a_node_that_vanishes_costs_requests_until_its_endpoint_is_gone(cluster:
         load.wait_for(400)
         set_link(second.place, "up")
         with running(second.kubelet.again()):
-            cluster.until(lambda: is_ready(cluster.plane.request("GET", f"{NODES}/{second.place.name}").body), "the node being back")
+            cluster.until(lambda: cluster.has_node(second.place.name), "the node being back")
             settle(cluster, load)
             admin.run(f"kubectl -n {NAMESPACE} rollout status deployment")
             # a connection that was open may wait for its answer still

@@ -24,7 +24,7 @@ kubectl -n {NAMESPACE} rollout status deployment --selector app.kubernetes.io/na
 """
 OLDER_HELM: Final = f"""
 kubectl apply -f manifests/crds-1.6/
-helm install dynamo-webhooks manifests/chart --namespace {NAMESPACE} --create-namespace --wait
+helm install dynamo-webhooks manifests/chart --namespace {NAMESPACE} --create-namespace --wait --set config.operator.version=1.6.0
 """
 
 

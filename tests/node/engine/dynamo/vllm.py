@@ -1,0 +1,29 @@
+"""Stands in for an engine: its nodes find each other by the documented arguments, and then serve."""
+
+import argparse
+import socket
+
+from .serving import serve
+
+
+def main() -> None:
+    """The leader waits for a node, which tells its rank; then each serves."""
+    parser = argparse.ArgumentParser()
+    for name in ("--nnodes", "--node-rank", "--master-addr", "--master-port"):
+        parser.add_argument(name)
+    parser.add_argument("--headless", action="store_true")
+    given, _ = parser.parse_known_args()
+    if given.nnodes:
+        address = given.master_addr, int(given.master_port)
+        if given.node_rank == "0":
+            with socket.create_server(address) as server, server.accept()[0] as node:
+                print("joined by", node.recv(100).decode(), flush=True)
+        else:
+            with socket.create_connection(address) as leader:
+                leader.sendall(given.node_rank.encode())
+            print("joined", given.master_addr, flush=True)
+    serve()
+
+
+if __name__ == "__main__":
+    main()

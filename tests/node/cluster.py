@@ -92,9 +92,10 @@ class Cluster:
         ]
 
     def warnings(self, namespace: str) -> list[str]:
-        """The Warnings among the Events of a namespace, but for probes of pods that aren't ready yet."""
+        """The Warnings among the Events of a namespace, but for probes of pods that aren't ready yet, and those of neighbours."""
         found = [event for event in self.items(f"/api/v1/namespaces/{namespace}/events") if event["type"] == "Warning"]
-        told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in found}
+        ours = [event for event in found if not event.get("source", {}).get("component", "").startswith("cert-manager")]
+        told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in ours}
         return sorted(each for each in told if ": Readiness probe failed: " not in each)
 
 

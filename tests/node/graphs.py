@@ -59,8 +59,15 @@ class Graph:
         return status if status.get("observedGeneration") == found["metadata"]["generation"] else {}
 
     def message(self) -> str:
-        conditions = {each["type"]: each for each in self.cluster.plane.request("GET", self.path).body["status"]["conditions"]}
-        return str(conditions["Ready"]["message"])
+        return str(self._condition("Ready").get("message", ""))
+
+    def reason(self, kind: str) -> str:
+        """The reason of a condition; empty if it has none."""
+        return str(self._condition(kind).get("reason", ""))
+
+    def _condition(self, kind: str) -> Json:
+        conditions = self.cluster.plane.request("GET", self.path).body.get("status", {}).get("conditions", ())
+        return next((each for each in conditions if each["type"] == kind), {})
 
     def workers(self) -> list[str]:
         """The names of its workers' pods that are ready; each says so truly."""

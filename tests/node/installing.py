@@ -20,9 +20,14 @@ _ENFORCE: Final = f"kubectl label namespace {NAMESPACE} pod-security.kubernetes.
 
 
 @contextlib.contextmanager
-def installed(cluster: Cluster, folder: Path, overlay: str = SELF_SIGNED, first: str = "") -> Iterator[Admin]:
-    """Installs an overlay until the end of the block, after the commands `first`, where restricted pod security is enforced."""
+def installed(cluster: Cluster, folder: Path, overlay: str = SELF_SIGNED, first: str = "", line: str = "") -> Iterator[Admin]:
+    """Installs an overlay until the end of the block, after the commands `first`, where restricted pod security is enforced.
+
+    `line` is the release of the definitions, if it isn't the default.
+    """
     commands = BLOCKS["install: kustomize"].replace(SELF_SIGNED, overlay)
+    if line:
+        commands = commands.replace("crds --cluster", f"crds --cluster --line {line}")
     assert CREATE in commands
     with removed(Admin(cluster.plane, folder), REMOVE_OVERLAY.replace(SELF_SIGNED, overlay)) as admin:
         admin.run(commands.replace(CREATE, CREATE + _ENFORCE + first))

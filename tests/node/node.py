@@ -19,7 +19,7 @@ IMAGES: Final = "DYNAMO_NODE_IMAGES"  # archives: pause, that of this tree, that
 CGROUPS: Final = "DYNAMO_NODE_CGROUPS"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Node:
     """A node that runs."""
 
@@ -32,6 +32,10 @@ class Node:
     @property
     def processes(self) -> list[Process]:
         return [self.runtime, self.kubelet, self.proxy]
+
+    def start_kubelet(self) -> None:
+        """Starts the kubelet again, which somebody has killed."""
+        self.kubelet = self.kubelet.again()
 
     def await_image(self) -> None:
         """Waits until it has the image of this tree."""
@@ -63,7 +67,11 @@ def node(home: Path, place: Place, kubeconfig: Path) -> Iterator[Node]:
         importing = subprocess.Popen(_ctr_command(place, *_import(ours)), stdout=subprocess.DEVNULL)
         cgroups = f"{os.environ[CGROUPS]}/{place.number}"
         kubelet = start("kubelet", programs.kubelet(built, folder, place, kubeconfig, cgroups))
-        yield Node(place, runtime, kubelet, start("kube-proxy", programs.proxy(built, folder, place, kubeconfig)), importing)
+        made = Node(place, runtime, kubelet, start("kube-proxy", programs.proxy(built, folder, place, kubeconfig)), importing)
+        try:
+            yield made
+        finally:
+            made.kubelet.stop()  # which may be another by then
 
 
 def _ctr_command(place: Place, *words: str) -> list[str]:

@@ -121,12 +121,13 @@ def _convert(address: str) -> str:
     """Asks a server to convert as much as it may get at once; what it answers or how that fails."""
     one = json.dumps(graph("default", {"w": {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}}))
     objects = ",".join([one] * (_LARGEST // len(one)))
-    head = '{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {"uid": "1", "desiredAPIVersion": "nvidia.com/v1beta1"'
+    request = f'{{"uid": "1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [{objects}]}}'
+    review = f'{{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {request}}}'
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with contextlib.closing(http.client.HTTPSConnection(address, 9443, context=context, timeout=60)) as connection:
         try:
-            connection.request("POST", "/convert", f'{head}, "objects": [{objects}]}}}}', {"Content-Type": "application/json"})
+            connection.request("POST", "/convert", review, {"Content-Type": "application/json"})
             return f"{connection.getresponse().status}"
         except (OSError, http.client.HTTPException) as error:
             return repr(error)

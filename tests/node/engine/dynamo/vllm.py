@@ -6,6 +6,14 @@ import socket
 from .serving import serve
 
 
+def _await_node(server: socket.socket) -> str:
+    """The rank of the first node that tells it; who only looks whether the leader is there ends the connection."""
+    while True:
+        with server.accept()[0] as node:
+            if rank := node.recv(100).decode():
+                return rank
+
+
 def main() -> None:
     """The leader waits for a node, which tells its rank; then each serves."""
     parser = argparse.ArgumentParser()
@@ -16,8 +24,8 @@ def main() -> None:
     if given.nnodes:
         address = given.master_addr, int(given.master_port)
         if given.node_rank == "0":
-            with socket.create_server(address) as server, server.accept()[0] as node:
-                print("joined by", node.recv(100).decode(), flush=True)
+            with socket.create_server(address) as server:
+                print("joined by", _await_node(server), flush=True)
         else:
             with socket.create_connection(address) as leader:
                 leader.sendall(given.node_rank.encode())

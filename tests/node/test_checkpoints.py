@@ -1,0 +1,93 @@
+"""A checkpoint's Job and the restore of workers from it, with a stand-in for the agent that writes and reads snapshots."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.cluster.playing import MERGE
+from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
+from tests.node.admin import Admin
+from tests.node.cluster import Cluster, is_ready
+from tests.node.graphs import Graph, component
+from tests.node.image import ENGINE
+from tests.node.installing import installed
+
+Json = dict[str, Any]
+# DynamoCheckpoints are of operator 1.2 to 1.4
+_OVERLAY: Final = """
+mkdir manifests/overlays/own
+cat > manifests/overlays/own/kustomization.yaml <<'EOF'
+resources: [../self-signed]
+components: [../../components/checkpoints]
+EOF
+cat >> manifests/base/config.yaml <<'EOF'
+operator: {version: 1.4.0}
+checkpoint:
+  enabled: true
+  onReady: roll
+  storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snapshots, create: true, size: 1Gi}}
+EOF
+"""
+_STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
+_TARGET: Final = "nvidia.com/snapshot-is-restore-target=true"
+_RESTORE: Final = "sh -c 'python3 -m dynamo.vllm > /dev/null 2>&1 &'"
+
+
+@pytest.fixture(scope="module")
+def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
+    cluster.first.import_other(ENGINE)
+    home = tmp_path_factory.mktemp("checkpoints")
+    with installed(cluster, home, "overlays/own", _OVERLAY, line="1.4") as found:
+        cluster.plane.apply(_volume(home / "snapshots"))
+        yield found
+        found.run("kubectl delete dgd,dckpt --all --all-namespaces\nkubectl delete pv snapshots")
+
+
+def _volume(folder: Path) -> Json:
+    """Where snapshots lie."""
+    how = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany", "ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain"}
+    where = {"hostPath": {"path": str(folder), "type": "DirectoryOrCreate"}}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "snapshots"}, "spec": {**how, **where}}
+
+
+def test_workers_are_restored_from_the_checkpoint_that_their_job_has_made(cluster: Cluster, admin: Admin) -> None:
+    graph = Graph(cluster, admin)
+    main = {"name": "main", "image": ENGINE, "command": ["python3", "-m", "dynamo.vllm"]}
+    checkpoint = {"enabled": True, "identity": {"model": "warm", "backendFramework": "vllm"}}
+    workers = {"name": "worker", "type": "worker", "replicas": 2, "podTemplate": {"spec": {"containers": [main]}}}
+    graph.write([component("frontend", "frontend", 1), {**workers, "experimental": {"checkpoint": checkpoint}}])
+    _take(cluster, admin, graph.namespace)
+    cluster.until(lambda: len(_targets(cluster, graph)) == 2, "workers waiting to be restored")
+    for pod in _targets(cluster, graph):
+        cluster.until(partial(_runs, cluster, graph, pod), "the pod running")
+        admin.run(f"kubectl -n {graph.namespace} exec {pod} -c main -- {_RESTORE}")
+    cluster.until(lambda: graph.reason("Restore") == "Restored" and graph.status().get("state") == "successful", "the graph being restored")
+    assert sorted(graph.workers()) == sorted(_targets(cluster, graph))
+
+
+def _take(cluster: Cluster, admin: Admin, namespace: str) -> None:
+    """Does what the agent does with the pod of a checkpoint's Job: waits until it is warm, marks the Job, and ends the process."""
+    cluster.until(
+        lambda: [job for job in cluster.items(JOBS.format(namespace)) if job["status"].get("ready")], "the Job's worker being warm"
+    )
+    [job] = [job["metadata"]["name"] for job in cluster.items(JOBS.format(namespace))]
+    [pod] = cluster.pods(namespace, f"job-name={job}")
+    path = f"{JOBS.format(namespace)}/{job}"
+    assert cluster.plane.request("PATCH", path, {"metadata": {"annotations": {_STATUS: "completed"}}}, kind=MERGE).status == 200
+    admin.run(f"kubectl -n {namespace} exec {pod['metadata']['name']} -c main -- python3 -c 'import os; os.kill(1, 15)'")
+    checkpoints = CHECKPOINTS.format(namespace)
+    cluster.until(
+        lambda: [each for each in cluster.items(checkpoints) if each["status"].get("phase") == "Ready"], "the checkpoint being ready"
+    )
+
+
+def _targets(cluster: Cluster, graph: Graph) -> list[str]:
+    return [pod["metadata"]["name"] for pod in cluster.pods(graph.namespace, _TARGET)]
+
+
+def _runs(cluster: Cluster, graph: Graph, name: str) -> bool:
+    pod = cluster.plane.request("GET", f"/api/v1/namespaces/{graph.namespace}/pods/{name}").body
+    return not is_ready(pod) and pod["status"].get("phase") == "Running"

@@ -1,6 +1,7 @@
 """Makes the image of this tree as a release does, compiled, and keeps it in the user's cache until one of its files changes."""
 
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -21,12 +22,13 @@ OLDER_NAME: Final = f"{REPOSITORY}:older"
 _ENGINE: Final = Path(__file__).parent / "engine"
 _EPOCH: Final = 1_700_000_000  # seconds; any time after 1980, when that of an archive begins
 _MAX_IMAGES: Final = 6  # in the cache
-_NOT_IN_IT: Final = (":!tests", ":!docs", ":!editors", ":!tools")
+# what manifests/Containerfile copies into its first stage
+_SOURCES: Final = re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "manifests" / "Containerfile").read_text(), re.MULTILINE)
 
 
 def make_image() -> Path:
     """Returns the image as an archive that containerd imports. Unless it is in the cache, this takes two minutes of two cores."""
-    listed = git("ls-files", "--cached", "--others", "--exclude-standard", "--", ".", *_NOT_IN_IT).decode().splitlines()
+    listed = git("ls-files", "--cached", "--others", "--exclude-standard", "--", *" ".join(_SOURCES).split()).decode().splitlines()
     sources = {name: ROOT / name for name in sorted(listed) if (ROOT / name).exists()}
     digest = hashlib.sha256()
     for name, source in sources.items():

@@ -4,21 +4,11 @@ from typing import Any, Final, TypeAlias
 
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster, is_ready
-from tests.node.image import NAME
+from tests.node.image import ENGINE_MODULES, NAME
 
 Json: TypeAlias = dict[str, Any]
 GRAPHS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeployments"
-SERVES: Final = """
-import http.server, os, signal, threading
-signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # the first process of a container ends by no signal that it doesn't handle
-class Answer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-ports = [http.server.ThreadingHTTPServer(("", port), Answer) for port in (8000, 9090)]
-for each in ports:
-    threading.Thread(target=each.serve_forever).start()
-"""
+SERVES: Final = (ENGINE_MODULES / "dynamo" / "serving.py").read_text()
 CRASHES: Final = "raise SystemExit(3)"
 SILENT: Final = "import time; time.sleep(3600)"
 

@@ -19,7 +19,7 @@ NAME: Final = f"{REPOSITORY}:node"
 ENGINE: Final = f"{REPOSITORY}:1.6.0"  # the tag says which runtime an engine's image has
 OLDER_COMMIT: Final = "de7fcfef8711140355e8f96393b8797677b3417a"  # where no tag is
 OLDER_NAME: Final = f"{REPOSITORY}:older"
-_ENGINE: Final = Path(__file__).parent / "engine"
+ENGINE_MODULES: Final = Path(__file__).parent / "engine"
 _EPOCH: Final = 1_700_000_000  # seconds; any time after 1980, when that of an archive begins
 _MAX_IMAGES: Final = 6  # in the cache
 # what manifests/Containerfile copies into its first stage
@@ -50,7 +50,7 @@ def make_older_image() -> Path:
 def make_engine_image() -> Path:
     """Returns the image with what images of engines have besides, likewise: a shell, `python3`, and the modules in `engine`."""
     below = make_image()
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(_ENGINE.rglob("*.py"))))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(ENGINE_MODULES.rglob("*.py"))))
 
     def build(scratch: Path) -> Path:
         (scratch / "local").mkdir()
@@ -58,7 +58,7 @@ def make_engine_image() -> Path:
             (scratch / "local" / name).symlink_to(f"{image.HOME}/bin/python")
         for name in ("sh", "sleep"):
             shutil.copy2(Path("/bin", name).resolve(), scratch / "local" / name)
-        shutil.copytree(_ENGINE, scratch / "engine")
+        shutil.copytree(ENGINE_MODULES, scratch / "engine")
         added = "COPY local/sh /bin/\nCOPY local /usr/local/bin\nCOPY engine /engine\nENV PYTHONPATH=/engine\nENTRYPOINT []\nCMD []\n"
         (scratch / "Containerfile").write_text(f"FROM oci-archive:{below}\n{added}")
         build_image(scratch, f"oci-archive:{scratch / 'image.tar'}:{ENGINE.rpartition(':')[2]}")

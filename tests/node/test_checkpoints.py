@@ -11,7 +11,7 @@ from tests.cluster.playing import MERGE
 from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster, is_ready
-from tests.node.graphs import Graph, component
+from tests.node.graphs import Graph
 from tests.node.image import ENGINE
 from tests.node.installing import installed
 
@@ -55,10 +55,9 @@ def _volume(folder: Path) -> Json:
 
 def test_workers_are_restored_from_the_checkpoint_that_their_job_has_made(cluster: Cluster, admin: Admin) -> None:
     graph = Graph(cluster, admin)
-    main = {"name": "main", "image": ENGINE, "command": ["python3", "-m", "dynamo.vllm"]}
     checkpoint = {"enabled": True, "identity": {"model": "warm", "backendFramework": "vllm"}}
-    workers = {"name": "worker", "type": "worker", "replicas": 2, "podTemplate": {"spec": {"containers": [main]}}}
-    graph.write([component("frontend", "frontend", 1), {**workers, "experimental": {"checkpoint": checkpoint}}])
+    workers = _component("worker", "dynamo.vllm", 2)
+    graph.write([_component("frontend", "dynamo.serving", 1), {**workers, "experimental": {"checkpoint": checkpoint}}])
     _take(cluster, admin, graph.namespace)
     cluster.until(lambda: len(_targets(cluster, graph)) == 2, "workers waiting to be restored")
     for pod in _targets(cluster, graph):
@@ -66,6 +65,11 @@ def test_workers_are_restored_from_the_checkpoint_that_their_job_has_made(cluste
         admin.run(f"kubectl -n {graph.namespace} exec {pod} -c main -- {_RESTORE}")
     cluster.until(lambda: graph.reason("Restore") == "Restored" and graph.status().get("state") == "successful", "the graph being restored")
     assert sorted(graph.workers()) == sorted(_targets(cluster, graph))
+
+
+def _component(kind: str, module: str, replicas: int) -> Json:
+    main = {"name": "main", "image": ENGINE, "command": ["python3", "-m", module]}
+    return {"name": kind, "type": kind, "replicas": replicas, "podTemplate": {"spec": {"containers": [main]}}}
 
 
 def _take(cluster: Cluster, admin: Admin, namespace: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.autoscaling import scaler, serve_metrics, use
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster, is_ready
-from tests.node.graphs import CRASHES, SERVES, Graph
+from tests.node.graphs import CRASHES, SERVES, SILENT, Graph
 from tests.node.installing import installed
 
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -56,8 +56,9 @@ def test_an_autoscaler_grows_and_shrinks_workers(made: Graph) -> None:
     [
         (SERVES, {"image": "localhost/none:1.6.0"}, ["container main: ", "mage"]),
         (CRASHES, {}, ["container main: ", "it ended with exit code 3"]),
+        (SILENT, {}, ["worker", "not ready"]),
     ],
-    ids=["image", "crash"],
+    ids=["image", "crash", "readiness"],
 )
 def test_a_roll_that_fails_is_explained_and_the_workers_before_it_go_on(
     made: Graph, program: str, container: dict[str, Any], words: list[str]

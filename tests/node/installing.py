@@ -54,20 +54,20 @@ def removed(admin: Admin, command: str) -> Iterator[Admin]:
         remove_namespace(admin, NAMESPACE)
 
 
-def pids(command: str) -> list[int]:
-    """The processes of containers whose command line has the word."""
+def pids(command: str, namespace: str = NAMESPACE) -> list[int]:
+    """The processes of containers in a namespace whose command line has the word."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if command.encode() in words and any(word.endswith(b"/opt/dynamo-webhooks/bin/dynamo-webhooks") for word in words):
+            words, variables = ((folder / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
+            if command.encode() in words and f"POD_NAMESPACE={namespace}".encode() in variables:
                 found.append(int(folder.name))
     return sorted(found)
 
 
-def kill(command: str) -> None:
+def kill(command: str, namespace: str = NAMESPACE) -> None:
     """Kills them."""
-    for pid in pids(command):
+    for pid in pids(command, namespace):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -76,6 +76,6 @@ def remove_namespace(admin: Admin, name: str) -> None:
     """Removes a namespace, in which uninstalling has left nothing but what ends by itself."""
     left = admin.run(f"kubectl -n {name} get secrets,configmaps,leases,services,serviceaccounts,roles,rolebindings,deployments -o name")
     for command in ("serve", "provision", "reconcile"):  # servers go on until every API server knows that they end
-        kill(command)
+        kill(command, name)
     admin.run(f"kubectl delete namespace {name}")
-    assert left.splitlines() == ["configmap/kube-root-ca.crt", "serviceaccount/default"]
+    assert left.splitlines() == ["configmap/kube-root-ca.crt", "serviceaccount/default"], f"uninstalling has left {left}"

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ _FLAGS: Final = (
     "--kubelet-preferred-address-types=InternalIP",  # nobody resolves the names of nodes
 )
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_STARTING: Final = re.compile(r": (Readiness probe failed: |Liveness probe failed: .*connection refused)")
 _SECONDS: Final = 180.0  # in which pods of a machine that does much else besides must be ready
 
 
@@ -92,11 +94,11 @@ class Cluster:
         ]
 
     def warnings(self, namespace: str) -> list[str]:
-        """The Warnings among the Events of a namespace, but for probes of pods that aren't ready yet, and those of neighbours."""
+        """The Warnings among the Events of a namespace, but for probes of pods that have just started, and those of neighbours."""
         found = [event for event in self.items(f"/api/v1/namespaces/{namespace}/events") if event["type"] == "Warning"]
         ours = [event for event in found if not event.get("source", {}).get("component", "").startswith("cert-manager")]
         told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in ours}
-        return sorted(each for each in told if ": Readiness probe failed: " not in each)
+        return sorted(each for each in told if not _STARTING.search(each))
 
 
 def is_ready(pod: Json) -> bool:

@@ -10,8 +10,8 @@ from tests.node.place import FIRST, PODS, Place
 PAUSE: Final = "localhost/pause:node"
 _CONTAINERD: Final = """
 version = 2
-root = "{home}/containerd"
-state = "/run/{name}"
+root = "/run/{name}/root"
+state = "/run/{name}/state"
 [grpc]
   address = "{socket}"
 [plugins."io.containerd.grpc.v1.cri"]

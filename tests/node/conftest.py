@@ -1,4 +1,4 @@
-"""The cluster of the node tests, one for all of them."""
+"""The cluster of the node tests, one on each machine, and which tests share one."""
 
 import os
 from collections.abc import Iterator

@@ -48,7 +48,7 @@ def make_older_image() -> Path:
 
 
 def make_engine_image() -> Path:
-    """Returns the image with what images of engines have besides, likewise: a shell, `python3`, and the modules in `engine`."""
+    """Returns the image with what images of engines have besides, likewise: a shell, tools, `python3`, and the modules in `engine`."""
     below = make_image()
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(ENGINE_MODULES.rglob("*.py"))))
 
@@ -56,7 +56,7 @@ def make_engine_image() -> Path:
         (scratch / "local").mkdir()
         for name in ("python", "python3"):
             (scratch / "local" / name).symlink_to(f"{image.HOME}/bin/python")
-        for name in ("sh", "sleep"):
+        for name in ("sh", "sleep", "cat"):
             shutil.copy2(Path("/bin", name).resolve(), scratch / "local" / name)
         shutil.copytree(ENGINE_MODULES, scratch / "engine")
         added = "COPY local/sh /bin/\nCOPY local /usr/local/bin\nCOPY engine /engine\nENV PYTHONPATH=/engine\nENTRYPOINT []\nCMD []\n"

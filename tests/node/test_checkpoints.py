@@ -39,11 +39,16 @@ _RESTORE: Final = "sh -c 'python3 -m dynamo.vllm > /dev/null 2>&1 &'"
 @pytest.fixture(scope="module")
 def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
     cluster.first.import_other(ENGINE)
+    # which the agent's DaemonSet puts on each node
+    profile = cluster.home / cluster.first.place.name / "kubelet" / "seccomp" / "profiles" / "block-iouring.json"
+    profile.parent.mkdir(parents=True, exist_ok=True)
+    profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
     home = tmp_path_factory.mktemp("checkpoints")
     with installed(cluster, home, "overlays/own", _OVERLAY, line="1.4") as found:
         cluster.plane.apply(_volume(home / "snapshots"))
         yield found
-        found.run("kubectl delete dgd,dckpt --all --all-namespaces\nkubectl delete pv snapshots")
+        # the claim, which holds data, stays when everything else is deleted
+        found.run("kubectl delete dgd,dckpt --all --all-namespaces\nkubectl delete pvc --all --all-namespaces\nkubectl delete pv snapshots")
 
 
 def _volume(folder: Path) -> Json:
@@ -81,7 +86,9 @@ def _take(cluster: Cluster, admin: Admin, namespace: str) -> None:
     [pod] = cluster.pods(namespace, f"job-name={job}")
     path = f"{JOBS.format(namespace)}/{job}"
     assert cluster.plane.request("PATCH", path, {"metadata": {"annotations": {_STATUS: "completed"}}}, kind=MERGE).status == 200
-    admin.run(f"kubectl -n {namespace} exec {pod['metadata']['name']} -c main -- python3 -c 'import os; os.kill(1, 15)'")
+    admin.run(
+        f"kubectl -n {namespace} exec {pod['metadata']['name']} -c main -- python3 -c 'import os; os.kill(1, 15)' || true"
+    )  # it is killed with it
     checkpoints = CHECKPOINTS.format(namespace)
     cluster.until(
         lambda: [each for each in cluster.items(checkpoints) if each["status"].get("phase") == "Ready"], "the checkpoint being ready"

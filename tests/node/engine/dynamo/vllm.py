@@ -1,7 +1,9 @@
-"""Stands in for an engine: its nodes find each other by the documented arguments, and then serve."""
+"""Stands in for an engine: its nodes find each other by the documented arguments, and then it serves, and may be dumped."""
 
 import argparse
+import os
 import socket
+from pathlib import Path
 
 from .serving import serve
 
@@ -30,6 +32,8 @@ def main() -> None:
             with socket.create_connection(address) as leader:
                 leader.sendall(given.node_rank.encode())
             print("joined", given.master_addr, flush=True)
+    if folder := os.environ.get("DYN_SNAPSHOT_CONTROL_DIR"):
+        Path(folder, "ready-for-checkpoint").touch()
     serve()
 
 

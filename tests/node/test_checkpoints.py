@@ -1,7 +1,6 @@
 """A checkpoint's Job and the restore of workers from it, with a stand-in for the agent that writes and reads snapshots."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import pytest
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
 from tests.node.admin import Admin
-from tests.node.cluster import Cluster, is_ready
+from tests.node.cluster import Cluster
 from tests.node.graphs import Graph
 from tests.node.image import ENGINE
 from tests.node.installing import installed
@@ -64,12 +63,16 @@ def test_workers_are_restored_from_the_checkpoint_that_their_job_has_made(cluste
     workers = _component("worker", "dynamo.vllm", 2)
     graph.write([_component("frontend", "dynamo.serving", 1), {**workers, "experimental": {"checkpoint": checkpoint}}])
     _take(cluster, admin, graph.namespace)
-    cluster.until(lambda: len(_targets(cluster, graph)) == 2, "workers waiting to be restored")
-    for pod in _targets(cluster, graph):
-        cluster.until(partial(_runs, cluster, graph, pod), "the pod running")
-        admin.run(f"kubectl -n {graph.namespace} exec {pod} -c main -- {_RESTORE}")
-    cluster.until(lambda: graph.reason("Restore") == "Restored" and graph.status().get("state") == "successful", "the graph being restored")
-    assert sorted(graph.workers()) == sorted(_targets(cluster, graph))
+    restored: set[str] = set()
+
+    def is_restored() -> bool:
+        for pod in {*_targets(cluster, graph)} - restored:
+            admin.run(f"kubectl -n {graph.namespace} exec {pod} -c main -- {_RESTORE}")
+            restored.add(pod)
+        return graph.reason("Restore") == "Restored" and graph.status().get("state") == "successful"
+
+    cluster.until(is_restored, "the graph being restored")
+    assert cluster.has_ready(graph.namespace, 2, _TARGET), cluster.describe_pods()
 
 
 def _component(kind: str, module: str, replicas: int) -> Json:
@@ -86,9 +89,8 @@ def _take(cluster: Cluster, admin: Admin, namespace: str) -> None:
     [pod] = cluster.pods(namespace, f"job-name={job}")
     path = f"{JOBS.format(namespace)}/{job}"
     assert cluster.plane.request("PATCH", path, {"metadata": {"annotations": {_STATUS: "completed"}}}, kind=MERGE).status == 200
-    admin.run(
-        f"kubectl -n {namespace} exec {pod['metadata']['name']} -c main -- python3 -c 'import os; os.kill(1, 15)' || true"
-    )  # it is killed with it
+    end = "python3 -c 'import os; os.kill(1, 15)' || true"  # which ends with the process
+    admin.run(f"kubectl -n {namespace} exec {pod['metadata']['name']} -c main -- {end}")
     checkpoints = CHECKPOINTS.format(namespace)
     cluster.until(
         lambda: [each for each in cluster.items(checkpoints) if each["status"].get("phase") == "Ready"], "the checkpoint being ready"
@@ -96,9 +98,5 @@ def _take(cluster: Cluster, admin: Admin, namespace: str) -> None:
 
 
 def _targets(cluster: Cluster, graph: Graph) -> list[str]:
-    return [pod["metadata"]["name"] for pod in cluster.pods(graph.namespace, _TARGET)]
-
-
-def _runs(cluster: Cluster, graph: Graph, name: str) -> bool:
-    pod = cluster.plane.request("GET", f"/api/v1/namespaces/{graph.namespace}/pods/{name}").body
-    return not is_ready(pod) and pod["status"].get("phase") == "Running"
+    """The pods that wait to be restored."""
+    return [pod["metadata"]["name"] for pod in cluster.pods(graph.namespace, _TARGET) if pod["status"].get("phase") == "Running"]

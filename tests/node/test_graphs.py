@@ -56,7 +56,7 @@ def test_an_autoscaler_grows_and_shrinks_workers(made: Graph) -> None:
     [
         (SERVES, {"image": "localhost/none:1.6.0"}, ["container main: ", "mage"]),
         (CRASHES, {}, ["container main: ", "it ended with exit code 3"]),
-        (SILENT, {}, ["worker", "not ready"]),
+        (SILENT, {}, ["Rolling update in progress"]),
     ],
     ids=["image", "crash", "readiness"],
 )

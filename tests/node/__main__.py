@@ -49,7 +49,8 @@ def main(arguments: Sequence[str]) -> int:
 def _worker(home: str, cgroups: str) -> str:
     """The process of pytest that runs tests on a machine of its own, as execnet names it."""
     inside = [sys.executable, "-m", "tests.node.inside", home, sys.executable]
-    return f"popen//python={shlex.join(['unshare', *NAMESPACES, *inside])}//env:{CGROUPS}={cgroups}"
+    command = ["setpriv", "--pdeathsig", "KILL", "unshare", *NAMESPACES, *inside]
+    return f"popen//python={shlex.join(command)}//env:{CGROUPS}={cgroups}"
 
 
 def _look() -> set[str]:

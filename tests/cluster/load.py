@@ -15,7 +15,7 @@ from tests.cluster.harness import ADMIN, TOKENS, ControlPlane
 from tests.cluster.objects import graph
 from tests.cluster.playing import MERGE
 
-RATE: Final = 60.0  # requests a second: more would take a CPU from everybody else
+RATE: Final = 60.0  # requests a second, unless a test says otherwise: more would take a CPU from everybody else
 AT_ONCE: Final = 4  # requests under way: more would only wait for each other on a slow machine
 OBJECTS: Final = 10  # that are read and updated
 # An API server that has just seen a CRD change asks for a list once more a moment later (429 with Retry-After), and every client of
@@ -34,9 +34,9 @@ class Failure(NamedTuple):
 class Load:
     """Runs in a thread of its own until it is stopped."""
 
-    def __init__(self, plane: ControlPlane, namespace: str, services: dict[str, Any] | None = None) -> None:
+    def __init__(self, plane: ControlPlane, namespace: str, services: dict[str, Any] | None = None, rate: float = RATE) -> None:
         """Makes the objects, by default graphs of one empty service; the requests begin with `start`."""
-        self._plane, self._namespace, self._services = plane, namespace, services
+        self._plane, self._namespace, self._services, self._rate = plane, namespace, services, rate
         self.failures: list[Failure] = []
         self.done = 0
         self.longest = 0.0  # seconds that one request took, since somebody set this back
@@ -89,7 +89,7 @@ class Load:
         while not self._stop.is_set():
             for method, path, body in next(work):
                 now = time.monotonic()
-                self._due = max(self._due + 1 / RATE, now - 0.5)
+                self._due = max(self._due + 1 / self._rate, now - 0.5)
                 await asyncio.sleep(max(0.0, self._due - now))
                 if not await self._send(session, method, path, body):
                     break  # what wasn't made can't be deleted

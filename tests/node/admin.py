@@ -12,19 +12,20 @@ from tests.cluster.harness import ControlPlane
 from tests.cluster.rendering import MANIFESTS
 from tests.node.image import NAME
 
-_REPOSITORY, _, _TAG = NAME.rpartition(":")
-_MANAGER: Final = f"--set controllerManager.manager.image.repository={_REPOSITORY} --set controllerManager.manager.image.tag={_TAG}"
+_CHART: Final = " dynamo-webhooks manifests/chart"  # in commands of helm
 
 
 class Admin:
     """Somebody with kubectl, helm and dynamo-webhooks, in a folder with `manifests`."""
 
-    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+    def __init__(self, plane: ControlPlane, folder: Path, manifests: Path = MANIFESTS, image: str = NAME) -> None:
         """Copies the manifests and names the image in them."""
         self._folder = folder
-        shutil.copytree(MANIFESTS, folder / "manifests")
-        base = folder / "manifests" / "base" / "kustomization.yaml"
-        base.write_text(base.read_text().replace("newTag: 0.1.0", f"newName: {_REPOSITORY}\n    newTag: {_TAG}"))
+        repository, _, tag = image.rpartition(":")
+        self._named = f"{_CHART} --set controllerManager.manager.image.repository={repository},controllerManager.manager.image.tag={tag}"
+        shutil.copytree(manifests, folder / "manifests")
+        for file in (folder / "manifests").rglob("kustomization.yaml"):
+            file.write_text(file.read_text().replace("newTag: 0.1.0", f"newName: {repository}\n    newTag: {tag}"))
         programs = folder / "programs"
         programs.mkdir()
         for program in (plane.assets / "kubectl", build_helm(), Path(sys.executable).with_name("dynamo-webhooks")):
@@ -36,9 +37,7 @@ class Admin:
         """What commands print, with texts in them replaced. Fails if one of them fails."""
         for old, new in replaced.items():
             commands = commands.replace(old, new)
-        commands = commands.replace(
-            "helm install dynamo-webhooks manifests/chart", f"helm install dynamo-webhooks manifests/chart {_MANAGER}"
-        )
+        commands = commands.replace(_CHART, self._named)
         done = subprocess.run(
             ["bash", "-eu", "-o", "pipefail", "-c", commands],
             cwd=self._folder,

@@ -9,15 +9,16 @@ _CGROUPS: Final = Path("/sys/fs/cgroup")
 _PREFIX: Final = "dynamo-node-"
 
 
-def make_cgroups() -> str:
-    """Makes one, in each hierarchy, for the node of this process, and returns its name."""
+def make_cgroups(machines: int) -> str:
+    """Makes one for this process, in each hierarchy, and in it one for each of two nodes of each machine; returns its name."""
     name = f"{_PREFIX}{os.getpid()}"
     for hierarchy in _hierarchies():
-        folder = hierarchy / name
-        folder.mkdir()
-        for setting in ("cpuset.cpus", "cpuset.mems"):  # which are empty in a new one
-            if (folder / setting).exists():
-                (folder / setting).write_text((hierarchy / setting).read_text())
+        parts = [part for machine in range(machines) for part in (f"{machine}", f"{machine}/0", f"{machine}/1")]
+        for folder in (hierarchy / name / part for part in (".", *parts)):
+            folder.mkdir()
+            for setting in ("cpuset.cpus", "cpuset.mems"):  # which are empty in a new one
+                if (folder / setting).exists():
+                    (folder / setting).write_text((hierarchy / setting).read_text())
     return name
 
 

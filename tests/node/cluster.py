@@ -2,33 +2,31 @@
 
 import contextlib
 import json
-import os
-import subprocess
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from tests.cluster.assets.build import CONTROL_PLANE, NODE, SCHEDULER, build
+from tests.cluster.assets.build import CONTROL_PLANE, SCHEDULER, build
 from tests.cluster.harness import ControlPlane, control_plane, controllers
 from tests.cluster.neighbours.neighbourhood import scheduler
-from tests.cluster.processes import Process, StartError, running, wait_until
-from tests.node import programs
-from tests.node.image import NAME
-from tests.node.machine import ADDRESS
-from tests.node.pause import make_pause
+from tests.cluster.processes import Process, StartError, wait_until
+from tests.node.machine import remove_beside
+from tests.node.node import Node, node
+from tests.node.place import FIRST, SECOND, SERVICES
 
-Node: TypeAlias = dict[str, Any]
-NODE_NAME: Final = "node0"
-_SOCKET: Final = "/run/containerd.sock"
+Json: TypeAlias = dict[str, Any]
 _FLAGS: Final = (
     "--endpoint-reconciler-type=lease",  # pods reach it by the Service `kubernetes`
-    f"--service-cluster-ip-range={programs.SERVICES}",
+    f"--service-cluster-ip-range={SERVICES}",
     "--enable-aggregator-routing=false",  # webhooks are called at the address of their Service, as in any cluster
     "--disable-admission-plugins=",
     "--authorization-mode=Node,RBAC",
+    "--kubelet-preferred-address-types=InternalIP",  # nobody resolves the names of nodes
 )
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_STARTING: Final = re.compile(r": (Readiness probe failed: |Liveness probe failed: .*connection refused)")
 _SECONDS: Final = 180.0  # in which pods of a machine that does much else besides must be ready
 
 
@@ -38,6 +36,7 @@ class Cluster:
 
     plane: ControlPlane
     home: Path
+    first: Node
     processes: list[Process] = field(default_factory=list)
 
     def until(self, question: Callable[[], Any], what: str) -> None:
@@ -47,21 +46,36 @@ class Cluster:
         except StartError as error:
             raise StartError("\n".join([*self.describe_pods(), str(error)])) from error
 
+    @contextlib.contextmanager
+    def another_node(self) -> Iterator[Node]:
+        """A second node, until the end of the block."""
+        with node(self.home, SECOND, self.plane.kubeconfig) as second:
+            self.until(lambda: self.has_node(SECOND.name), "the second node being ready")
+            second.await_image()
+            yield second
+        self.plane.request("DELETE", f"/api/v1/nodes/{SECOND.name}")
+        remove_beside(SECOND)
+
+    def has_node(self, name: str) -> bool:
+        """Whether a node is ready."""
+        return any(each["metadata"]["name"] == name and is_ready(each) for each in self.items("/api/v1/nodes"))
+
     def is_furnished(self) -> bool:
-        """Whether all namespaces have their account and the authority of the API server, and the node its Lease."""
+        """Whether all namespaces have their account and the authority of the API server, and nodes are ready and have Leases."""
         named = {each: [one["metadata"]["name"] for one in self.items(f"/api/v1/{each}")] for each in ("serviceaccounts", "configmaps")}
         wanted = len(self.items("/api/v1/namespaces"))
         has_all = len(named["serviceaccounts"]) >= wanted and named["configmaps"].count("kube-root-ca.crt") >= wanted
-        return has_all and bool(self.items(_LEASES))
+        nodes = self.items("/api/v1/nodes")
+        return has_all and len(nodes) == len(self.items(_LEASES)) > 0 and all(map(is_ready, nodes))
 
-    def items(self, path: str) -> list[Node]:
+    def items(self, path: str) -> list[Json]:
         """The objects of a collection."""
         reply = self.plane.request("GET", path)
         assert reply.status == 200, reply.body
-        found: list[Node] = reply.body["items"]
+        found: list[Json] = reply.body["items"]
         return found
 
-    def pods(self, namespace: str, selector: str = "") -> list[Node]:
+    def pods(self, namespace: str, selector: str = "") -> list[Json]:
         """The pods of a namespace, but for those that are being deleted."""
         found = self.items(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
@@ -80,50 +94,31 @@ class Cluster:
         ]
 
     def warnings(self, namespace: str) -> list[str]:
-        """The Warnings among the Events of a namespace, but for probes of pods that aren't ready yet."""
+        """The Warnings among the Events of a namespace, but for probes of pods that have just started, and those of neighbours."""
         found = [event for event in self.items(f"/api/v1/namespaces/{namespace}/events") if event["type"] == "Warning"]
-        told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in found}
-        return sorted(each for each in told if ": Readiness probe failed: " not in each)
+        ours = [event for event in found if not event.get("source", {}).get("component", "").startswith("cert-manager")]
+        told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in ours}
+        return sorted(each for each in told if not _STARTING.search(each))
 
 
-def is_ready(pod: Node) -> bool:
-    """Whether a pod's condition Ready is true."""
+def is_ready(pod: Json) -> bool:
+    """Whether a pod's or a node's condition Ready is true."""
     conditions = pod.get("status", {}).get("conditions", ())
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 @contextlib.contextmanager
 def one_node(home: Path) -> Iterator[Cluster]:
-    """Runs the cluster until the end of the block, with the image of this tree imported."""
-    built = build(NODE)
+    """Runs the cluster until the end of the block, with the images imported."""
     with contextlib.ExitStack() as stack:
-        runtime = Process("containerd", programs.containerd(home, _SOCKET), home / "containerd.log")
-        stack.enter_context(running(runtime))
-        stack.callback(_end_containers)
-        wait_until(lambda: _ctr("version", check=False).returncode == 0, "containerd answering", runtime)
-        _ctr("images", "import", str(make_pause(home)))
-        _ctr("images", "import", "--base-name", NAME.partition(":")[0], os.environ["DYNAMO_NODE_IMAGE"])
-        plane = stack.enter_context(control_plane(build(CONTROL_PLANE), home / "plane", *_FLAGS, address=ADDRESS))
-        more = [f"--root-ca-file={plane.ca}", "--controllers=*", f"--service-cluster-ip-range={programs.SERVICES}"]
+        plane = stack.enter_context(control_plane(build(CONTROL_PLANE), home / "plane", *_FLAGS, address=FIRST.address))
+        # without it, the first attempt of the kubelet to write its Lease fails, and the next one is long after
+        plane.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-node-lease"}})
+        more = [f"--root-ca-file={plane.ca}", "--controllers=*", f"--service-cluster-ip-range={SERVICES}"]
         managers = stack.enter_context(controllers(plane, *more))
         places = stack.enter_context(scheduler(plane, build(SCHEDULER)))
-        command = programs.kubelet(built, home, NODE_NAME, ADDRESS, plane.kubeconfig, _SOCKET, os.environ["DYNAMO_NODE_CGROUPS"])
-        kubelet = stack.enter_context(running(Process("kubelet", command, home / "kubelet.log")))
-        proxy = stack.enter_context(
-            running(Process("kube-proxy", programs.proxy(built, home, NODE_NAME, plane.kubeconfig), home / "proxy.log"))
-        )
-        cluster = Cluster(plane, home, [runtime, managers, places, kubelet, proxy])
-        cluster.until(lambda: [node for node in cluster.items("/api/v1/nodes") if is_ready(node)], "the node being ready")
+        first = stack.enter_context(node(home, FIRST, plane.kubeconfig))
+        cluster = Cluster(plane, home, first, [managers, places, *first.processes])
         cluster.until(cluster.is_furnished, "namespaces having what each gets")
+        first.await_image()
         yield cluster
-
-
-def _ctr(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    command = ["ctr", "--address", _SOCKET, "--namespace", "k8s.io", *words]
-    return subprocess.run(command, check=check, capture_output=True, text=True)
-
-
-def _end_containers() -> None:
-    """Kills the containers that run, whose processes would outlive containerd."""
-    for task in _ctr("tasks", "list", "-q").stdout.split():
-        _ctr("tasks", "kill", "--signal", "SIGKILL", task, check=False)

@@ -1,4 +1,4 @@
-"""Runs the tests of a node in the namespaces that `python -m tests.node` has made, as the first process, which must reap all others."""
+"""Runs a command in the namespaces that `unshare` has made, as the first process, which must reap all others."""
 
 import os
 import subprocess
@@ -8,16 +8,13 @@ from pathlib import Path
 from tests.node.machine import set_up
 
 
-def main(home: str, *arguments: str) -> int:
-    """Sets the machine up and returns the exit code of pytest."""
+def main(home: str, *command: str) -> int:
+    """Sets the machine up and returns the exit code of the command."""
     set_up(Path(home))
-    # in their order, since tests of a module share an installation
-    tests = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:randomly", "-m", "node", "--durations=20", f"--basetemp={home}/tests", *arguments]
-    )
+    first = subprocess.Popen(command)
     while True:
         process, status = os.wait()
-        if process == tests.pid:
+        if process == first.pid:
             return os.waitstatus_to_exitcode(status)
 
 

@@ -1,6 +1,8 @@
 """Installs by the commands of docs/install.md, and removes what was installed."""
 
 import contextlib
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -9,32 +11,71 @@ from tests.cluster.install.test_up import BLOCKS, NAMESPACE
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 
+SERVER: Final = "app.kubernetes.io/component=server"  # the label of its pods
 SELF_SIGNED: Final = "overlays/self-signed"
-_CREATE: Final = f"kubectl create namespace {NAMESPACE}\n"
+CREATE: Final = f"kubectl create namespace {NAMESPACE}\n"
+REMOVE_OVERLAY: Final = f"kubectl delete -k manifests/{SELF_SIGNED}"
+REMOVE_CHART: Final = f"helm uninstall dynamo-webhooks --namespace {NAMESPACE}"
 _ENFORCE: Final = f"kubectl label namespace {NAMESPACE} pod-security.kubernetes.io/enforce=restricted\n"
-_REMOVE: Final = f"kubectl delete namespace {NAMESPACE} --ignore-not-found\n"
 
 
 @contextlib.contextmanager
-def installed(cluster: Cluster, folder: Path, overlay: str = SELF_SIGNED, first: str = "") -> Iterator[Admin]:
-    """Installs an overlay until the end of the block, after the commands `first`, where restricted pod security is enforced."""
-    admin = Admin(cluster.plane, folder)
-    commands, uninstall = (BLOCKS[name].replace(SELF_SIGNED, overlay) for name in ("install: kustomize", "uninstall: remove everything"))
-    assert _CREATE in commands
-    try:
-        admin.run(commands.replace(_CREATE, _CREATE + _ENFORCE + first))
+def installed(cluster: Cluster, folder: Path, overlay: str = SELF_SIGNED, first: str = "", line: str = "") -> Iterator[Admin]:
+    """Installs an overlay until the end of the block, after the commands `first`, where restricted pod security is enforced.
+
+    `line` is the release of the definitions, if it isn't the default.
+    """
+    commands = BLOCKS["install: kustomize"].replace(SELF_SIGNED, overlay)
+    if line:
+        commands = commands.replace("crds --cluster", f"crds --cluster --line {line}")
+    assert CREATE in commands
+    with removed(Admin(cluster.plane, folder), REMOVE_OVERLAY.replace(SELF_SIGNED, overlay)) as admin:
+        admin.run(commands.replace(CREATE, CREATE + _ENFORCE + first))
         yield admin
-    finally:
-        admin.run(uninstall + _REMOVE)
 
 
 @contextlib.contextmanager
 def charted(cluster: Cluster, folder: Path) -> Iterator[Admin]:
     """Installs the chart until the end of the block."""
-    admin = Admin(cluster.plane, folder)
-    uninstall = f"helm uninstall dynamo-webhooks --namespace {NAMESPACE}"
-    try:
+    with removed(Admin(cluster.plane, folder), REMOVE_CHART) as admin:
         admin.run(BLOCKS["install: helm"])
         yield admin
+
+
+@contextlib.contextmanager
+def removed(admin: Admin, command: str) -> Iterator[Admin]:
+    """Removes everything at the end of the block, by the documented commands with this one, and the namespace."""
+    try:
+        yield admin
     finally:
-        admin.run(BLOCKS["uninstall: remove everything"].replace(f"kubectl delete -k manifests/{SELF_SIGNED}", uninstall) + _REMOVE)
+        commands = BLOCKS["uninstall: remove everything"]
+        assert REMOVE_OVERLAY in commands
+        admin.run(commands.replace(REMOVE_OVERLAY, command))
+        remove_namespace(admin, NAMESPACE)
+
+
+def pids(command: str, namespace: str = NAMESPACE) -> list[int]:
+    """The processes of containers in a namespace whose command line has the word."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            words, variables = ((folder / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
+            if command.encode() in words and f"POD_NAMESPACE={namespace}".encode() in variables:
+                found.append(int(folder.name))
+    return sorted(found)
+
+
+def kill(command: str, namespace: str = NAMESPACE) -> None:
+    """Kills them."""
+    for pid in pids(command, namespace):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def remove_namespace(admin: Admin, name: str) -> None:
+    """Removes a namespace, in which uninstalling has left nothing but what ends by itself."""
+    left = admin.run(f"kubectl -n {name} get secrets,configmaps,leases,services,serviceaccounts,roles,rolebindings,deployments -o name")
+    for command in ("serve", "provision", "reconcile"):  # servers go on until every API server knows that they end
+        kill(command, name)
+    admin.run(f"kubectl delete namespace {name}")
+    assert left.splitlines() == ["configmap/kube-root-ca.crt", "serviceaccount/default"], f"uninstalling has left {left}"

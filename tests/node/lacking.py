@@ -16,6 +16,7 @@ _PROGRAMS: Final = {
     "buildah": "buildah",
     "gcc": "gcc",
     "unshare": "util-linux",
+    "setpriv": "util-linux",
     "ip": "iproute2",
 }
 PLUGINS: Final = "/usr/lib/cni"  # of Debian's containernetworking-plugins

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from tests.node.image import build_image
 from tests.node.programs import PAUSE
 
 _SOURCE: Final = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
@@ -15,7 +16,5 @@ def make_pause(home: Path) -> Path:
     root.mkdir()
     subprocess.run(["gcc", "-x", "c", "-static", "-O1", "-o", root / "pause", "-"], input=_SOURCE, text=True, check=True)
     (root / "Containerfile").write_text('FROM scratch\nCOPY pause /\nENTRYPOINT ["/pause"]\n')
-    store = ["--root", str(home / "buildah"), "--runroot", str(home / "buildah-run"), "--storage-driver", "vfs"]
-    words = ["--isolation", "chroot", "--tag", f"docker-archive:{home / 'pause.tar'}:{PAUSE}", str(root)]
-    subprocess.run(["buildah", *store, "build", "--quiet", *words], check=True, capture_output=True)
+    build_image(root, f"docker-archive:{home / 'pause.tar'}:{PAUSE}")
     return home / "pause.tar"

@@ -1,26 +1,32 @@
-"""Writes and reads go on, in both versions, while parts of an installation are replaced, lose their certificates, or are killed."""
+"""Writes and reads go on, in both versions, while parts of an installation are replaced, killed, or are not trusted any more."""
 
-import base64
+import contextlib
+import http.client
+import json
 import os
 import signal
 import ssl
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
-from cryptography import x509
 
+from tests.cluster.harness import is_ready as answers
 from tests.cluster.install.test_up import NAMESPACE
 from tests.cluster.load import Load
+from tests.cluster.objects import graph
+from tests.cluster.playing import MERGE
+from tests.cluster.processes import wait_until
+from tests.footprint import footprint
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import installed
+from tests.node.installing import SERVER, installed, kill, pids
+from tests.node.loading import loaded, settle
 
-SECRET: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets/webhook-server-cert"
-MORE: Final = 60  # requests after all is well again
-SERVER: Final = "app.kubernetes.io/component=server"
+_LARGEST: Final = 60 * 2**20  # bytes of a conversion that a server accepts
+DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
+CONFIGURATION: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/dynamo-webhooks-validating"
 
 
 @pytest.fixture(scope="module")
@@ -30,81 +36,98 @@ def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture
-def load(cluster: Cluster, admin: Admin) -> Iterator[Load]:
-    """A writer and reader. What failed of it is the test's to look at."""
-    # no worker is wanted, so that none is started
-    service = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
-    found = Load(cluster.plane, cluster.plane.namespace(), {"w": service})
-    found.start()
-    try:
-        found.wait_for(MORE)
+def load(cluster: Cluster, admin: Admin, request: pytest.FixtureRequest) -> Iterator[Load]:
+    with loaded(cluster, request.node.name) as found:
         yield found
-    finally:
-        found.stop()
-        print(f"{found.done} requests, {len(found.failures)} failed, the longest took {found.longest:.2f} s")
-
-
-def _settle(cluster: Cluster, load: Load) -> None:
-    cluster.until(lambda: cluster.has_ready(NAMESPACE, 4), "all pods being ready")
-    load.wait_for(MORE)
 
 
 def test_a_rolling_restart_costs_no_request(cluster: Cluster, admin: Admin, load: Load) -> None:
     admin.run(f"kubectl -n {NAMESPACE} rollout restart deployment; kubectl -n {NAMESPACE} rollout status deployment dynamo-webhooks-server")
-    _settle(cluster, load)
+    settle(cluster, load)
     assert load.failures == []
-
-
-@pytest.mark.parametrize("name", ["webhook-server-cert", "webhook-server-cert-ca"])
-def test_a_lost_secret_is_made_again_and_costs_no_request(cluster: Cluster, load: Load, name: str) -> None:
-    path = SECRET.replace("webhook-server-cert", name)
-    before = cluster.plane.request("GET", path).body["metadata"]["uid"]
-    assert cluster.plane.request("DELETE", path).status == 200
-    cluster.until(lambda: cluster.plane.request("GET", path).body.get("metadata", {}).get("uid", before) != before, f"a new {name}")
-    cluster.until(lambda: _is_served(cluster), "all servers presenting the certificate of the Secret")
-    _settle(cluster, load)
-    assert load.failures == []
-
-
-def test_a_rotation_costs_no_request(cluster: Cluster, admin: Admin, load: Load) -> None:
-    before = cluster.plane.request("GET", SECRET).body["data"]["tls.crt"]
-    admin.run("dynamo-webhooks certs rotate")
-    cluster.until(lambda: cluster.plane.request("GET", SECRET).body["data"]["tls.crt"] != before, "a new certificate")
-    cluster.until(lambda: _is_served(cluster), "all servers presenting it")
-    _settle(cluster, load)
-    assert load.failures == []
-
-
-def _is_served(cluster: Cluster) -> bool:
-    """Whether each server presents the certificate that is in the Secret now."""
-    written = base64.b64decode(cluster.plane.request("GET", SECRET).body["data"]["tls.crt"])
-    addresses = [pod["status"]["podIP"] for pod in cluster.pods(NAMESPACE, SERVER)]
-    presented = [x509.load_pem_x509_certificate(ssl.get_server_certificate((address, 9443)).encode()) for address in addresses]
-    return {each.serial_number for each in presented} == {x509.load_pem_x509_certificate(written).serial_number}
-
-
-def _pids(command: str) -> list[int]:
-    """The processes of containers whose command line has the word."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        words = (folder / "cmdline").read_bytes().split(b"\0")
-        if command.encode() in words and any(word.endswith(b"bin/dynamo-webhooks") for word in words):
-            found.append(int(folder.name))
-    return sorted(found)
 
 
 @pytest.mark.parametrize("command", ["provision", "reconcile"])
 def test_a_killed_provisioner_or_reconciler_costs_no_request(cluster: Cluster, load: Load, command: str) -> None:
-    for pid in _pids(command):
-        os.kill(pid, signal.SIGKILL)
+    kill(command)
     cluster.until(lambda: not cluster.has_ready(NAMESPACE, 4), "the kubelet noticing")
-    _settle(cluster, load)
+    settle(cluster, load)
     assert load.failures == []
 
 
 def test_a_killed_server_costs_only_requests_that_still_reach_it(cluster: Cluster, load: Load) -> None:
-    os.kill(_pids("serve")[0], signal.SIGKILL)
+    os.kill(pids("serve")[0], signal.SIGKILL)
     cluster.until(lambda: not cluster.has_ready(NAMESPACE, 2, SERVER), "the kubelet noticing")
     noticed = time.monotonic()
-    _settle(cluster, load)
+    settle(cluster, load)
     assert [each for each in load.failures if each.at > noticed + 1] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "bundle"),
+    [(DEFINITION, "/spec/conversion/webhook/clientConfig/caBundle"), (CONFIGURATION, "/webhooks/0/clientConfig/caBundle")],
+    ids=["definition", "configuration"],
+)
+def test_a_lost_trust_is_restored_and_costs_only_requests_until_then(cluster: Cluster, load: Load, path: str, bundle: str) -> None:
+    reply = cluster.plane.request("PATCH", path, [{"op": "remove", "path": bundle}], kind="application/json-patch+json")
+    assert reply.status == 200, reply.body
+    wait_until(lambda: _at(cluster.plane.request("GET", path).body, bundle), "the bundle being there again")
+    restored = time.monotonic()
+    settle(cluster, load)
+    assert [each for each in load.failures if each.at > restored + 1] == []
+
+
+def _at(value: Any, pointer: str) -> Any:
+    for word in pointer.split("/")[1:]:
+        value = value[int(word)] if isinstance(value, list) else value.get(word)
+    return value
+
+
+def test_an_api_server_that_comes_back_is_answered_at_once(cluster: Cluster, load: Load) -> None:
+    plane = cluster.plane
+    plane.server.stop()
+    plane.server = plane.server.again()
+    wait_until(lambda: answers(plane), "the API server being ready", plane.server)
+    back = time.monotonic()
+    settle(cluster, load)
+    assert [each for each in load.failures if "webhook" in each.said or each.at > back] == []
+
+
+def test_a_server_that_runs_out_of_memory_is_started_again(cluster: Cluster, admin: Admin) -> None:
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/dynamo-webhooks-config"
+    text = cluster.plane.request("GET", path).body["data"]["config.yaml"]
+    promised = text.replace("serving:\n", "serving:\n  memory: 1Gi\n")
+    assert cluster.plane.request("PATCH", path, {"data": {"config.yaml": promised}}, kind=MERGE).status == 200
+    limit = footprint(pids("serve")[0]) + _LARGEST // 2
+    admin.run(f"kubectl -n {NAMESPACE} set resources deployment dynamo-webhooks-server --limits=memory={limit} --requests=memory=64Mi")
+    admin.run(f"kubectl -n {NAMESPACE} rollout status deployment dynamo-webhooks-server")
+    cluster.until(lambda: cluster.has_ready(NAMESPACE, 4), "all pods being ready")
+    pod = cluster.pods(NAMESPACE, SERVER)[0]
+    with loaded(cluster, "out of memory") as load:
+        print(_convert(pod["status"]["podIP"]))
+        cluster.until(lambda: _restarts(cluster), "the kubelet starting it again")
+        noticed = time.monotonic()
+        settle(cluster, load)
+        assert [each for each in load.failures if each.at > noticed + 1] == []
+
+
+def _restarts(cluster: Cluster) -> int:
+    """How often servers were started again because their memory wasn't enough."""
+    states = [each["lastState"] for pod in cluster.pods(NAMESPACE, SERVER) for each in pod["status"]["containerStatuses"]]
+    return sum("terminated" in each for each in states)
+
+
+def _convert(address: str) -> str:
+    """Asks a server to convert as much as it may get at once; what it answers or how that fails."""
+    one = json.dumps(graph("default", {"w": {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}}))
+    objects = ",".join([one] * (_LARGEST // len(one)))
+    request = f'{{"uid": "1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [{objects}]}}'
+    review = f'{{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {request}}}'
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with contextlib.closing(http.client.HTTPSConnection(address, 9443, context=context, timeout=60)) as connection:
+        try:
+            connection.request("POST", "/convert", review, {"Content-Type": "application/json"})
+            return f"{connection.getresponse().status}"
+        except (OSError, http.client.HTTPException) as error:
+            return repr(error)

@@ -1,89 +1,23 @@
 """Graphs whose containers answer the operator's probes: what their status says is what their pods are, at each step of their life."""
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pytest
 
+from tests.cluster.autoscaling import scaler, serve_metrics, use
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster, is_ready
-from tests.node.image import NAME
+from tests.node.graphs import CRASHES, SERVES, SILENT, Graph
 from tests.node.installing import installed
 
-Node: TypeAlias = dict[str, Any]
-GRAPHS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeployments"
-SERVES: Final = """
-import http.server, os, signal, threading
-signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # the first process of a container ends by no signal that it doesn't handle
-class Answer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-ports = [http.server.ThreadingHTTPServer(("", port), Answer) for port in (8000, 9090)]
-for each in ports:
-    threading.Thread(target=each.serve_forever).start()
-"""
-CRASHES: Final = "raise SystemExit(3)"
-SILENT: Final = "import time; time.sleep(3600)"
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @pytest.fixture(scope="module")
 def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
     with installed(cluster, tmp_path_factory.mktemp("graphs")) as found:
         yield found
-
-
-def _component(name: str, kind: str, replicas: int, program: str = SERVES, **container: Any) -> Node:
-    main = {"name": "main", "image": NAME, "command": ["/opt/dynamo-webhooks/bin/python", "-c", program], **container}
-    template = {"spec": {"containers": [main]}}
-    return {"name": name, "type": kind, "replicas": replicas, "runtimeVersionOverride": "1.6.0", "podTemplate": template}
-
-
-class Graph:
-    """One graph in a namespace of its own, with a frontend and workers that its adapter scales."""
-
-    def __init__(self, cluster: Cluster, admin: Admin) -> None:
-        self.cluster, self.admin, self.namespace = cluster, admin, cluster.plane.namespace()
-
-    @property
-    def path(self) -> str:
-        return f"{GRAPHS.format(self.namespace)}/g"
-
-    def apply(self, program: str = SERVES, **container: Any) -> None:
-        """Writes it with workers that run the program; their number is the adapter's once it is there."""
-        workers = {**_component("worker", "worker", 2, program, **container), "scalingAdapter": {}}
-        reply = self.cluster.plane.request("GET", self.path)
-        if reply.status == 200:
-            workers["replicas"] = reply.body["spec"]["components"][1]["replicas"]
-        metadata = {"name": "g", "namespace": self.namespace}
-        spec = {"backendFramework": "vllm", "components": [_component("frontend", "frontend", 1), workers]}
-        self.cluster.plane.apply({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec})
-
-    def status(self) -> Node:
-        found: Node = self.cluster.plane.request("GET", self.path).body
-        status: Node = found.get("status") or {}
-        return status if status.get("observedGeneration") == found["metadata"]["generation"] else {}
-
-    def message(self) -> str:
-        conditions = {each["type"]: each for each in self.cluster.plane.request("GET", self.path).body["status"]["conditions"]}
-        return str(conditions["Ready"]["message"])
-
-    def workers(self) -> list[str]:
-        """The names of its workers' pods that are ready; each says so truly."""
-        return sorted(pod["metadata"]["name"] for pod in self.cluster.pods(self.namespace) if "frontend" not in pod["metadata"]["name"])
-
-    def ready(self, workers: int) -> list[str]:
-        """Waits until it says that it is ready, and looks whether that is so."""
-        self.cluster.until(lambda: self.status().get("state") == "successful" and len(self.workers()) == workers, "the graph being ready")
-        pods = self.cluster.pods(self.namespace)
-        assert len(pods) == workers + 1
-        assert all(map(is_ready, pods)), "a graph that says that it is ready has pods that are not"
-        return self.workers()
-
-    def says(self, *words: str) -> None:
-        """Waits until the message of its condition has the words."""
-        self.cluster.until(lambda: all(word in self.message() for word in words), f"the graph naming {words}")
-        assert self.status().get("state", "pending") != "successful"
 
 
 @pytest.fixture
@@ -104,13 +38,27 @@ def test_a_graph_runs_scales_rolls_and_the_roll_is_undone(made: Graph) -> None:
     assert not {*made.ready(3)} & {*rolled}
 
 
+def test_an_autoscaler_grows_and_shrinks_workers(made: Graph) -> None:
+    plane = made.cluster.plane
+    serve_metrics(plane)
+    try:
+        use(plane, made.namespace, "750m")
+        plane.apply(scaler(made.namespace, "g-worker"))
+        made.ready(3)
+        use(plane, made.namespace, "100m")
+        made.ready(1)
+    finally:
+        assert plane.request("DELETE", f"{DEFINITIONS}/pods.metrics.k8s.io").status == 200
+
+
 @pytest.mark.parametrize(
     ("program", "container", "words"),
     [
         (SERVES, {"image": "localhost/none:1.6.0"}, ["container main: ", "mage"]),
         (CRASHES, {}, ["container main: ", "it ended with exit code 3"]),
+        (SILENT, {}, ["Rolling update in progress"]),
     ],
-    ids=["image", "crash"],
+    ids=["image", "crash", "readiness"],
 )
 def test_a_roll_that_fails_is_explained_and_the_workers_before_it_go_on(
     made: Graph, program: str, container: dict[str, Any], words: list[str]

@@ -8,18 +8,23 @@ from typing import Final
 import pytest
 import trustme
 
-from tests.cluster.install.test_up import NAMESPACE
+from tests.cluster.install.test_up import BLOCKS, NAMESPACE
+from tests.cluster.neighbours.test_neighbours_certificates import cert_manager
 from tests.cluster.objects import graph
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import charted, installed
+from tests.node.installing import REMOVE_OVERLAY, charted, installed, remove_namespace
 
-GRAPHS: Final = "/apis/nvidia.com/{}/namespaces/default/dynamographdeployments"
+GRAPHS: Final = "/apis/nvidia.com/{}/namespaces/{}/dynamographdeployments"
+RESTRICTED: Final = "dynamo-restricted"
 # what a cluster has whether or not it was installed; each is a collection of all namespaces
 _COLLECTIONS: Final = (
     *("/api/v1/secrets", "/api/v1/configmaps", "/api/v1/services", "/api/v1/serviceaccounts", "/api/v1/pods", "/apis/apps/v1/deployments"),
     *(f"/apis/rbac.authorization.k8s.io/v1/{each}" for each in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")),
     *(f"/apis/admissionregistration.k8s.io/v1/{each}webhookconfigurations" for each in ("validating", "mutating")),
+    *(f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic{each}" for each in ("ies", "ybindings")),
+    "/apis/networking.k8s.io/v1/networkpolicies",
+    "/apis/policy/v1/poddisruptionbudgets",
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "/apis/coordination.k8s.io/v1/leases",
 )
@@ -30,17 +35,17 @@ def _objects(cluster: Cluster) -> set[str]:
     return {f"{path} {metadata.get('namespace', '')}/{metadata['name']}" for path, metadata in named}
 
 
-def _check(cluster: Cluster, admin: Admin, namespace: str, count: int) -> None:
-    """Refuses, makes and reads a graph, and looks at pods, Events and `doctor`."""
+def _check(cluster: Cluster, admin: Admin, namespace: str, count: int, where: str = "default") -> None:
+    """Refuses, makes and reads a graph in the namespace `where`, and looks at pods, Events and `doctor`."""
     assert cluster.has_ready(namespace, count), cluster.describe_pods()
-    alpha, beta = map(GRAPHS.format, ("v1alpha1", "v1beta1"))
-    refused = cluster.plane.request("POST", f"{alpha}?dryRun=All", graph("default", {}))
+    alpha, beta = (GRAPHS.format(version, where) for version in ("v1alpha1", "v1beta1"))
+    refused = cluster.plane.request("POST", f"{alpha}?dryRun=All", graph(where, {}))
     assert ("spec.services", "FieldValueRequired") in refused.causes(), refused.body
     service = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
-    made = cluster.plane.request("POST", alpha, graph("default", {"w": service}))
+    made = cluster.plane.request("POST", alpha, graph(where, {"w": service}))
     assert made.status == 201, made.body
     assert [each["spec"]["components"][0]["name"] for each in cluster.items(beta)] == ["w"]
-    findings = json.loads(admin.run("dynamo-webhooks doctor -o json"))["findings"]
+    findings = json.loads(admin.run(f"dynamo-webhooks doctor --namespace {namespace} -o json"))["findings"]
     assert [each for each in findings if each["level"] != "info"] == []
     assert cluster.warnings(namespace) == [], "Events warn"
 
@@ -70,3 +75,28 @@ def test_the_chart_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path
     with charted(cluster, tmp_path) as admin:
         _check(cluster, admin, NAMESPACE, 4)
     assert _objects(cluster) - before == set()
+
+
+def test_an_overlay_for_one_namespace_is_installed_beside_another_and_uninstalled(cluster: Cluster, tmp_path: Path) -> None:
+    with installed(cluster, tmp_path) as admin:
+        before = _objects(cluster)
+        create = (
+            f"kubectl create namespace {RESTRICTED}; kubectl label namespace {RESTRICTED} pod-security.kubernetes.io/enforce=restricted"
+        )
+        wait = f"kubectl -n {RESTRICTED} rollout status deployment --selector app.kubernetes.io/name=dynamo-webhooks"
+        admin.run(f"{create}\nkubectl apply -k manifests/overlays/namespaced\n{wait}")
+        _check(cluster, admin, RESTRICTED, 4, RESTRICTED)
+        remove = BLOCKS["uninstall: keep the objects"].partition(REMOVE_OVERLAY)[2].partition("\n")[2]
+        admin.run(f"kubectl -n {RESTRICTED} delete dgd --all\nkubectl delete -k manifests/overlays/namespaced")
+        claim = f"kubectl -n {RESTRICTED} delete --ignore-not-found lease/dynamo-operator-namespace-scope"
+        admin.run(remove.replace(NAMESPACE, RESTRICTED) + claim)
+        remove_namespace(admin, RESTRICTED)
+        assert _objects(cluster) - before == set()
+
+
+def test_the_overlay_for_cert_manager_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path) -> None:
+    with cert_manager(cluster.plane):
+        before = _objects(cluster)
+        with installed(cluster, tmp_path, "overlays/cert-manager") as admin:
+            _check(cluster, admin, NAMESPACE, 4)
+        assert _objects(cluster) - before == set()

@@ -16,16 +16,16 @@ _COLLECT: Final = ROOT / "manifests" / "image" / "collect.py"
 _LAST: Final = "FROM scratch\n"  # the stage that starts from nothing, so that no registry is asked
 
 
-def install(wheel: Path, target: Path) -> Path:
+def install(wheel: Path, target: Path, lock: Path = SERVER_LOCK) -> Path:
     """Makes an environment at `target` with the wheel and the locked packages of the server; returns its interpreter."""
     wheels = target.with_name("wheels-server")
-    download(wheels, SERVER_LOCK)
+    download(wheels, lock)
     run([sys.executable, "-m", "venv", "--without-pip", str(target)], target.parent)
     pip = [sys.executable, "-m", "pip", "--python", str(target / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
     # by its name, because pip writes down where a file was
     name = wheel.name.partition("-")[0]
     folders = ["--find-links", str(wheels), "--find-links", str(wheel.parent)]
-    run([*pip, "--no-compile", *folders, "--requirement", str(SERVER_LOCK), "--require-hashes"], target.parent)
+    run([*pip, "--no-compile", *folders, "--requirement", str(lock), "--require-hashes"], target.parent)
     run([*pip, "--no-compile", *folders, name], target.parent)
     return target / "bin" / "python"
 

@@ -64,9 +64,9 @@ def section(changelog: str, version: str) -> str:
     return found[version] + "\n"
 
 
-def export(target: Path) -> None:
-    """Writes the files of the commit, and no others, into an empty folder."""
-    with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", "HEAD"))) as archive:
+def export(target: Path, commit: str = "HEAD") -> None:
+    """Writes the files of a commit, and no others, into an empty folder."""
+    with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", commit))) as archive:
         archive.extractall(target, filter="data")
 
 

@@ -72,7 +72,15 @@ def _operator(sight: Sight, deployment: Node) -> Iterator[Finding]:
     if metadata.get("namespace") in sight.claims:
         yield info("operators", what, "runs the graphs of its own namespace, which it has claimed")
         return
+    if _has_claimed(sight):
+        yield info("operators", what, f"leaves alone the graphs of namespace {sight.namespace}, which this installation has claimed")
+        return
     yield error("operators", what, _BOTH, _stopped(deployment))
+
+
+def _has_claimed(sight: Sight) -> bool:
+    """Whether this installation is for its namespace alone, and others leave that alone."""
+    return bool(sight.about.restricted) and sight.namespace in sight.claims
 
 
 _BOTH: Final = "runs graphs too: one operator alone may, because two overwrite each other's workloads; the repair stops that one"
@@ -103,9 +111,9 @@ def _is_held(lease: Node, now: datetime) -> bool:
 
 
 async def _holder(cluster: Cluster, sight: Sight, lease: Node, deployments: list[Node], named: set[str]) -> list[Finding]:
-    """Whose Lease it is; silent where the Deployment has a finding of its own, or its namespace is claimed."""
+    """Whose Lease it is; silent where the Deployment has a finding of its own, or one of both has claimed its namespace."""
     identity, what = str(lease["spec"]["holderIdentity"]), f"Lease {full_name(lease)}"
-    if lease["metadata"].get("namespace") in sight.claims:
+    if lease["metadata"].get("namespace") in sight.claims or _has_claimed(sight):
         return []
     for pod in await _pods(cluster, identity.rpartition("_")[0] or identity):
         if (owner := _deployment_of(pod, deployments)) is not None:

@@ -254,6 +254,22 @@ async def test_the_account_that_groves_authorizer_must_exempt_is_named() -> None
     assert f"system:serviceaccount:{NAMESPACE}:dynamo-webhooks-reconciler" in found[0].text
 
 
+async def test_others_leave_alone_what_an_installation_for_one_namespace_has_claimed() -> None:
+    cluster, own = MemoryCluster(), "dynamo-restricted"
+    text = (Path(__file__).parents[3] / "manifests/overlays/namespaced/config.yaml").read_text()
+    metadata = {"name": "dynamo-webhooks-config", "namespace": own}
+    await cluster.create(RESOURCES["ConfigMap"], {"kind": "ConfigMap", "metadata": metadata, "data": {"config.yaml": text}})
+    pod = {"containers": [{"name": "m", "image": "i", "args": ["--operator-version", "1.2.0"]}]}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": pod}}}
+    await cluster.create(DEPLOYMENTS, {**deployment, "metadata": {"name": "operator", "namespace": "other"}})
+    for claimed, level in ((False, "error"), (True, "info")):
+        if claimed:
+            now = f"{await cluster.server_time():%Y-%m-%dT%H:%M:%SZ}"
+            await cluster.create(LEASES, _lease("dynamo-operator-namespace-scope", own, "we", now))
+        found = await examine(cluster, own, None, removing=False)
+        assert (level, "Deployment other/operator") in _of(found, "operators")
+
+
 async def test_what_may_not_be_read_is_a_warning() -> None:
     cluster = MemoryCluster()
     await installed(cluster)

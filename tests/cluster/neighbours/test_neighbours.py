@@ -6,15 +6,14 @@ from typing import Any, Final
 
 import pytest
 
+from tests.cluster.autoscaling import scaler, serve_metrics, use
 from tests.cluster.neighbours.neighbourhood import GPUS, SETS, left_over, neighbourhood
-from tests.cluster.objects import foreign
 from tests.cluster.planes import Planes
 from tests.cluster.reconciling import ADAPTERS, GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import component, graph, vllm
 
 Node = dict[str, Any]
 SCALERS: Final = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"
-METRICS: Final = "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods"
 
 
 @pytest.fixture(scope="module")
@@ -91,28 +90,6 @@ def test_workers_get_the_label_of_the_node_that_the_scheduler_chose(site: Reconc
     site.until(lambda: not left_over(site, namespace), "everything being collected")
 
 
-def _use(site: Reconciled, namespace: str, cpu: str) -> None:
-    """Says for each pod that is there now how much CPU it uses, as a server of metrics does."""
-    for pod in site.plane.request("GET", PODS.format(namespace)).body["items"]:
-        metadata = {"name": pod["metadata"]["name"], "namespace": namespace, "labels": pod["metadata"]["labels"]}
-        used = {"timestamp": "2026-01-01T00:00:00Z", "window": "10s", "containers": [{"name": "main", "usage": {"cpu": cpu}}]}
-        site.plane.apply({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics", "metadata": metadata, **used})
-
-
-def _scaler(namespace: str, adapter: str) -> Node:
-    """An autoscaler that wants half a CPU of each replica, and changes its mind at once."""
-    cpu = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "500m"}}}
-    target = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentScalingAdapter", "name": adapter}
-    behavior = {"scaleDown": {"stabilizationWindowSeconds": 0}}
-    spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 8, "metrics": [cpu], "behavior": behavior}
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": adapter, "namespace": namespace},
-        "spec": spec,
-    }
-
-
 def _settled_at(site: Reconciled, namespace: str, adapters: list[str], replicas: int) -> bool:
     """Whether graph, adapters and autoscalers agree on a number, and the autoscalers want no other."""
     components = site.get(GRAPHS, namespace, "g")["spec"]["components"]
@@ -138,13 +115,12 @@ def test_autoscalers_grow_and_shrink_components_through_their_adapters(site: Rec
     adapters = ["g-double", "g-single"]
     assert sorted(site.names(ADAPTERS, namespace)) == adapters
     # an autoscaler's controller can't tell a definition from an aggregated server
-    site.plane.apply(foreign("metrics.k8s.io", "PodMetrics", "pods", version="v1beta1"))
-    site.until(lambda: site.plane.request("GET", METRICS.format(namespace)).status == 200, "metrics of pods being served")
-    _use(site, namespace, "750m")
-    site.plane.apply(*(_scaler(namespace, name) for name in adapters))
+    serve_metrics(site.plane)
+    use(site.plane, namespace, "750m")
+    site.plane.apply(*(scaler(namespace, name) for name in adapters))
     site.until(partial(_settled_at, site, namespace, adapters, 2), "both components having grown")
     site.ready(namespace)
-    _use(site, namespace, "100m")
+    use(site.plane, namespace, "100m")
     site.until(partial(_settled_at, site, namespace, adapters, 1), "both components having shrunk")
     site.ready(namespace)
     for name in adapters:

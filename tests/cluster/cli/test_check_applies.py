@@ -165,10 +165,12 @@ def _written(folder: Path, graphs: list[Node]) -> str:
 
 @pytest.mark.parametrize("version", [ALPHA, BETA])
 @pytest.mark.parametrize("way", WAYS)
-def test_edits_are_judged_as_a_dry_run_judges_them(plane: ControlPlane, tmp_path: Path, way: str, version: str) -> None:
+@pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.nightly)])
+def test_edits_are_judged_as_a_dry_run_judges_them(plane: ControlPlane, tmp_path: Path, way: str, version: str, turn: int) -> None:
+    """In each turn an edit meets another graph: two turns are 608 edits."""
     ways, namespace = WAYS[way], plane.namespace()
     metadata = {"namespace": namespace, **({"annotations": {"example.com/owner": "b"}} if ways.annotated else {})}
-    placed = zip(EDITS, cycle(_graphs(version)), strict=False)
+    placed = zip(EDITS, islice(cycle(_graphs(version)), 5 * turn, None), strict=False)
     graphs = {edit: {**graph, "metadata": {"name": f"e{number}", **metadata}} for number, (edit, graph) in enumerate(placed)}
     held = plane.kubectl(*ways.store, "-o", "name", "-f", _written(tmp_path / "before", [*graphs.values()]))
     stored = {line.rpartition("/")[2] for line in held.stdout.split()}

@@ -388,6 +388,14 @@ def _check_volumes(value: Any, path: Path, found: Mistakes) -> None:
         _VOLUME(volume, where, found)
 
 
+def _check_projection(value: Any, path: Path, found: Mistakes) -> None:
+    """One source of a projected volume."""
+    sources = [name for name in _PROJECTED if value.get(name) is not None]
+    if len(sources) > 1:
+        found.append((path, f"must be one source, got {' and '.join(sources)}"))
+    _TOKEN(value, path, found)
+
+
 def _check_tolerations(value: Any, path: Path, found: Mistakes) -> None:
     for index, one in enumerate(value):
         if not one:
@@ -419,6 +427,9 @@ def _check_label_keys(value: Any, path: Path, found: Mistakes) -> None:
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         if value.get(field) and value.get("labelSelector") is None:
             found.append(((*path, field), "must be absent without labelSelector"))
+    for index, name in enumerate(value.get("matchLabelKeys") or ()):
+        if name in (value.get("mismatchLabelKeys") or ()):
+            found.append(((*path, "matchLabelKeys", index), "must not be in mismatchLabelKeys, too"))
 
 
 def _check_spread(value: Any, path: Path, found: Mistakes) -> None:
@@ -588,6 +599,8 @@ _CLAIM_TEMPLATE: Final = block(
     },
     "spec",
 )
+_PROJECTED: Final = ("configMap", "downwardAPI", "secret", "serviceAccountToken")  # others are dropped by API servers of some releases
+_TOKEN: Final = block({"serviceAccountToken": block({"expirationSeconds": number(600, 2**32)}, "path")})
 _VOLUME: Final = block(
     {
         "name": LABEL,
@@ -603,6 +616,7 @@ _VOLUME: Final = block(
         "secret": block(_FILES, "secretName"),
         "downwardAPI": block({"defaultMode": _MODE, "items": each(_check_fact)}),
         "nfs": block({"path": text(lambda path: path.startswith("/"), "must be an absolute path")}, "server", "path"),
+        "projected": block({"sources": each(_check_projection)}),
         "emptyDir": block({"sizeLimit": _check_size}),
         "csi": block({}, "driver"),
         **{source: block({}, *fields) for source, fields in _OLD_SOURCES.items()},

@@ -1,11 +1,14 @@
 """Pods of checkpoints that an API server refuses."""
 
+from typing import Final
+
 from ..at import At, Hits
 from ..components import MAIN, is_enabled
 from ..pods import ADDED_VOLUMES, PROBES, list_template_mistakes, name_volumes
 from ..rule import CHECKPOINT, Stage, differs, rule
 
-_TEMPLATE = ("job", "podTemplateSpec")
+_TEMPLATE: Final = ("job", "podTemplateSpec")
+_REPLACED: Final = {("spec", "restartPolicy"), ("spec", "securityContext", "seccompProfile")}
 
 
 @differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
@@ -39,6 +42,6 @@ def ckpt_pod_refused(at: At) -> Hits:
     served = is_enabled(at.value.get("gpuMemoryService"))
     replaced = [("spec", "containers", index) for index, one in containers if one and one.get("name") == target]
     for path, text in list_template_mistakes(template, name_volumes(spec) | ADDED_VOLUMES, imageless=frozenset()):
-        # the job's probes are those of a snapshot, and other rules look at claims for the service
-        if (path[:3] not in replaced or path[3] not in PROBES) and not (served and "claims" in path):
+        # the job's policy of restarts, profile and probes are those of a snapshot, and other rules look at claims for the service
+        if path[:3] not in _REPLACED and (path[:3] not in replaced or path[3] not in PROBES) and not (served and "claims" in path):
             yield at.invalid((*_TEMPLATE, *path), None, text)

@@ -51,8 +51,10 @@ def dgdr_pod_refused(at: At) -> Hits:
     pod = template.get("spec") or {}
     spec = _take(pod, (*TAKEN_OF_POD, *_LISTS)) | {"securityContext": _take(pod.get("securityContext"), TAKEN_OF_SECURITY)}
     containers = pod.get("containers") or ()
-    # the job's own name stands for that of its first container; others are not taken
+    # the job's own name stands for that of its first container; others are not taken, nor are variables without a name
     spec["containers"] = [{**_take(one, _OF_CONTAINER), "name": _PROFILER} for one in containers[:1] if one]
+    for one in spec["containers"]:
+        one["env"] = [variable for variable in one.get("env") or () if variable and variable.get("name")]
     whole = {"metadata": template.get("metadata"), "spec": spec}
     for path, text in list_template_mistakes(whole, name_volumes(spec) | _ADDED, frozenset({_PROFILER})):
         yield at.invalid((*_TEMPLATE, *path), None, text)

@@ -50,7 +50,10 @@ _WORDS: Final = (
     *("Upper", "two words", "", "a/b", "x" * 64),
 )
 # options of Windows; what clouds had before CSI, whose drivers look at it; and what clusters of some releases and settings drop
-NOT_TRIED: Final = {"windowsOptions", "azureDisk", "fc", "flocker", "iscsi", "quobyte", "storageos", "restartPolicyRules", "stopSignal"}
+NOT_TRIED: Final = {
+    *("windowsOptions", "azureDisk", "fc", "flocker", "iscsi", "quobyte", "storageos"),
+    *("restartPolicyRules", "stopSignal", "fileKeyRef", "podCertificate", "clusterTrustBundle"),
+}
 
 
 class Mistakes(Dice):

@@ -77,6 +77,14 @@ def find_container(containers: list[Fields], name: str) -> Fields | None:
     return None
 
 
+def find_index(containers: list[Fields], name: str) -> int:
+    """The index of the first container of a name, or -1."""
+    for index, container in enumerate(containers):
+        if container.get("name") == name:
+            return index
+    return -1
+
+
 def container_names(containers: list[Fields]) -> list[str | None]:
     """The containers' names, in order."""
     return [None if (name := container.get("name")) is None else text(name) for container in containers]

@@ -9,7 +9,7 @@ from ..lens.protocol import Context, Fields, Lens, Row
 from ..lens.structs import object_items, object_member
 from . import origins
 from .compose import PROBES, compose_known, overlay
-from .content import MAIN, SIDECAR, container_names, find_container
+from .content import MAIN, SIDECAR, container_names, find_container, find_index
 from .decompose import plain_container, put_together, take_apart, take_sidecar
 from .mounts import cache_of, is_compilation_cache
 from .recall import recall
@@ -96,18 +96,18 @@ class PodTemplate(Lens):
         if rest[:2] != ("spec", "containers"):
             return ("extraPodSpec", *rest[1:])
         containers = object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers")
-        names = container_names(containers)
+        main = find_index(containers, MAIN)
         if len(rest) < 3:  # a list without the main container is one whose image v1alpha1 lacks
-            return ("extraPodSpec", "containers") if MAIN in names else ("extraPodSpec", "mainContainer", "image")
+            return ("extraPodSpec", "containers") if main >= 0 else ("extraPodSpec", "mainContainer", "image")
         step = rest[2]
-        index = step if type(step) is int else names.index(step) if step in names else -1
+        index = step if type(step) is int else find_index(containers, str(step))
         if index == -1 and step == MAIN:
             return find_in_main(rest[3:], right, {}, left)
         if not 0 <= index < len(containers):
             return ("extraPodSpec", "containers")
-        if MAIN in names and index == names.index(MAIN):
+        if index == main:
             return find_in_main(rest[3:], right, containers[index], left)
-        return find_other(index, rest[3:], containers, left)
+        return find_other(index - (0 <= main < index), rest[3:], containers[index].get("name"), left)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The template's path for one below a component's flat pod fields."""

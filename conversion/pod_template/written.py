@@ -1,5 +1,6 @@
 """Finds where the author of v1alpha1 wrote a value of a composed container: a flat field, `mainContainer` or the flat sidecar."""
 
+from itertools import islice
 from typing import Any, Final
 
 from ...api.paths import MISSING, Key, Path, lookup
@@ -24,17 +25,15 @@ def find_cache(rest: Path, left: Fields) -> Path:
     return ("volumeMounts", index, *_renamed(rest, _OF_CACHE))
 
 
-def find_other(index: int, rest: Path, containers: list[Fields], left: Fields) -> Path:
-    """The place of a container beside main: the flat sidecar, else one of the list."""
-    name = containers[index].get("name")
+def find_other(before: int, rest: Path, name: Any, left: Fields) -> Path:
+    """The place of a container that has so many beside main before it: the flat sidecar, else one of the list."""
     listed = _entries(object_member(left, _EXTRA), "containers")
     if name == SIDECAR and type(left.get("frontendSidecar")) is dict and find_container(object_items({"": listed}, ""), name) is None:
         member = _OF_SIDECAR.get(str(rest[0])) if rest else None
         source = ("envFromSecret",) if rest[:1] == ("envFrom",) else ()
         return ("frontendSidecar", *((member, *rest[1:]) if member else source))
-    before = index - (find_container(containers[:index], MAIN) is not None)
-    written = [place for place, each in enumerate(listed) if type(each) is dict and each.get("name") != MAIN]
-    return (_EXTRA, "containers", written[before] if before < len(written) else before, *rest)
+    written = (place for place, each in enumerate(listed) if type(each) is dict and each.get("name") != MAIN)
+    return (_EXTRA, "containers", next(islice(written, before, None), before), *rest)
 
 
 def find_in_main(rest: Path, right: Fields, main: Fields, left: Fields) -> Path:

@@ -325,7 +325,7 @@ GRAPHS: Final = [
     Shape("mounts with options", GRAPH, BETA, 60, lambda n: new(GRAPH, _pod({"name": "main", "volumeMounts": _mounts(n)}), BETA)),
     Shape("mounts of which one was added in the other version", GRAPH, ALPHA, 60, _mounts_edited),
     Shape("mounts twice, and a cache that was added", GRAPH, BETA, 60, _cache_added),
-    Shape("containers without a main", GRAPH, BETA, 60, lambda n: new(GRAPH, _pod(*named(n)), BETA)),
+    Shape("containers without a main", GRAPH, BETA, 120, lambda n: new(GRAPH, _pod(*named(n)), BETA)),
     Shape("containers, and then many mains", GRAPH, BETA, 60, lambda n: new(GRAPH, _pod(*named(n), *[{"name": "main"}] * n), BETA)),
     Shape("services that many rules refuse now", GRAPH, ALPHA, 50, _refused),
     Shape("services with one new error", GRAPH, ALPHA, 200, _grown),

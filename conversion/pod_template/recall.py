@@ -153,6 +153,8 @@ def _mounted(main: Fields, remembered: list[Fields], left: Fields, line: Line) -
 
 
 def _with_mounts(main: Fields, mounts: list[Fields]) -> Fields:
+    if not mounts and not object_items(main, "volumeMounts"):
+        return main  # a list of nulls has no mount, and stays
     out = {name: value for name, value in main.items() if name != "volumeMounts"}
     if mounts:
         out["volumeMounts"] = mounts

@@ -27,6 +27,7 @@ _TWO_MAINS: Final = {"containers": [{"name": "main"}, {"name": "main", "image": 
 _PROFILER: Final = '{"overrides":{"profilingJob":{"backoffLimit":2,"template":{"spec":{"containers":[{"name":"profiler"}]}}}}}'
 _STALENESS: Final = {"config": {"saturationDetector": {"metricsStalenessThreshold": "no duration"}}}
 _NULL_LISTS: Final = {"containers": [{"name": "main", "env": [None, {"name": "A"}], "envFrom": [None], "volumeMounts": [None]}]}
+_NULL_AND_MAIN: Final = {"containers": [{"name": "main", "volumeMounts": [None]}, {"name": "main"}]}
 _TWO_CACHES: Final = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"useAsCompilationCache": True}]
 _AT_B: Final = {"name": "c", "mountPoint": "/b", "useAsCompilationCache": True}
 _PROBED: Final = {"livenessProbe": {"httpGet": {}}, "extraPodSpec": {"mainContainer": {"volumeMounts": [None]}}}
@@ -38,6 +39,13 @@ OBJECTS: Final[list[Object]] = [
     _object(COMPONENT, RIGHT, spec={"podTemplate": {"metadata": {}, "spec": _TWO_MAINS}, "eppConfig": {}}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _TWO_MAINS}, "compilationCache": {"pvcName": "c"}}]}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _NULL_LISTS}}]}),
+    _object(
+        GRAPH,
+        RIGHT,
+        spec={
+            "components": [{"name": "a", "podTemplate": {"spec": _NULL_AND_MAIN}, "compilationCache": {"pvcName": "c", "mountPath": "/a"}}]
+        },
+    ),
     _object(GRAPH, LEFT, spec={"services": {"a": {"envs": [None], "extraPodSpec": {"mainContainer": {"envFrom": [None]}}}}}),
     _object(COMPONENT, LEFT, spec=_PROBED),
     _object(GRAPH, LEFT, annotations={"nvidia.com/dgd-spec": _EVIL}, spec={"services": {"a": {"replicas": 1}}}),

@@ -69,7 +69,7 @@ cluster: $(READY) ## tests on a real API server, built once from Go modules (fiv
 neighbours: $(READY) ## tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, and of a release; about a quarter of an hour
 	@echo 'tests with other programs, and of a release with its image: about a quarter of an hour on two cores'
 	@echo 'needs Go 1.26 (the first run builds the programs, half an hour more), gcc, musl-gcc, buildah, skopeo, umoci, node, npm, zsh and fish'
-	$(MAKE) --no-print-directory assets SETS='assets helm lws kube-scheduler kwok cert-manager promtool actionlint'
+	$(MAKE) --no-print-directory assets SETS='assets helm lws lws-0.9 kube-scheduler kwok cert-manager promtool actionlint'
 	$(PYTEST) $(BESIDE) -n 4 -m 'neighbours and not nightly'
 
 node: $(READY) ## the installation and graphs on a node that runs containers, in namespaces of its own; about ten minutes

@@ -52,6 +52,7 @@ def plane_of(minor: str) -> AssetSet:
 CONTROL_PLANE: Final = plane_of(KUBERNETES)
 HELM: Final = AssetSet("helm", {"helm": ("helm", "helm.sh/helm/v3/cmd/helm")})
 LWS: Final = AssetSet("lws", {"lws": ("lws", "sigs.k8s.io/lws/cmd")}, {"config": ("lws", "sigs.k8s.io/lws", "config")})
+LWS_0_9: Final = AssetSet("lws-0.9", {"lws": ("lws@0.9", "sigs.k8s.io/lws/cmd")}, {"config": ("lws@0.9", "sigs.k8s.io/lws", "config")})
 SCHEDULER: Final = AssetSet("kube-scheduler", {"kube-scheduler": (module_of(KUBERNETES), "./kube-scheduler")})
 NODE: Final = AssetSet("node", {program: ("kubernetes@node", f"./{program}") for program in ("kubelet", "kube-proxy")})
 KWOK: Final = AssetSet("kwok", {"kwok": ("kwok", "sigs.k8s.io/kwok/cmd/kwok")})
@@ -63,7 +64,7 @@ CERT_MANAGER: Final = AssetSet(
 PROMTOOL: Final = AssetSet("promtool", {"promtool": ("promtool", "github.com/prometheus/prometheus/cmd/promtool")})
 ACTIONLINT: Final = AssetSet("actionlint", {"actionlint": ("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")})
 VERSIONS: Final = {minor: plane_of(minor) for minor in (OLDEST, NEWEST)}
-_ALL: Final = (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, ACTIONLINT, NODE, *VERSIONS.values())
+_ALL: Final = (CONTROL_PLANE, HELM, LWS, LWS_0_9, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, ACTIONLINT, NODE, *VERSIONS.values())
 SETS: Final = {each.name: each for each in _ALL}
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")
@@ -165,7 +166,8 @@ def _build_into(target: Path, wanted: AssetSet) -> None:
             sys.stderr.write(f"building {program}\n")
             _compile(module, package, finished / program)
         for name, (module, source, path) in wanted.directories.items():
-            found = run_go(HERE / module, f"finding {source}", "list", "-m", "-f", "{{.Dir}}", source).strip()
+            pins = f"-modfile={_pins(module)[0].name}"
+            found = run_go(_home(module), f"finding {source}", "list", "-m", pins, "-f", "{{.Dir}}", source).strip()
             _copy(Path(found) / path, finished / name)
         finished.rename(target)
 

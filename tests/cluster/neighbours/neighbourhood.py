@@ -17,7 +17,7 @@ from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
 from tests.cluster import conversion
 from tests.cluster.admission import FACTS, register, serving
-from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
+from tests.cluster.assets.build import KWOK, LWS, LWS_0_9, SCHEDULER
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane, controllers
@@ -42,7 +42,8 @@ _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.i
 def neighbourhood(planes: Planes, home: Path, *components: str, nodes: int = 4, line: Line = Line.V1_2) -> Iterator[Reconciled]:
     """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
     version = f"{line}.0"
-    built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
+    sets = LWS if line < Line.V1_7 else LWS_0_9  # the first release with DisaggregatedSets
+    built = [wanted(one) for one in (sets, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
         admission = stack.enter_context(serving(home / "serve", {**SERVED, "operatorVersion": version}))
         plane = stack.enter_context(planes.lend())
@@ -96,11 +97,11 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
         "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
     }
     (home / "config.yaml").write_text(yaml.safe_dump(settings))
-    for file in sorted((built / "config/crd/bases").glob("*.yaml")):
-        plane.apply(yaml.safe_load(file.read_text()))
+    definitions = [yaml.safe_load(file.read_text()) for file in sorted((built / "config/crd/bases").glob("*.yaml"))]
+    plane.apply(*definitions)
     # its controller looks for the kind when it starts, and again ten seconds later
-    groups = [path.partition("/namespaces")[0] for path in (SETS, DISAGGREGATED)]
-    wait_until(lambda: all(map(plane.serves, groups)), "LeaderWorkerSets and DisaggregatedSets being discovered", plane.server)
+    groups = [f"/apis/{one['spec']['group']}/v1" for one in definitions]
+    wait_until(lambda: all(map(plane.serves, groups)), f"{' and '.join(groups)} being discovered", plane.server)
     command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
     with running(Process("lws", command, home / "lws.log")) as process:
         wait_until(

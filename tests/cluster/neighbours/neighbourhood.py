@@ -6,6 +6,7 @@ converts and judges in both versions, and the reconciler runs with its account's
 
 import base64
 import contextlib
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -80,8 +81,7 @@ def change_configuration(home: Path, **sections: Node) -> None:
 @contextlib.contextmanager
 def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
     """Runs the controller of LeaderWorkerSets with its webhooks and without gang scheduling, which needs Volcano."""
-    home = plane.home / "lws"
-    home.mkdir()
+    home = Path(tempfile.mkdtemp(prefix="lws-", dir=plane.home))  # a plane may be lent again
     webhook, health = free_ports(2)
     authority = trustme.CA()
     pair = authority.issue_cert("127.0.0.1")

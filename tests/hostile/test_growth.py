@@ -83,7 +83,8 @@ def _growing(shape: Shape, settings: Settings) -> Iterator[str]:
     """What is wrong with the cost of a shape, and with its answer at twice the size."""
     for once, twice in zip(shape.cases(shape.size), shape.cases(2 * shape.size), strict=True):
         text = body(twice)
-        answer(once.route, body(once), settings)  # so that caches know what is usual
+        for asked in (once, twice):
+            answer(asked.route, body(asked), settings)  # so that caches know what is usual, and what is imported late is there
         (few, _), (many, found) = _calls(once.route, body(once), settings), _calls(twice.route, text, settings)
         if many > MOST * few:
             yield f"{_said(shape, once)}: {few} calls at size {shape.size}, {many} at twice that"

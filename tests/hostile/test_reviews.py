@@ -76,7 +76,7 @@ def test_every_review_is_answered_and_nothing_stays(caplog: pytest.LogCaptureFix
 
 @pytest.mark.slow("each allocation of several hundred reviews is traced")
 def test_an_answered_review_leaves_no_object(caplog: pytest.LogCaptureFixture) -> None:
-    """The same reviews a second time, when all caches know them, leave not a hundredth of themselves."""
+    """The same reviews again, when all caches and the tracer know them, leave not a two-hundredth of themselves."""
     caplog.set_level(logging.ERROR)
     kept = [(asked.route, mutant.body) for asked, mutant in mutants(f"{SEED}/traced", TRACED)]
 
@@ -87,6 +87,7 @@ def test_an_answered_review_leaves_no_object(caplog: pytest.LogCaptureFixture) -
     answered()
     tracemalloc.start()
     try:
+        answered()  # objects from before tracing that are replaced count as new ones
         resident()
         before = tracemalloc.get_traced_memory()[0]
         answered()
@@ -94,4 +95,4 @@ def test_an_answered_review_leaves_no_object(caplog: pytest.LogCaptureFixture) -
         left = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert left < sum(len(body) for _, body in kept) / 100, f"{left} bytes stay of {TRACED} reviews with HOSTILE_SEED={SEED}"
+    assert left < sum(len(body) for _, body in kept) / 200, f"{left} bytes stay of {TRACED} reviews with HOSTILE_SEED={SEED}"

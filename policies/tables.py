@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..api.paths import Key, Path
+from ..api.walk.metadata import is_subdomain, qualified_name_error
 from .patterns import is_label
 from .review import Fields
 from .words import quote_once
@@ -13,7 +14,6 @@ from .words import quote_once
 Mistakes: TypeAlias = list[tuple[Path, str]]  # no generators: nearly every template is looked at in vain
 Check: TypeAlias = Callable[[Any, Path, Mistakes], None]
 
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _SUBDOMAIN_WANTED: Final = "must be lower-case letters, digits, dots and inner dashes"
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -117,16 +117,6 @@ def check_one(value: Fields, fields: tuple[str, ...], path: Path, found: Mistake
         found.append((path, f"must have one of {', '.join(fields)}, got {' and '.join(there)}"))
 
 
-def is_subdomain(value: str) -> bool:
-    """Whether a text is a DNS-1123 subdomain."""
-    return len(value) <= 253 and _SUBDOMAIN.fullmatch(value) is not None
-
-
-def _is_qualified(value: str) -> bool:
-    prefix, slash, name = value.rpartition("/")
-    return bool(name and _LABEL_VALUE.fullmatch(name)) and (not slash or is_subdomain(prefix))
-
-
 def _is_address(value: str) -> bool:
     try:
         ipaddress.ip_address(value)
@@ -170,7 +160,8 @@ LABEL: Final = text(is_label, "must have at most 63 lower-case letters, digits a
 SUBDOMAIN: Final = text(is_subdomain, _SUBDOMAIN_WANTED)
 ADDRESS: Final = text(_is_address, "must be an IP address")
 QUALIFIED: Final = text(
-    _is_qualified, "must be the key of a label: letters, digits, inner dashes, dots and underscores, with or without a domain"
+    lambda key: qualified_name_error(key) is None,
+    "must be the key of a label: letters, digits, inner dashes, dots and underscores, with or without a domain",
 )
 LABELS: Final[Check] = _check_labels
 SELECTOR: Final = block({"matchLabels": LABELS, "matchExpressions": each(_requirement())})

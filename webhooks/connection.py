@@ -19,6 +19,7 @@ import math
 import socket
 import sys
 import termios
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
@@ -56,7 +57,7 @@ _LOOK_SECONDS: Final = 0.01
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Service:
+class Service(ABC):
     """Answers the requests of a port; with `answer_long` alone, each after its head."""
 
     small_body = 0  # bytes of a body that `answer` is given; longer ones, and those in chunks, are left to `answer_long`
@@ -69,17 +70,17 @@ class Service:
         """The reply to a request with a short body, or the work that ends with `Connection.send`."""
         return partial(self.answer_long, connection, head)
 
+    @abstractmethod
     async def answer_long(self, connection: Connection, head: Head) -> None:
         """Reads the body with `Connection.read`, unless it needn't, and ends with `Connection.send`."""
-        raise NotImplementedError
 
-    def body_seconds(self, head: Head) -> float:
-        """The time in which a short body of some bytes must come."""
-        raise NotImplementedError
+    def body_seconds(self, _head: Head) -> float:
+        """The time in which a short body must come; none where no body is short."""
+        return 0.0
 
-    def too_slow(self, head: Head) -> Reply:
+    def too_slow(self, _head: Head) -> Reply:
         """The reply to a request whose short body did not come in time."""
-        raise NotImplementedError
+        return Reply(408, b"")
 
 
 class _Body:

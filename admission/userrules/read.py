@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from ...api.walk.metadata import is_subdomain
 from ...cel.parser import NO_NAMES
 from ...cel.types import DYN
 from .expressions import BOOL, STRING, STRING_OR_NULL, Expressions
@@ -34,7 +35,7 @@ from .policy import (
     Validation,
     rule_of,
 )
-from .reader import Reader, is_label_value, is_name, is_qualified
+from .reader import Reader, is_label_value, is_qualified
 
 MAX_ENTRIES: Final = 500  # validations or variables of one policy
 MAX_CONDITIONS: Final = 64  # these and the next as for an API server
@@ -70,7 +71,7 @@ def read_binding(data: Any) -> Binding:
     spec = Reader(data).at("spec")
     spec.fields("matchResources", "paramRef", "policyName", "validationActions")
     policy, ref = spec.at("policyName"), spec.at("paramRef")
-    if not is_name(policy.required()):
+    if not is_subdomain(policy.required()):
         raise policy.wrong("must be the name of a policy")
     return Binding(
         name_of(data),
@@ -156,7 +157,7 @@ def name_of(data: Any) -> str:
     """The name of a document. Raises: PolicyError."""
     named = Reader(data).at("metadata").at("name")
     name = named.required()
-    if not is_name(name):
+    if not is_subdomain(name):
         raise named.wrong("must be a DNS name in lower case")
     return name
 
@@ -229,7 +230,7 @@ def _param(reader: Reader) -> tuple[str, str] | None:
         return None
     reader.fields("apiVersion", "kind")
     group, _, version = reader.at("apiVersion").required().rpartition("/")
-    if (group and not is_name(group)) or not _WORD.fullmatch(version):
+    if (group and not is_subdomain(group)) or not _WORD.fullmatch(version):
         raise reader.at("apiVersion").wrong("must be an apiVersion such as v1 or example.com/v1")
     if not _WORD.fullmatch(reader.at("kind").required().lower()):
         raise reader.at("kind").wrong("must be a kind such as ConfigMap")

@@ -7,19 +7,13 @@ import re
 from typing import Any, Final
 
 from ...api.paths import Path
+from ...api.walk.metadata import qualified_name_error
 from ...api.wording import article, shorten
 from .policy import PolicyError
 
 _MAX_VALUE_CHARACTERS: Final = 80  # of a wrong value in a message
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-MAX_NAME_CHARACTERS: Final = 253
 MAX_LABEL_CHARACTERS: Final = 63
-
-
-def is_name(text: str) -> bool:
-    """Whether a text may be the name of an object."""
-    return len(text) <= MAX_NAME_CHARACTERS and _NAME.fullmatch(text) is not None
 
 
 def is_label_value(text: str) -> bool:
@@ -29,8 +23,7 @@ def is_label_value(text: str) -> bool:
 
 def is_qualified(text: str) -> bool:
     """Whether a text may be the key of a label: a name, perhaps behind a domain."""
-    prefix, slash, name = text.rpartition("/")
-    return bool(name) and is_label_value(name) and (not slash or is_name(prefix))
+    return qualified_name_error(text) is None
 
 
 class Reader:

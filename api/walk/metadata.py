@@ -102,6 +102,11 @@ _PREFIX: Final = 58  # so much of a generateName is kept: 63 less the five chara
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
+def is_subdomain(text: str) -> bool:
+    """Whether a text may be the name of an object: an RFC 1123 subdomain of at most 253 characters."""
+    return len(text) <= 253 and _SUBDOMAIN.fullmatch(text) is not None
+
+
 def metadata_errors(obj: dict[str, Any]) -> Iterator[FieldError]:
     """Yield the errors in the metadata of a namespaced object."""
     metadata = obj.get("metadata")
@@ -216,7 +221,7 @@ def _finalizer_errors(path: Path, finalizers: Any) -> Iterator[FieldError]:
 def qualified_name_error(name: str) -> str | None:
     """The error of a qualified name, if any."""
     prefix, slash, rest = name.rpartition("/")
-    if slash and (not prefix or "/" in prefix or len(prefix) > 253 or _SUBDOMAIN.fullmatch(prefix) is None):
+    if slash and not is_subdomain(prefix):
         return f"prefix part {_text('RFC 1123 subdomain')}"
     if not rest:
         return "name part must be non-empty"

@@ -19,6 +19,12 @@ def is_acted_on(obj: Node) -> bool:
     return bool((obj.get("status") or {}).get("observedGeneration") == obj["metadata"].get("generation"))
 
 
+def explain_unprocessed(obj: Node, observed: int) -> str:
+    """Why an object's status, of the `observed` generation, says nothing of its spec; empty if it does."""
+    generation = obj["metadata"].get("generation", 0)
+    return f"spec not yet processed: generation={generation}, observedGeneration={observed}" if observed < generation else ""
+
+
 class Say(NamedTuple):
     """An Event that a pure step asks for."""
 

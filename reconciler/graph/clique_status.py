@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 
 from ...api.line import Line
 from ...kube.protocol import Node
-from ..common.conditions import Condition, condition_of
+from ..common.conditions import Condition, condition_of, explain_unprocessed
 from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
 from ..common.workers import runtime_figures
 from ..engine.cache import Cache
 from ..render.generation import is_parallel, order
-from ..render.graph import Graph, Member
+from ..render.graph import Graph, Member, restart_id
 from ..render.grove import names
 from ..render.grove.clique_set import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
@@ -66,7 +66,7 @@ def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Lin
 
 def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
     """The facts for rendering. A component's restart is over when Grove has replaced its pods."""
-    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    asked = restart_id(graph)
     cliques = [clique for one in sets for clique in one["spec"]["template"]["cliques"]]
     marks: dict[str, str] = {}
     for clique in cliques:
@@ -113,10 +113,8 @@ def why_not(member: Member, one: Node | None) -> str:
 
 def _unseen(one: Node) -> str:
     """Whether Grove has not yet observed the current generation of an object."""
-    generation, observed = one["metadata"].get("generation", 0), (one.get("status") or {}).get("observedGeneration")
-    if observed is None:
-        return "observedGeneration is nil"
-    return f"spec not yet processed: generation={generation}, observedGeneration={observed}" if observed < generation else ""
+    observed = (one.get("status") or {}).get("observedGeneration")
+    return "observedGeneration is nil" if observed is None else explain_unprocessed(one, observed)
 
 
 def _unprocessed(made: Node, cliques: Sequence[Node]) -> str:

@@ -8,7 +8,7 @@ from ..common.resources import CLIQUES, COMPONENT, SECRET
 from ..render.children import graph_children, worker_hash, worker_hashes
 from ..render.disaggregated_set import list_roles
 from ..render.errors import RenderError
-from ..render.graph import Graph
+from ..render.graph import Graph, restart_id
 from ..render.names import RESTART_AT
 from ..render.observed import Observed
 from ..render.template import shared_template
@@ -16,7 +16,7 @@ from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
 from .report import REFUSED
-from .set_status import select_kept
+from .set_status import read_revisions
 from .snapshots import is_claim_template, plan_owners
 from .values import Plan, Seen
 
@@ -59,12 +59,12 @@ def _roll(seen: Seen) -> tuple[Roll, Observed]:
 
 def _observe_roles(seen: Seen, observed: Observed) -> Observed:
     """The same with the facts of the roles of a graph's DisaggregatedSet."""
-    on_set, asked = seen.on_set, str((seen.graph.spec.get("restart") or {}).get("id") or "")
+    on_set, asked = seen.on_set, restart_id(seen.graph)
     current = on_set.generation == observed.worker_hash
     restarted = {name for name, mark in on_set.marks.items() if asked == mark and not on_set.waits}
     return observed._replace(
         revision=on_set.revision if current else "",
-        kept_revisions={} if current and not on_set.waits else select_kept(seen.owned),
+        kept_revisions={} if current and not on_set.waits else read_revisions(seen.owned),
         restart_at={**observed.restart_at, **on_set.marks},
         restarted=observed.restarted | restarted,
     )
@@ -72,7 +72,7 @@ def _observe_roles(seen: Seen, observed: Observed) -> Observed:
 
 def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:
     """The facts for rendering, from the objects of a graph's components."""
-    restart = str((graph.spec.get("restart") or {}).get("id") or "")
+    restart = restart_id(graph)
     current = {component_of(obj): obj for obj in objects if generation_of(obj) in ("", roll.name)}
     # a new generation starts with the previous mark: a later one would restart its pods
     oldest_first = sorted(objects, key=lambda obj: str(obj["metadata"].get("creationTimestamp") or ""))

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from ...kube.protocol import Node
 from ...kube.times import format_time
-from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, merge_conditions, note_ignored
+from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, explain_unprocessed, merge_conditions, note_ignored
 from ..common.problems import MAX_MESSAGE_CHARACTERS, Refusal, join_messages
 from ..render.disaggregated_set import is_disaggregated
 from ..render.generation import is_parallel, order
-from ..render.graph import Graph
+from ..render.graph import Graph, restart_id
 from ..render.merge import object_items
 from ..render.planner_facts import FACTS, planner_facts
 from ..workload.orchestrator import ORCHESTRATOR
@@ -134,10 +134,9 @@ def _failure(obj: Node) -> str:
 
 
 def _why_not(obj: Node) -> str:
-    generation, status = obj["metadata"].get("generation", 0), obj.get("status") or {}
-    observed = status.get("observedGeneration") or 0
-    if observed < generation:
-        return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
+    status = obj.get("status") or {}
+    if why := explain_unprocessed(obj, status.get("observedGeneration") or 0):
+        return why
     figures = status.get("component") or {}
     wanted = (obj.get("spec") or {}).get("replicas", figures.get("replicas"))
     count = f": {figures.get('readyReplicas') or 0} of {1 if wanted is None else wanted} replicas are ready" if figures else ""
@@ -186,8 +185,7 @@ def _report_roll(before: Node, roll: Roll, workers: list[str], moment: datetime)
 
 
 def _report_restart(before: Node, graph: Graph, plan: Plan) -> Node:
-    restart = graph.spec.get("restart") or {}
-    wanted = str(restart.get("id") or "")
+    wanted = restart_id(graph)
     if not wanted or (before.get("observedID") == wanted and before.get("phase") in ("Completed", "Superseded")):
         return before
     if plan.roll.rolling:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from ...api.line import Line
 from ...kube.protocol import Node
+from ..common.conditions import explain_unprocessed
 from ..common.resources import DISAGGREGATED_SET
 from ..common.workers import runtime_figures
 from ..render.disaggregated_set import REVISION, ROLE, SET_NAME, list_roles
@@ -42,7 +43,7 @@ def read_set_status(graph: Graph, made: Node | None, below: Sequence[Node], line
     return SetStatus(revision, _read_generation(made), waits, figures, dict(_marks(made)))
 
 
-def select_kept(children: Sequence[Node]) -> dict[str, str]:
+def read_revisions(children: Sequence[Node]) -> dict[str, str]:
     """The Services of roles among a graph's children, with the revision that each selects."""
     services = (child for child in children if child["kind"] == "Service")
     selectors = {service["metadata"]["name"]: (service.get("spec") or {}).get("selector") or {} for service in services}
@@ -93,11 +94,11 @@ def _why_not(role: Node, sets: Sequence[Node], revision: str) -> str:
     if len(new) != 1:
         return "LeaderWorkerSet not created yet" if not new else f"{len(new)} LeaderWorkerSets of revision {revision}"
     wanted, [one] = replicas_in(role), new
-    status, generation = one.get("status") or {}, one["metadata"].get("generation", 0)
+    status = one.get("status") or {}
     if replicas_in(one["spec"]) != wanted:
         return f"not scaled yet: desired={wanted}, spec.replicas={replicas_in(one['spec'])}"
-    if (observed := status.get("observedGeneration")) is not None and observed < generation:
-        return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
+    if (observed := status.get("observedGeneration")) is not None and (why := explain_unprocessed(one, observed)):
+        return why
     for name in _COUNTS:
         if (count := int(status.get(name) or 0)) != wanted:
             return f"desired={wanted}, {name}={count}"

@@ -119,10 +119,7 @@ def set_name(component: str) -> str:
     A StatefulSet labels its pods with its own name, a dash and ten characters, and the one of a group's workers is named `<set>-<index>`.
     The Go operator makes sets of longer names, too; their workers are never made.
     """
-    name = f"{component}-0"
-    if len(name) <= _MAX_SET_NAME_CHARACTERS:
-        return name
-    return f"{name[: _MAX_SET_NAME_CHARACTERS - 9].rstrip('-')}-{names.digest(name)}"
+    return names.shorten_name(f"{component}-0", _MAX_SET_NAME_CHARACTERS)
 
 
 def _template(workload: Workload, role: Role, settings: Settings) -> Fields:

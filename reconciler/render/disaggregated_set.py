@@ -13,7 +13,7 @@ from ...conversion.lens.protocol import Fields
 from . import names
 from .component import leader_worker_spec
 from .errors import RenderError
-from .graph import Graph, Member, replicas_in
+from .graph import Graph, Member, replicas_in, restart_id
 from .objects import annotate, make_child
 from .observed import Observed
 from .service import model_services, services
@@ -49,7 +49,7 @@ def list_roles(graph: Graph, line: Line) -> dict[str, Member]:
 
 def set_name(graph: Graph) -> str:
     """The name of a graph's set."""
-    return _shorten(names.dns_name(graph.name), MAX_SET_NAME_CHARACTERS)
+    return names.shorten_name(names.dns_name(graph.name), MAX_SET_NAME_CHARACTERS)
 
 
 def explain_absence(settings: Settings) -> str:
@@ -87,7 +87,7 @@ def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settin
     if (obstacle := find_obstacle(graph, settings.line)) is not None:
         raise obstacle
     members, name = list_roles(graph, settings.line), set_name(graph)
-    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    asked = restart_id(graph)
     together = bool(asked) and any(marks.get(one.name) == asked for one in members.values())
     roles, reached = [], list[Fields]()
     for role, member in members.items():
@@ -113,17 +113,18 @@ def _role_spec(workload: Workload, settings: Settings) -> Fields:
 def _services(graph: Graph, workload: Workload, settings: Settings, observed: Observed, selector: dict[str, str]) -> list[Fields]:
     """What a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
     made = services(workload, settings, owner=graph.object)
-    name, out = names.dns_name(workload.name), []
+    name = names.dns_name(workload.name)
+    own = [one for one in made if (one["kind"], one["metadata"]["name"]) == ("Service", name)]
     revision = observed.kept_revisions.get(name, observed.revision)
-    for one in made:
-        if one["kind"] == "Service" and one["metadata"]["name"] == name:
-            if not revision:
-                continue
-            ours = {key: sorted(one["metadata"].get(key) or ()) for key in ("labels", "annotations")}
-            one["spec"]["selector"] = {**selector, REVISION: revision}
-            one = annotate(one, {_MANAGED: json.dumps(ours, separators=(",", ":"))})  # noqa: PLW2901 - the same Service
-        out.append(one)
-    return out
+    chosen = {**selector, REVISION: revision}
+    return [*(_selecting(one, chosen) for one in own if revision), *(one for one in made if one not in own)]
+
+
+def _selecting(service: Fields, selector: dict[str, str]) -> Fields:
+    """A Service with another selector, and a note of the labels and annotations that are ours."""
+    ours = {key: sorted(service["metadata"].get(key) or ()) for key in ("labels", "annotations")}
+    chosen = {**service, "spec": {**service["spec"], "selector": selector}}
+    return annotate(chosen, {_MANAGED: json.dumps(ours, separators=(",", ":"))})
 
 
 def _name_role(member: Member, taken: Mapping[str, object]) -> str:
@@ -131,9 +132,5 @@ def _name_role(member: Member, taken: Mapping[str, object]) -> str:
     if member.type in (names.PREFILL, names.DECODE) and member.type not in taken:
         return member.type
     base = names.dns_name(member.name)
-    candidates = (_shorten(base if number < 2 else f"{base}-{number}", MAX_ROLE_NAME_CHARACTERS) for number in range(1, len(taken) + 2))
-    return next(name for name in candidates if name not in taken)
-
-
-def _shorten(name: str, limit: int) -> str:
-    return name if len(name) <= limit else f"{name[: limit - 9].rstrip('-')}-{names.digest(name)}"
+    tried = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 2))]
+    return next(name for one in tried if (name := names.shorten_name(one, MAX_ROLE_NAME_CHARACTERS)) not in taken)

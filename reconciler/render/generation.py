@@ -9,7 +9,7 @@ from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
 from .discovery import in_containers
 from .framework import runtime_of
-from .graph import Graph, experimental
+from .graph import Graph, experimental, restart_id
 from .merge import string_map
 from .names import digest
 from .observed import Observed
@@ -154,7 +154,7 @@ def _amount(text: str, desired: int, *, up: bool) -> int:
 def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
     """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
     marks = dict(observed.restart_at)
-    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    asked = restart_id(graph)
     status = (graph.object.get("status") or {}).get("restart") or {}
     if not asked or observed.rolling or (status.get("observedID") == asked and status.get("phase") == "Superseded"):
         return marks
@@ -169,7 +169,7 @@ def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
 
 def list_restarts(graph: Graph) -> list[str]:
     """The components that a sequential restart concerns, in order; none without one."""
-    return order(graph) if (graph.spec.get("restart") or {}).get("id") and not is_parallel(graph) else []
+    return order(graph) if restart_id(graph) and not is_parallel(graph) else []
 
 
 def order(graph: Graph) -> list[str]:

@@ -194,6 +194,11 @@ def replicas_in(spec: Fields) -> int:
     return 1 if found is None else int(found)
 
 
+def restart_id(graph: Graph) -> str:
+    """The restart that a graph asks for; empty without one."""
+    return str((graph.spec.get("restart") or {}).get("id") or "")
+
+
 def experimental(component: Fields, feature: str) -> Fields | None:
     """The block of an experimental feature of a component, or None; a block that says `enabled: false` is none."""
     block = (component.get("experimental") or {}).get(feature)

@@ -121,6 +121,11 @@ def digest(text: str, digits: int = 8) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
+def shorten_name(name: str, limit: int) -> str:
+    """An object's name of at most so many characters: one that is too long ends with a digest instead."""
+    return name if len(name) <= limit else f"{name[: limit - 9].rstrip('-')}-{digest(name)}"
+
+
 def as_label(value: str) -> str:
     """A label's value: one that is too long is cut, with a digest."""
     if len(value) <= MAX_LABEL_CHARACTERS:

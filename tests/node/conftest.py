@@ -14,7 +14,7 @@ from tests.node.node import IMAGES
 ALONE: Final = {"test_install", "test_upgrade"}  # modules whose tests each install
 
 
-class Machines(LoadScopeScheduling):  # type: ignore[misc]
+class Machines(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Keeps tests of a module on one machine if they share an installation."""
 
     def _split_scope(self, nodeid: str) -> str:

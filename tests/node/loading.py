@@ -10,7 +10,7 @@ from tests.node.cluster import Cluster
 
 RATE: Final = 20.0  # a second
 MORE: Final = 40  # requests before a fault, and after all is well again
-_SHOWN: Final = 5  # failures
+MAX_SHOWN_FAILURES: Final = 5
 # no worker is wanted, so that none is started
 _SERVICE: Final = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
 
@@ -26,7 +26,7 @@ def loaded(cluster: Cluster, what: str) -> Iterator[Load]:
     finally:
         load.stop()
         print(f"{what}: {load.done} requests, {len(load.failures)} failed, the longest took {load.longest:.2f} s")
-        for failure in load.failures[:_SHOWN]:
+        for failure in load.failures[:MAX_SHOWN_FAILURES]:
             print(f"failed: {failure.what}: {failure.said[:300]}")
 
 

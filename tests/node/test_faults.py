@@ -24,7 +24,7 @@ from tests.node.cluster import Cluster
 from tests.node.installing import SERVER, installed, kill, pids
 from tests.node.loading import loaded, settle
 
-_LARGEST: Final = 60 * 2**20  # bytes of a conversion that a server accepts
+MAX_CONVERSION_BYTES: Final = 60 * 2**20  # that a server accepts
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
 CONFIGURATION: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/dynamo-webhooks-validating"
 
@@ -98,7 +98,7 @@ def test_a_server_that_runs_out_of_memory_is_started_again(cluster: Cluster, adm
     text = cluster.plane.request("GET", path).body["data"]["config.yaml"]
     promised = text.replace("serving:\n", "serving:\n  memory: 1Gi\n")
     assert cluster.plane.request("PATCH", path, {"data": {"config.yaml": promised}}, kind=MERGE).status == 200
-    limit = footprint(pids("serve")[0]) + _LARGEST // 2
+    limit = footprint(pids("serve")[0]) + MAX_CONVERSION_BYTES // 2
     admin.run(f"kubectl -n {NAMESPACE} set resources deployment dynamo-webhooks-server --limits=memory={limit} --requests=memory=64Mi")
     admin.run(f"kubectl -n {NAMESPACE} rollout status deployment dynamo-webhooks-server")
     cluster.until(lambda: cluster.has_ready(NAMESPACE, 4), "all pods being ready")
@@ -120,7 +120,7 @@ def _restarts(cluster: Cluster) -> int:
 def _convert(address: str) -> str:
     """Asks a server to convert as much as it may get at once; what it answers or how that fails."""
     one = json.dumps(graph("default", {"w": {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}}))
-    objects = ",".join([one] * (_LARGEST // len(one)))
+    objects = ",".join([one] * (MAX_CONVERSION_BYTES // len(one)))
     request = f'{{"uid": "1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [{objects}]}}'
     review = f'{{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {request}}}'
     context = ssl.create_default_context()

@@ -27,7 +27,7 @@ from dynamo_webhooks.cli.main import main
 from tools.written import ROOT
 
 _SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
-KEPT_VARIABLES: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
+INHERITED_VARIABLES: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
 _WHEN: Final = "2026-01-01T00:00:00Z"
 _PATIENCE: Final = 120  # seconds for one line
 _GIT: Final = {
@@ -104,7 +104,7 @@ def terminal() -> Iterator[Terminal]:
 
 
 def _kept(changes: dict[str, str]) -> dict[str, str]:
-    return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ} | changes
+    return {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | changes
 
 
 _DIRECTIVE: Final = re.compile(r"<!-- (file|run|fresh|made)(?:: (.+))? -->")

@@ -1,4 +1,4 @@
-"""The source of a release: tag, version, commit and its time; and the conditions of a release."""
+"""The commit that a release is made of: tagged with its version, without changes beside it, and described in the changelog."""
 
 import io
 import os

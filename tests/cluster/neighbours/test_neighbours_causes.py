@@ -26,7 +26,7 @@ from tests.reconciler.rendering import component, graph, vllm
 Node: TypeAlias = dict[str, Any]
 Set: TypeAlias = Callable[[Reconciled, str], None]
 PAGE: Final = Path(__file__).parents[3] / "docs" / "reconciler.md"
-MOST_SECONDS: Final = 15
+MAX_TOLD_SECONDS: Final = 15
 ORCHESTRATORS: Final[dict[str, Node]] = {
     "Deployment": {},
     "LeaderWorkerSet": {"multinode": {"nodeCount": 2}},
@@ -163,7 +163,7 @@ def test_the_cause_is_in_the_condition_and_in_an_event(site: Reconciled, orchest
         site.until(told, "each cause being told")
     finally:
         print(waited, *(site.condition(namespace) for one, namespace in namespaces if one.name not in waited))
-    most = MOST_SECONDS + len(CAUSES)  # a second to make each
+    most = MAX_TOLD_SECONDS + len(CAUSES)  # a second to make each
     assert max(waited.values()) < most, waited
 
 

@@ -14,7 +14,7 @@ from tests.reconciler.rendering import component, graph, vllm
 
 pytestmark = pytest.mark.cluster
 Node = dict[str, Any]
-TOLD: Final[Node] = {"runtimeVersionOverride": "1.7.0"}
+OF_VERSION: Final[Node] = {"runtimeVersionOverride": "1.7.0"}
 ASKED: Final = {ENABLE_GROVE: "false", "nvidia.com/enable-disaggregatedset": "true"}
 SERVICES: Final = "/api/v1/namespaces/{}/services"
 REVISION: Final = "disaggregatedset.x-k8s.io/revision"
@@ -28,9 +28,9 @@ def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
 
 
 def _graph(namespace: str) -> Node:
-    frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1, **TOLD)
-    prefill = vllm("prefill", "prefill", gpus="8", replicas=1, multinode={"nodeCount": 2}, **TOLD)
-    decode = vllm("decode", "decode", gpus="8", replicas=1, multinode={"nodeCount": 3}, **TOLD)
+    frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1, **OF_VERSION)
+    prefill = vllm("prefill", "prefill", gpus="8", replicas=1, multinode={"nodeCount": 2}, **OF_VERSION)
+    decode = vllm("decode", "decode", gpus="8", replicas=1, multinode={"nodeCount": 3}, **OF_VERSION)
     made = graph(frontend, prefill, decode, name=NAME, annotations=ASKED)
     made["metadata"]["namespace"] = namespace
     return made

@@ -19,18 +19,18 @@ API: Final = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "disaggregatedset.x
 LWS: Final = LEADER_WORKER_SETS
 ASKED: Final = {WORKLOAD_PROVIDER: "disaggregatedset"}
 LLAMA: Final = "llama-70b-disaggregated-serving"
-TOLD: Final[dict[str, Any]] = {"runtimeVersionOverride": "1.7.0"}  # the version of an image whose tag is none
+OF_VERSION: Final[dict[str, Any]] = {"runtimeVersionOverride": "1.7.0"}  # the version of an image whose tag is none
 COUNTS: Final = ("replicas", "readyReplicas", "updatedReplicas")
 ROLE, REVISION = "disaggregatedset.x-k8s.io/role", "disaggregatedset.x-k8s.io/revision"
 
 
 def _worker(name: str, kind: str, nodes: int, replicas: int, **more: Any) -> Node:
-    return vllm(name, kind, replicas=replicas, multinode={"nodeCount": nodes}, **TOLD, **more)
+    return vllm(name, kind, replicas=replicas, multinode={"nodeCount": nodes}, **OF_VERSION, **more)
 
 
 def _graph(*workers: Node, name: str = "g") -> Node:
     """E32, or a graph of other workers."""
-    frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1, **TOLD)
+    frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1, **OF_VERSION)
     workers = workers or (_worker("prefill", "prefill", 2, 2), _worker("decode", "decode", 4, 3))
     return graph(frontend, *workers, name=name, annotations=ASKED)
 

@@ -21,7 +21,7 @@ def defaulted(obj: dict[str, Any], old: dict[str, Any] | None = None, *, facts: 
     write = sent(obj, old, facts=facts, user=user)
     assert not write.decode_metadata()
     write.shape()
-    assert not write.decode()
+    assert not (wrong := write.decode()), wrong
     if write.mutated:
         write.mutate()
     return write

@@ -138,13 +138,11 @@ class Installed:
 
     def patch(self, path: str, body: Any, kind: str = MERGE_PATCH) -> None:
         """Changes an object as somebody else would."""
-        reply = self.plane.request("PATCH", path, body, kind=kind)
-        assert reply.status == 200, reply.body
+        self.plane.request("PATCH", path, body, kind=kind).done()
 
     def delete(self, path: str) -> None:
         """Deletes an object that is there."""
-        reply = self.plane.request("DELETE", path)
-        assert reply.status == 200, reply.body
+        self.plane.request("DELETE", path).done()
 
     def authority(self) -> AuthoritySecret | None:
         """The CA Secret."""
@@ -218,9 +216,7 @@ class Installed:
 
     def described(self) -> str:
         """What people see of the servers' Deployment."""
-        done = self.plane.kubectl("describe", "deployment", f"{SERVICE}-server", "-n", NAMESPACE)
-        assert done.code == 0, done.stderr
-        return done.stdout
+        return self.plane.kubectl("describe", "deployment", f"{SERVICE}-server", "-n", NAMESPACE).done()
 
 
 def look(host: str, port: int) -> Certificate | None:

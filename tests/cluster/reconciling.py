@@ -97,20 +97,16 @@ class Reconciled:
 
     def names(self, path: str, namespace: str) -> set[str]:
         """The names of all objects of a kind in a namespace; of service accounts without that which every namespace has."""
-        reply = self.plane.request("GET", path.format(namespace))
-        assert reply.status == 200, reply.body
-        return {one["metadata"]["name"] for one in reply.body["items"]} - {"default"}
+        reply = self.plane.request("GET", path.format(namespace)).done()
+        return {one["metadata"]["name"] for one in reply["items"]} - {"default"}
 
     def get(self, path: str, namespace: str, name: str) -> Node:
         """An object that is there."""
-        reply = self.plane.request("GET", f"{path.format(namespace)}/{name}")
-        assert reply.status == 200, reply.body
-        return reply.body
+        return self.plane.request("GET", f"{path.format(namespace)}/{name}").done()
 
     def patch(self, path: str, namespace: str, name: str, patch: Any, kind: str = MERGE) -> None:
         """Changes an object as a user does."""
-        reply = self.plane.request("PATCH", f"{path.format(namespace)}/{name}", patch, kind=kind)
-        assert reply.status == 200, reply.body
+        self.plane.request("PATCH", f"{path.format(namespace)}/{name}", patch, kind=kind).done()
 
     def state(self, namespace: str, name: str = "g") -> str:
         """The state of a graph."""

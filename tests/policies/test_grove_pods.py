@@ -29,7 +29,7 @@ def _graph(framework: str = "", pod: Fields | None = None, gpus: str = "1", engi
 
 def _shared(*, gpus: str = "1", replicas: int | None = None, **service: Any) -> Fields:
     """A graph whose pods share memory of GPUs."""
-    scaled = {} if replicas is None else {"replicas": replicas}
+    scaled: Fields = {} if replicas is None else {"replicas": replicas}
     return _graph("vllm", gpus=gpus, experimental={"gpuMemoryService": {"mode": "InterPod", **service}}, **scaled)
 
 

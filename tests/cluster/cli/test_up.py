@@ -39,9 +39,8 @@ def plane(planes: Planes) -> Iterator[ControlPlane]:
 def _there(plane: ControlPlane) -> str:
     found = []
     for path in PATHS:
-        reply = plane.request("GET", path, accept=NAMES)
-        assert reply.status == 200, reply.body
-        found += [f"{path} {one['metadata'].get('namespace', '')}/{one['metadata']['name']}" for one in reply.body["items"] or ()]
+        reply = plane.request("GET", path, accept=NAMES).done()
+        found += [f"{path} {one['metadata'].get('namespace', '')}/{one['metadata']['name']}" for one in reply["items"] or ()]
     return "\n".join(line for line in found if "kube-controller-manager" not in line)
 
 

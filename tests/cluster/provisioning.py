@@ -7,8 +7,6 @@ this machine's own address, because an EndpointSlice may not hold a loopback add
 import base64
 import contextlib
 import json
-import os
-import signal
 import socket
 import ssl
 import sys
@@ -103,9 +101,7 @@ class Installed:
 
     def kill(self, name: str = "provisioner") -> None:
         """Ends a provisioner as a crash does."""
-        process = self.provisioners.pop(name)
-        os.kill(process.pid, signal.SIGKILL)
-        process.stop()
+        self.provisioners.pop(name).kill()
 
     def stop(self) -> None:
         """Ends all processes in order."""

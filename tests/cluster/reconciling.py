@@ -5,8 +5,6 @@ There is no kubelet: pods become ready when `Pods` says so, as many as a test pe
 
 import asyncio
 import contextlib
-import os
-import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,9 +89,7 @@ class Reconciled:
 
     def kill(self) -> None:
         """Ends the reconciler as a crash does."""
-        process = self.processes.pop()
-        os.kill(process.pid, signal.SIGKILL)
-        process.stop()
+        self.processes.pop().kill()
 
     def names(self, path: str, namespace: str) -> set[str]:
         """The names of all objects of a kind in a namespace; of service accounts without that which every namespace has."""

@@ -81,13 +81,11 @@ def test_what_a_killed_one_left_is_taken_over_or_removed(plane: ControlPlane, tm
             code, said = _once(plane, *more)
             assert (code, "another `up` serves the cluster at https://127.0.0.1:" in said) == (1, True), said
         assert plane.kubectl("apply", "-f", "-", input=made()).code == 0
-        os.kill(process.pid, signal.SIGKILL)
-        process.stop()
+        process.kill()
     assert "dynamographdeployments" in _there(plane)
     with trying(plane, tmp_path / "second") as process:
         assert plane.request("GET", GRAPHS.format("default") + "/g").status == 200
-        os.kill(process.pid, signal.SIGKILL)
-        process.stop()
+        process.kill()
     code, said = _once(plane, "--clean")
     assert code == 0, said
     assert "removed 8 registrations" in said

@@ -107,3 +107,25 @@ def test_a_new_request_gets_its_defaults_from_a_webhook_and_one_of_v1beta2_none(
     assert _written("1.7", request({"model": "m"}), request({"model": "m"})).object["spec"] == {"model": "m"}
     enveloped = request({"v1beta2": {"backends": ["vllm"]}})
     assert _written("1.7", enveloped).object == enveloped
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept", "phase", "refused"),
+    [
+        ({"autoApply": True}, {"model": "m"}, "Pending", set()),
+        ({"autoApply": True}, {"model": "m"}, "Profiling", {"dgdr-spec-locked"}),
+        ({"autoApply": False}, {"model": "m"}, "Ready", set()),
+        ({"autoApply": False}, {"model": "m", "image": "example/planner:latest"}, "Ready", {"dgdr-runtime-version-required"}),
+    ],
+)
+def test_an_update_that_loses_a_default_is_judged_as_it_is_written(
+    lost: dict[str, bool], kept: dict[str, str], phase: str, refused: set[str]
+) -> None:
+    """TD2, A7 and A28: without `autoApply` the graph is deployed at once, so the image must name its version."""
+    old, new = (
+        {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "r"}, "spec": spec}
+        for spec in ({**kept, **lost}, kept)
+    )
+    write = _written("1.7", new, {**old, "status": {"phase": phase}})
+    assert write.object["spec"] == kept
+    assert _found(write) - {"dgdr-hardware-required"} == refused

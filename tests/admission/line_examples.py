@@ -203,6 +203,7 @@ E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, 
 E10: Final = graph(spread({"name": "leader", "providerOverride": {**TARGET, "target": "PodCliqueSet"}}, WORKER), annotations=ADOPTED)
 E17: Final = graph(frontend(multinode={"nodeCount": 2}))
 LABELLED: Final = graph(frontend(multinode={"nodeCount": 2}), labels={"a": "b"})
+LONG: Final = graph(worker(name="w" * 30, multinode={"nodeCount": 2}))
 OVERRIDDEN: Final = "Required spec.components[0].runtimeVersionOverride"
 ROLES: Final = "spec.components[0].roles"
 ALPHA_IMAGE: Final = "Required spec.services[w].extraPodSpec.mainContainer.image"
@@ -381,6 +382,7 @@ EXAMPLES: Final[tuple[Example, ...]] = (
         graph(worker(podTemplate=beside(RUNTIME), **snapshot())),
         {"1.6": {"Forbidden spec.components[0].experimental.checkpoint.enabled"}},
     ),
+    Example("S17 name", LONG, {"1.5": {"Invalid spec.components[0]"}, "1.6": {"Invalid spec.components[0].name"}}),
     Example("NA20", ALPHA_SIDECAR, {"1.6": {"Required spec.services[w].extraPodSpec.initContainers[0].image"}}),
     Example("L17 none", graph(worker(multinode={"nodeCount": 2}, roles=[])), same(f"Required {ROLES}")),
     Example("L17 three", graph(spread(LEADER, WORKER, HELPER)), later(f"TooMany {ROLES}", before=(f"NotSupported {ROLES}[2].name",))),

@@ -87,7 +87,9 @@ def _stored(number: str, line: str) -> dict[str, Any]:
     """The first component of a new graph of an example, as a line stores it."""
     [row] = [example for example in EXAMPLES if example.number == number]
     obj = copy.deepcopy(row.obj)
-    write = Admission(obj["kind"], "v1beta1", CREATE, obj, user="u", settings=Settings(facts_from({**FACTS, "operatorVersion": f"{line}.0"})))
+    write = Admission(
+        obj["kind"], "v1beta1", CREATE, obj, user="u", settings=Settings(facts_from({**FACTS, "operatorVersion": f"{line}.0"}))
+    )
     write.shape()
     write.mutate()
     spec: dict[str, Any] = write.object["spec"]

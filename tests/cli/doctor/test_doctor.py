@@ -534,8 +534,8 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     [newer] = objects.lines(sight(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
     assert (newer.level, newer.text) == (
         Level.WARNING,
-        f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: "
-        "DynamoGraphDeployment version v1, which is served; conversion keeps unknown fields of v1beta1 and v1alpha1, and no rule is about them",
+        f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1, "
+        "which is served; conversion keeps unknown fields of v1beta1 and v1alpha1, and no rule is about them",
     )
     [skipped] = found("1.7.0", Line.V1_5)
     assert skipped.text.endswith("; upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out")

@@ -121,7 +121,7 @@ def test_a_new_request_gets_its_defaults_from_a_webhook_and_one_of_v1beta2_none(
 def test_an_update_that_loses_a_default_is_judged_as_it_is_written(
     lost: dict[str, bool], kept: dict[str, str], phase: str, refused: set[str]
 ) -> None:
-    """TD2, A7 and A28: without `autoApply` the graph is deployed at once, so the image must name its version."""
+    """TD2: without `autoApply` the graph is deployed at once, so the image must name its version."""
     old, new = (
         {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "r"}, "spec": spec}
         for spec in ({**kept, **lost}, kept)

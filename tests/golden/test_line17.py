@@ -1,4 +1,4 @@
-"""Worked examples of operator 1.7 about admission: the workload provider, Grove's strategy, sidecars, and defaults of requests.
+"""Worked examples of operator 1.7 about admission: the workload provider, sidecars, and defaults of requests.
 
 Conversion: tests/conversion/test_envelope.py, ownership: tests/admission/test_ownership.py, on a real API server: tests/cluster/webhooks.
 """
@@ -66,13 +66,6 @@ def test_a_new_graph_gets_the_provider_that_its_annotations_ask_for(line: str, a
 )
 def test_the_provider_of_a_graph_never_changes(line: str, old: dict[str, str], new: dict[str, str], refused: set[str]) -> None:
     assert _found(_written(line, _annotated(**new), _annotated(**old), OPERATOR)) == refused
-
-
-@pytest.mark.parametrize("line", ["1.6", "1.7"])
-def test_groves_strategy_is_spelt_exactly(line: str) -> None:
-    """E38."""
-    found = [_found(_written(line, _annotated(**{"nvidia.com/grove-update-strategy": one}))) for one in ("Coherent", "coherent")]
-    assert found == [set(), {"grove-update-strategy-enum"}]
 
 
 def _beside_an_engine(**more: Any) -> dict[str, Any]:

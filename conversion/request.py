@@ -164,17 +164,17 @@ def form(request: Fields, rightward: bool, whole: bool) -> Form | None:
     """
     metadata, spec = object_of(request.get("metadata")), object_of(request.get("spec"))
     alone = ALONE[LEFT if rightward else RIGHT]
-    complete = all(spec.get(name) is not None for name in ("model", "autoApply", *alone))
-    if not metadata.get("uid") and (metadata.get("name") or complete):
+    filled = all(spec.get(name) is not None for name in ("model", "autoApply", *alone))
+    if not metadata.get("uid") and (metadata.get("name") or filled):
         return None
     said = {name: value for name, value in spec.items() if not (name in alone and are_identical(value, alone[name]))}
     read = whole or not metadata.get("resourceVersion")
-    if not complete and not rightward and metadata.get("uid") and read and spec.get("model") is not None:
-        complete, said = True, {**said, "autoApply": True if spec.get("autoApply") is None else spec["autoApply"]}
+    if not filled and not rightward and metadata.get("uid") and read and spec.get("model") is not None:
+        filled, said = True, {**said, "autoApply": True if spec.get("autoApply") is None else spec["autoApply"]}
     if not rightward:  # server-side apply writes null for a section with only schema defaults
         said |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
     plain = {**request, "spec": said} if said != spec else request
-    if not complete:
+    if not filled:
         return Form(plain, part=True)
     return Form(plain, _right if rightward else _left if request.get("status") else _left_spec)
 

@@ -78,6 +78,9 @@ TARGET: Final = {**OVERRIDE, "target": "PodCliqueTemplateSpec"}
 PICKER: Final = {"config": {"plugins": [{"type": "t"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "t"}]}]}}
 
 
+OTHER_PICKER: Final = {"configMapRef": {"name": "c", "key": "k"}}
+
+
 def picker(tag: str, **more: Any) -> Node:
     """An endpoint picker."""
     return {"name": "p", "type": "epp", "podTemplate": pod(tag), **more}
@@ -133,6 +136,13 @@ def lpx(*roles: str, name: str = "x", **more: Any) -> Node:
     return {"name": name, "type": "lpx", "lpx": {"buildId": "b"}, "roles": found, **more}
 
 
+def of_alpha(kind: str, *roles: Node, name: str = "w", image: bool = False, **more: Any) -> Node:
+    """A service of v1alpha1 with roles, on several nodes unless it is of type lpx."""
+    own = {"lpx": {"buildId": "b"}} if kind == "lpx" else {"multinode": {"nodeCount": 4}}
+    main = {"extraPodSpec": {"mainContainer": {"image": IMAGE + "1.5.0"}}} if image else {}
+    return {"name": name, "componentType": kind, "roles": list(roles), **own, **main, **more}
+
+
 def partitions(mode: str, ids: list[int]) -> Node:
     """What a component of type lpx says of its partitions."""
     return {"buildId": "b", "experimental": {"localPartitions": {"mode": mode, "ids": ids}}}
@@ -148,6 +158,7 @@ def of_agents(**pod_fields: Any) -> list[Node]:
     return [{"name": name, "podTemplate": pod(**pod_fields)} for name in ("agent", "conductor")]
 
 
+LPX_ROLES: Final = tuple(of_agents())
 NOTES: Final = "podTemplate.metadata.annotations"
 S5_LPX: Final = (f"Invalid spec.components[0].roles[0].{NOTES}", "Forbidden spec.components")
 BLANK: Final = {"name": "main", "image": " "}
@@ -192,8 +203,11 @@ E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, 
 E10: Final = graph(spread({"name": "leader", "providerOverride": {**TARGET, "target": "PodCliqueSet"}}, WORKER), annotations=ADOPTED)
 E17: Final = graph(frontend(multinode={"nodeCount": 2}))
 LABELLED: Final = graph(frontend(multinode={"nodeCount": 2}), labels={"a": "b"})
+LONG: Final = graph(worker(name="w" * 30, multinode={"nodeCount": 2}))
 OVERRIDDEN: Final = "Required spec.components[0].runtimeVersionOverride"
 ROLES: Final = "spec.components[0].roles"
+ALPHA_IMAGE: Final = "Required spec.services[w].extraPodSpec.mainContainer.image"
+ALPHA_CEL: Final = "Invalid spec.services[w]"
 
 EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E1", E1, same()),
@@ -305,6 +319,52 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     ),
     Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), later(before=(f"NotSupported metadata.annotations[{STRATEGY}]",))),
     Example("TA7", graph(worker(), annotations={STRATEGY: "coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example(
+        "E37 v1alpha1",
+        graph(of_alpha("worker", BOTH[0], WORKER), version="v1alpha1"),
+        later("Required spec.services[w].roles[1].podTemplate", before=(ALPHA_IMAGE,)),
+    ),
+    Example(
+        "E38 v1alpha1",
+        graph(of_alpha("worker", *BOTH, image=True), version="v1alpha1"),
+        later("Forbidden spec.services[w].extraPodSpec"),
+    ),
+    Example(
+        "E40 v1alpha1",
+        graph(of_alpha("worker", *BOTH), {**service("planner")["spec"]["services"]["w"], "name": "p"}, version="v1alpha1"),
+        later("Forbidden spec.services[w].roles", before=(ALPHA_IMAGE,)),
+    ),
+    Example(
+        "E48 v1alpha1",
+        graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1"),
+        {"1.6": {"Forbidden spec.services[w].componentType"}},
+        facts={"lpx": False},
+    ),
+    Example("E50 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, lpx=None), version="v1alpha1"), {"1.6": {ALPHA_CEL}}, facts=LPX_ON),
+    Example("E51 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={}), version="v1alpha1"), {"1.6": set()}, facts=LPX_ON),
+    Example(
+        "E51 v1alpha1 on",
+        graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={"enabled": True}), version="v1alpha1"),
+        {"1.6": {ALPHA_CEL}},
+        facts=LPX_ON,
+    ),
+    Example("E52 eight", graph(lpx("agent", replicas=8), lpx(name="y")), {"1.6": set()}, facts=LPX_ON),
+    Example(
+        "E52 minAvailable",
+        graph(lpx("agent", replicas=8, minAvailable=2), lpx(name="y")),
+        {"1.6": {"Forbidden spec.components[0].minAvailable"}},
+        facts=LPX_ON,
+    ),
+    Example(
+        "E53 v1alpha1",
+        graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1", restart={"id": "1"}),
+        {"1.6": {"Invalid spec"}},
+        graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1"),
+        LPX_ON,
+    ),
+    Example("S11", graph(worker(roles=[])), same(f"Forbidden {ROLES}")),
+    Example("S15", graph(picker("latest", eppConfig=OTHER_PICKER)), same(), graph(picker("latest", eppConfig=PICKER))),
+    Example("S15 alone", alone(picker("latest", eppConfig=OTHER_PICKER)), same(), alone(picker("latest", eppConfig=PICKER))),
     Example("S5", graph(bare(spread({**LEADER, "podTemplate": noted("a b")}, BOTH[1]))), {"1.6": {f"Invalid {ROLES}[0].{NOTES}"}}),
     Example(
         "S5 lpx", graph(lpx(roles=[{**role, "podTemplate": noted("/x")} for role in lpx()["roles"][:1]])), {"1.6": {*S5_LPX}}, facts=LPX_ON
@@ -322,12 +382,13 @@ EXAMPLES: Final[tuple[Example, ...]] = (
         graph(worker(podTemplate=beside(RUNTIME), **snapshot())),
         {"1.6": {"Forbidden spec.components[0].experimental.checkpoint.enabled"}},
     ),
+    Example("S17 name", LONG, {"1.5": {"Invalid spec.components[0]"}, "1.6": {"Invalid spec.components[0].name"}}),
     Example("NA20", ALPHA_SIDECAR, {"1.6": {"Required spec.services[w].extraPodSpec.initContainers[0].image"}}),
     Example("L17 none", graph(worker(multinode={"nodeCount": 2}, roles=[])), same(f"Required {ROLES}")),
     Example("L17 three", graph(spread(LEADER, WORKER, HELPER)), later(f"TooMany {ROLES}", before=(f"NotSupported {ROLES}[2].name",))),
     Example("S4 draft", graph(lpx(), lpx(name="y")), {"1.6": set()}, graph(lpx("agent"), lpx(name="y")), facts=LPX_ON),
     Example("S4 pair", graph(lpx("agent"), lpx(name="y")), {"1.6": set()}, graph(lpx(), lpx(name="y")), facts=LPX_ON),
-    Example("S9", graph(lpx(), worker()), {"1.6": {"Invalid spec.components"}}, graph(lpx()), facts={"lpx": False}),
+    Example("S9", graph(lpx(), worker()), {"1.6": {"Forbidden spec.components"}}, graph(lpx()), facts={"lpx": False}),
     Example("L8 meaning", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, graph(lpx(roles=of_agents())), facts={"lpx": False}),
     Example(
         "L8 difference",

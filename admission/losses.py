@@ -4,6 +4,7 @@ the other version, changes one field and writes it back must change only that fi
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..api.kinds import ALPHA, api_version
 from ..api.line import DEFAULT_LINE, Line
 from ..api.paths import Key, Path, format_path
 from ..conversion.difference import find_differences
@@ -81,7 +82,10 @@ def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
 
 
 def _compared(kind: Kind, obj: Fields) -> Fields:
-    """The object without the annotations of conversion, and without empty metadata, which conversion adds."""
+    """The object without annotations of conversion, without empty metadata, which conversion adds, and without defaults of one version."""
+    form = kind.form(obj, obj["apiVersion"] == api_version(ALPHA), True) if kind.form is not None else None
+    if form is not None:
+        obj = form.object
     metadata: dict[str, Any] = dict(obj.get("metadata") or {})
     annotations = metadata.pop("annotations", None) or {}
     own = reserved_keys(kind)

@@ -89,13 +89,13 @@ class _Way:
 def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Converted:
     """Convert an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
 
-    The output shares values with the input, which isn't changed. A `whole` conversion saves everything, however long.
+    The output shares values with the input, which isn't changed. A `whole` conversion is of no part, and saves everything, however long.
     """
     metadata = obj.get("metadata") or {}
     storing = desired == BY_NAME[kind.name].stored(kind.line)
     if storing:
         require_whole(metadata, desired)
-    way, form = _prepare(kind, obj, metadata, desired)
+    way, form = _prepare(kind, obj, metadata, desired, whole=whole)
     remainder_in, damaged = read_remainder(kind, metadata.get("annotations") or {}, way.rightward, part=form.part)
     parts, remainder_out = way.run(form.object, remainder_in)
     if entries := [entry for entry in remainder_in.kept if entry[0][0] in PARTS]:
@@ -120,7 +120,7 @@ def convert_for_reading(kind: Kind, obj: Fields, desired: str, *, pods: bool = T
     It isn't converted back; metadata is unchanged, with the object's own remainder.
     """
     metadata = obj.get("metadata") or {}
-    way, form = _prepare(kind, obj, metadata, desired)
+    way, form = _prepare(kind, obj, metadata, desired, whole=True)
     remainder_in, _ = read_remainder(kind, metadata.get("annotations") or {}, way.rightward, part=form.part)
     if any(entry[0][0] in PARTS for entry in remainder_in.kept):  # restoring depends on the remainder to write
         return convert(kind, obj, desired).object
@@ -130,10 +130,10 @@ def convert_for_reading(kind: Kind, obj: Fields, desired: str, *, pods: bool = T
     return _assembled(obj, parts, desired, metadata)
 
 
-def _prepare(kind: Kind, obj: Fields, metadata: Fields, desired: str) -> tuple[_Way, Form]:
+def _prepare(kind: Kind, obj: Fields, metadata: Fields, desired: str, *, whole: bool) -> tuple[_Way, Form]:
     """The way of the kind as it converts this object, and the object's form; see `Kind.form`."""
     rightward = desired == RIGHT
-    form = kind.form(obj, rightward) if kind.form is not None else None
+    form = kind.form(obj, rightward, whole) if kind.form is not None else None
     if form is not None:
         kind = kind._replace(complete=None)
     way = _Way(kind, str(metadata.get("name") or ""), rightward=rightward, stored=bool(metadata.get("uid")))

@@ -48,8 +48,8 @@ class Kind(NamedTuple):
     legacy: Legacy | None = None  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
     # writes implicit defaults of the source into the parts: complete(source, parts, rightward)
     complete: Callable[[Fields, Fields, bool], None] | None = None
-    # form(object, rightward) of an object that an API server has stored; None for others
-    form: Callable[[Fields, bool], Form | None] | None = None
+    # form(object, rightward, whole) of an object that an API server has stored; None for others; whole: it can't be a part
+    form: Callable[[Fields, bool, bool], Form | None] | None = None
     # whether objects have a remainder, even an empty one, in the version in which they weren't written first
     marked: bool = False
     line: Line = OLDEST  # of the definitions that the other version is written for; `kind_of` gives others

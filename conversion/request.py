@@ -156,21 +156,25 @@ ALONE: Final[dict[str, Fields]] = {LEFT: {"enableGpuDiscovery": True, "useMocker
 SECTIONS: Final[dict[str, Fields]] = {"modelCache": {"pvcMountPath": "/opt/model-cache"}, "workload": {"isl": 4000, "osl": 1000}}
 
 
-def form(request: Fields, rightward: bool) -> Form | None:
+def form(request: Fields, rightward: bool, whole: bool) -> Form | None:
     """How a stored request or a part of one converts; None for one that no API server has decoded yet.
 
-    A part is a stored object without one manager's fields, as in server-side apply: it lacks defaults, or both uid and name.
+    A part is a stored object without one manager's fields, as in server-side apply: it lacks defaults, or both uid and name. Since line
+    1.7 an update may remove defaults of the right side; such an object is `whole`, or has no resourceVersion while an API server reads it.
     """
     metadata, spec = object_of(request.get("metadata")), object_of(request.get("spec"))
     alone = ALONE[LEFT if rightward else RIGHT]
-    whole = all(spec.get(name) is not None for name in ("model", "autoApply", *alone))
-    if not metadata.get("uid") and (metadata.get("name") or whole):
+    filled = all(spec.get(name) is not None for name in ("model", "autoApply", *alone))
+    if not metadata.get("uid") and (metadata.get("name") or filled):
         return None
     said = {name: value for name, value in spec.items() if not (name in alone and are_identical(value, alone[name]))}
+    read = whole or not metadata.get("resourceVersion")
+    if not filled and not rightward and metadata.get("uid") and read and spec.get("model") is not None:
+        filled, said = True, {**said, "autoApply": True if spec.get("autoApply") is None else spec["autoApply"]}
     if not rightward:  # server-side apply writes null for a section with only schema defaults
         said |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
     plain = {**request, "spec": said} if said != spec else request
-    if not whole:
+    if not filled:
         return Form(plain, part=True)
     return Form(plain, _right if rightward else _left if request.get("status") else _left_spec)
 

@@ -181,11 +181,16 @@ _NATIVE = (1, 5, 0)  # the first runtime with a picker of its own
 
 def _unchanged(at: At) -> bool:
     """Whether an update leaves all as it was that says which picker runs."""
-    return at.old is not None and _contract(at.old) == _contract(at.value)
+    return _same_version(at) and all(at.old.get(name) == at.value.get(name) for name in ("type", "eppConfig"))
 
 
-def _contract(part: Fields) -> tuple[Any, ...]:
-    return find_main(part)[0].get("image"), *(part.get(name) for name in ("runtimeVersionOverride", "type", "eppConfig"))
+def _same_version(at: At) -> bool:
+    """Whether an update leaves the image and its version."""
+    return at.old is not None and _version(at.old) == _version(at.value)
+
+
+def _version(part: Fields) -> tuple[Any, ...]:
+    return find_main(part)[0].get("image"), part.get("runtimeVersionOverride")
 
 
 @rule("DYN234", where=COMPONENT, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
@@ -248,8 +253,16 @@ def epp_runtime_version_required(at: At) -> Hits:
            type: epp
         +  runtimeVersionOverride: 1.5.0
            podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
+
+        +# kind: DynamoComponentDeployment/v1beta1
+        +spec: {type: epp, podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}}
+        +--- # becomes
+        +spec:
+        +  type: epp
+        +  eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
+        +  podTemplate: {spec: {containers: [{name: main, image: "example/frontend:latest"}]}}
     """
-    if not _unchanged(at):
+    if not _same_version(at):
         yield from explain_missing_version(at, [at.main[0].get("image")])
 
 

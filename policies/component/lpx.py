@@ -205,7 +205,7 @@ def lpx_type_immutable(at: At) -> Hits:
         LPX components have their own kinds of objects in the cluster, which can't be converted.
 
     Fix
-        Restore the old type, or create another component.
+        Restore the old type, or create another graph.
 
     Example
          spec:

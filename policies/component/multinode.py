@@ -107,7 +107,7 @@ def multinode_count_immutable(at: At) -> Hits:
         The pods of a replica start as one group with a fixed number of ranks.
 
     Fix
-        Restore the old number, or create another component with the new one.
+        Restore the old number, or create another graph with the new one.
 
     Example
          {worker}

@@ -117,7 +117,7 @@ def roles_immutable(at: At) -> Hits:
         Each role has its own objects in the cluster, which can't be converted to those of another role.
 
     Fix
-        Restore the old roles, in any order, or create another component.
+        Restore the old roles, in any order, or create another graph.
 
     Example
          {worker with an image}

@@ -32,7 +32,7 @@ def dgd_service_set_immutable(at: At) -> Hits:
         return
     changes = [f"{word} {quote_all(names)}" for word, names in (("added", now - before), ("removed", before - now)) if names]
     text = format_words("must keep the {services} that the graph was created with: {changes}", changes="; ".join(changes))
-    yield at.immutable("spec.components", text)
+    yield at.forbidden("spec.components", text)
 
 
 @differs("an update of a stored graph without components is refused, too: a write in v1alpha1 without conversion empties graphs")

@@ -77,6 +77,18 @@ def dgdr_legacy_names(at: At) -> Hits:
         -      spec:
         -        components:
         -          - {name: VllmDecodeWorker, replicas: 2}  # expect
+
+         spec:
+           model: m
+           image: example/planner:1.5.0
+           overrides:
+             dgd:
+               apiVersion: nvidia.com/v1alpha1
+               kind: DynamoGraphDeployment
+               spec:
+                 services:
+        -          SGLangWorker: {replicas: 2}  # expect
+        +          decode: {replicas: 2}
     """
     spec = at.get("overrides.dgd.spec")
     services, components = ((spec or {}).get(part) for part in ("services", "components")) if isinstance(spec, dict) else (None, None)

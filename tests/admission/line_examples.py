@@ -83,6 +83,9 @@ TARGET: Final = {**OVERRIDE, "target": "PodCliqueTemplateSpec"}
 PICKER: Final = {"config": {"plugins": [{"type": "t"}], "schedulingProfiles": [{"name": "p", "plugins": [{"pluginRef": "t"}]}]}}
 
 
+OTHER_PICKER: Final = {"configMapRef": {"name": "c", "key": "k"}}
+
+
 def picker(tag: str, **more: Any) -> Node:
     """An endpoint picker."""
     return {"name": "p", "type": "epp", "podTemplate": pod(tag), **more}
@@ -137,6 +140,13 @@ def lpx(*roles: str, name: str = "x", **more: Any) -> Node:
     return {"name": name, "type": "lpx", "lpx": {"buildId": "b"}, "roles": agents(pod(), *roles), **more}
 
 
+def of_alpha(kind: str, *roles: Node, name: str = "w", image: bool = False, **more: Any) -> Node:
+    """A service of v1alpha1 with roles, on several nodes unless it is of type lpx."""
+    own = {"lpx": {"buildId": "b"}} if kind == "lpx" else {"multinode": {"nodeCount": 4}}
+    main = {"extraPodSpec": {"mainContainer": {"image": IMAGE + "1.5.0"}}} if image else {}
+    return {"name": name, "componentType": kind, "roles": list(roles), **own, **main, **more}
+
+
 def partitions(mode: str, ids: list[int]) -> Node:
     """What a component of type lpx says of its partitions."""
     return {"buildId": "b", "experimental": {"localPartitions": {"mode": mode, "ids": ids}}}
@@ -157,6 +167,7 @@ def made_by(version: str) -> Node:
     return graph(worker(), annotations={ORIGIN: version})
 
 
+LPX_ROLES: Final = tuple(agents(pod()))
 NOTES: Final = "podTemplate.metadata.annotations"
 S5_LPX: Final = (f"Invalid spec.components[0].roles[0].{NOTES}", "Forbidden spec.components")
 BLANK: Final = {"name": "main", "image": " "}
@@ -208,8 +219,11 @@ PARALLEL: Final = {"id": "1", "strategy": {"type": "Parallel"}}
 LPX_IS_OFF: Final = {"lpx": False}
 OWNER: Final = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u", "controller": True}
 PAIRED: Final[Node] = {"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "container"}, "backendFramework": "vllm"}
+LONG: Final = graph(worker(name="w" * 30, multinode={"nodeCount": 2}))
 OVERRIDDEN: Final = "Required spec.components[0].runtimeVersionOverride"
 ROLES: Final = "spec.components[0].roles"
+ALPHA_IMAGE: Final = "Required spec.services[w].extraPodSpec.mainContainer.image"
+ALPHA_CEL: Final = "Invalid spec.services[w]"
 
 EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E1", E1, same()),
@@ -285,6 +299,52 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E61", made_by("1.0.0"), later(f"Invalid metadata.annotations[{ORIGIN}]"), made_by("1.5.0")),
     Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), later(before=(f"NotSupported metadata.annotations[{STRATEGY}]",))),
     Example("TA7", graph(worker(), annotations={STRATEGY: "coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
+    Example(
+        "E37 v1alpha1",
+        graph(of_alpha("worker", BOTH[0], WORKER), version="v1alpha1"),
+        later("Required spec.services[w].roles[1].podTemplate", before=(ALPHA_IMAGE,)),
+    ),
+    Example(
+        "E38 v1alpha1",
+        graph(of_alpha("worker", *BOTH, image=True), version="v1alpha1"),
+        later("Forbidden spec.services[w].extraPodSpec"),
+    ),
+    Example(
+        "E40 v1alpha1",
+        graph(of_alpha("worker", *BOTH), {**service("planner")["spec"]["services"]["w"], "name": "p"}, version="v1alpha1"),
+        later("Forbidden spec.services[w].roles", before=(ALPHA_IMAGE,)),
+    ),
+    Example(
+        "E48 v1alpha1",
+        graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1"),
+        newest("Forbidden spec.services[w].componentType"),
+        facts=LPX_IS_OFF,
+    ),
+    Example("E50 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, lpx=None), version="v1alpha1"), newest(ALPHA_CEL), facts=LPX_ON),
+    Example("E51 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={}), version="v1alpha1"), newest(), facts=LPX_ON),
+    Example(
+        "E51 v1alpha1 on",
+        graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={"enabled": True}), version="v1alpha1"),
+        newest(ALPHA_CEL),
+        facts=LPX_ON,
+    ),
+    Example("E52 eight", graph(lpx("agent", replicas=8), lpx(name="y")), newest(), facts=LPX_ON),
+    Example(
+        "E52 minAvailable",
+        graph(lpx("agent", replicas=8, minAvailable=2), lpx(name="y")),
+        newest("Forbidden spec.components[0].minAvailable"),
+        facts=LPX_ON,
+    ),
+    Example(
+        "E53 v1alpha1",
+        graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1", restart={"id": "1"}),
+        newest("Invalid spec"),
+        graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1"),
+        LPX_ON,
+    ),
+    Example("S11", graph(worker(roles=[])), same(f"Forbidden {ROLES}")),
+    Example("S15", graph(picker("latest", eppConfig=OTHER_PICKER)), same(), graph(picker("latest", eppConfig=PICKER))),
+    Example("S15 alone", alone(picker("latest", eppConfig=OTHER_PICKER)), same(), alone(picker("latest", eppConfig=PICKER))),
     Example("S5", graph(bare(spread({**LEADER, "podTemplate": noted("a b")}, BOTH[1]))), newest(f"Invalid {ROLES}[0].{NOTES}")),
     Example("S5 lpx", graph(lpx(roles=agents(noted("/x"), "agent"))), newest(*S5_LPX), facts=LPX_ON),
     Example(
@@ -296,12 +356,13 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("S6 sidecar", graph(bare(spread(*BOTH, frontendSidecar=""))), newest("Invalid spec.components[0].frontendSidecar")),
     Example("S16", graph(WITHOUT_MAIN, labels={"a": "b"}), newest(f"Required {TEMPLATE}.containers"), graph(WITHOUT_MAIN)),
     Example("S17", graph(worker(podTemplate=beside(RUNTIME), **snapshot())), newest(f"{CHECKPOINT}.enabled")),
+    Example("S17 name", LONG, {"1.5": {"Invalid spec.components[0]"}, "1.6": {"Invalid spec.components[0].name"}}),
     Example("NA20", ALPHA_SIDECAR, newest("Required spec.services[w].extraPodSpec.initContainers[0].image")),
     Example("L17 none", graph(worker(multinode={"nodeCount": 2}, roles=[])), same(f"Required {ROLES}")),
     Example("L17 three", graph(spread(LEADER, WORKER, HELPER)), later(f"TooMany {ROLES}", before=(f"NotSupported {ROLES}[2].name",))),
     Example("S4 draft", graph(lpx(), lpx(name="y")), newest(), graph(lpx("agent"), lpx(name="y")), facts=LPX_ON),
     Example("S4 pair", graph(lpx("agent"), lpx(name="y")), newest(), graph(lpx(), lpx(name="y")), facts=LPX_ON),
-    Example("S9", graph(lpx(), worker()), newest("Invalid spec.components"), graph(lpx()), facts=LPX_IS_OFF),
+    Example("S9", graph(lpx(), worker()), newest("Forbidden spec.components"), graph(lpx()), facts=LPX_IS_OFF),
     Example("L8 meaning", graph(lpx(roles=agents(pod(**NOTHING)))), newest(), graph(lpx()), facts=LPX_IS_OFF),
     Example("L8 difference", graph(lpx(roles=agents(pod(**NOTHING, hostNetwork=True)))), newest(LPX_OFF), graph(lpx()), facts=LPX_IS_OFF),
     Example("NA34 nothing", graph(lpx(roles=agents(pod(**NOTHING)))), newest(), facts=LPX_ON),

@@ -13,6 +13,7 @@ from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.conversion.test_envelope import ALPHA, BETA, GAMMA, NATIVE, request
 
 DEARER = {**NATIVE, "search": {"budget": {"maxRounds": 3, "parallelEvaluations": 1}}}
+WRITTEN: dict[str, Any] = {"backend": "vllm", "profilingConfig": {"profilerImage": "example/planner:1.7.0"}}
 DEFAULTS: dict[str, Any] = {"autoApply": False, "enableGpuDiscovery": True, "useMocker": False}
 
 
@@ -35,6 +36,7 @@ def asked(obj: Any, old: Any = None, purpose: str = "validate", **facts: Any) ->
         (request(BETA, {"v1beta2": NATIVE}, labels={"a": "b"}), request(BETA, {"v1beta2": NATIVE})),  # E13
         (request(BETA, {"v1beta2": {"a": 1.0, "b": [2]}}), request(BETA, {"v1beta2": {"b": [2], "a": 1}})),  # E11
         (request(ALPHA, {"v1beta2": NATIVE, **DEFAULTS}), request(ALPHA, {"v1beta2": NATIVE})),
+        (request(ALPHA, {"model": "n", **WRITTEN}), request(ALPHA, {"model": "m", **WRITTEN}, {"state": "Pending"})),  # E24d
         (request(GAMMA), None),
         (request(GAMMA, "text"), request(GAMMA, None)),  # which its schema refuses
     ],

@@ -13,7 +13,7 @@ from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.policies.annotations import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.answer import REFUSING
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from tests.admission.line_examples import BOTH, EXAMPLES, GUESSED, Example, bare, graph, lpx, spread, worker
+from tests.admission.line_examples import BOTH, EXAMPLES, GUESSED, LEADER, TARGET, WORKER, Example, bare, graph, lpx, spread, worker
 from tests.admission.writes import defaulted, sent
 
 FACTS: Final[dict[str, Any]] = {
@@ -71,6 +71,45 @@ def test_a_graph_that_is_being_deleted_gets_no_provider_that_there_is_none_of() 
         facts = facts_from({**FACTS, "operatorVersion": "1.6.0", "operatorPrincipal": ""})
         found = sent(new, {**old, "metadata": ending}, facts=facts).judge()
         assert [finding.rule.name for finding in found] == wanted
+
+
+def _stored(number: str, line: str) -> dict[str, Any]:
+    """The first component of a new graph of an example, as a line stores it."""
+    [row] = [example for example in EXAMPLES if example.number == number]
+    spec: dict[str, Any] = defaulted(row.obj, facts=facts_from({**FACTS, "operatorVersion": f"{line}.0"})).object["spec"]
+    found: dict[str, Any] = spec["components"][0] if "components" in spec else spec
+    return found
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "roles"),
+    [
+        ("E1", "1.2", None),
+        ("E1", "1.5", [LEADER, WORKER]),
+        ("E1", "1.6", [{**LEADER, "replicas": 1}, {**WORKER, "replicas": 3}]),
+        ("E2", "1.5", [WORKER, LEADER]),
+        ("E2", "1.6", [{**WORKER, "replicas": 3}, {**LEADER, "replicas": 1}]),
+        ("E6", "1.2", None),
+        ("E8", "1.2", None),
+        ("E8", "1.5", [{**LEADER, "providerOverride": TARGET}, WORKER]),
+        ("E8", "1.6", [{**LEADER, "providerOverride": TARGET, "replicas": 1}, {**WORKER, "replicas": 3}]),
+        ("E9", "1.2", None),
+        ("E9", "1.5", [LEADER, WORKER]),
+        ("E9", "1.6", [{**LEADER, "replicas": 1}, {**WORKER, "replicas": 3}]),
+        ("E35", "1.5", [LEADER, WORKER]),
+        ("E36", "1.5", [LEADER, WORKER]),
+        ("E38", "1.5", [LEADER, WORKER]),
+    ],
+)
+def test_a_line_stores_of_roles_what_its_definition_has(number: str, line: str, roles: list[Any] | None) -> None:
+    assert _stored(number, line).get("roles") == roles
+
+
+def test_a_line_stores_neither_the_roles_of_no_release_nor_a_number_of_lpx_components() -> None:
+    """E7, E47 and ND1; what E59 asks of a request is kept since line 1.6."""
+    assert [_stored("E7", line)["multinode"] for line in ("1.2", "1.5", "1.6")] == [{"nodeCount": 2}] * 3
+    assert "replicas" not in _stored("E47", "1.6")
+    assert [_stored("E59", line).get("features") for line in ("1.2", "1.5", "1.6")] == [{}, {}, {"kvRouter": {"enabled": True}}]
 
 
 def test_line_1_6_writes_its_version_over_what_a_new_graph_says() -> None:

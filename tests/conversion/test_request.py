@@ -39,6 +39,13 @@ def stored(version: str, text: str) -> dict[str, Any]:
     return obj
 
 
+def fragment(version: str, text: str) -> dict[str, Any]:
+    """What is left of a stored request without one manager's fields."""
+    obj = stored(version, text)
+    obj["metadata"]["resourceVersion"] = "1"
+    return obj
+
+
 def to(version: str, obj: dict[str, Any]) -> dict[str, Any]:
     return convert(REQUEST, obj, version).object
 
@@ -66,7 +73,7 @@ FRAGMENTS = [
 @pytest.mark.parametrize(("version", "text", "other"), [pytest.param(*row[1:], id=row[0]) for row in FRAGMENTS])
 def test_a_fragment_says_nothing_that_it_does_not_hold(version: str, text: str, other: str) -> None:
     """It isn't completed, and comes back."""
-    obj = stored(version, text)
+    obj = fragment(version, text)
     there = to(RIGHT if version == LEFT else LEFT, obj)
     assert {part: there[part] for part in ("spec", "status") if part in there} == yaml.safe_load(other)
     assert to(version, there) == obj
@@ -259,10 +266,35 @@ def test_what_v1beta1_adds_to_a_section_shows_in_v1alpha1() -> None:
 )
 def test_a_fragment_keeps_no_default_that_its_version_has_alone(version: str, spec: str, converted: str) -> None:
     """Kept, it would hold a place in the annotation, and with it what others took away; the API server writes it again."""
-    obj = stored(version, f"spec: {{{spec}}}")
-    wanted = stored(other(version), f"spec: {{{converted}}}")
+    obj = fragment(version, f"spec: {{{spec}}}")
+    wanted = fragment(other(version), f"spec: {{{converted}}}")
     assert to(other(version), obj) == wanted
-    assert to(version, wanted) == stored(version, f"spec: {{{converted}}}")
+    assert to(version, wanted) == fragment(version, f"spec: {{{converted}}}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "applied"),
+    [
+        ("model: m, searchStrategy: rapid", True),
+        ("model: m, backend: vllm", True),
+        ("model: m, autoApply: false", False),
+    ],
+)
+def test_a_request_that_lost_its_defaults_is_read_as_what_it_means(spec: str, applied: bool) -> None:
+    """Since operator 1.7 an update may remove them, and v1alpha1 means the contrary without autoApply.
+
+    An API server converts the object that it reads before it gives it a resourceVersion; parts in server-side apply have one.
+    """
+    obj = stored(RIGHT, f"spec: {{{spec}}}")
+    there = convert(REQUEST._replace(line=Line.V1_7), obj, LEFT).object
+    again = copy.deepcopy(there)
+    default(again, load_schema(KIND, LEFT, Line.V1_7))
+    assert again == there
+    assert there["spec"]["autoApply"] is applied
+    assert "annotations" not in there["metadata"]
+    home = convert(REQUEST._replace(line=Line.V1_7), there, RIGHT).object
+    assert home["spec"] == {**obj["spec"], "autoApply": applied, "searchStrategy": "rapid"}
+    assert "autoApply" not in to(LEFT, fragment(RIGHT, "spec: {model: m, searchStrategy: rapid}"))["spec"]
 
 
 @pytest.mark.parametrize("version", [LEFT, RIGHT])

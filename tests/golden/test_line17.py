@@ -1,4 +1,4 @@
-"""Worked examples of operator 1.7 about admission: the workload provider, Grove's strategy, sidecars, and defaults of requests.
+"""Worked examples of operator 1.7 about admission: the workload provider, sidecars, and defaults of requests.
 
 Conversion: tests/conversion/test_envelope.py, ownership: tests/admission/test_ownership.py, on a real API server: tests/cluster/webhooks.
 """
@@ -57,13 +57,6 @@ def test_the_provider_of_a_graph_never_changes(line: str, old: dict[str, str], n
     assert list_refusals(_written(line, _annotated(**new), _annotated(**old), OPERATOR)) == refused
 
 
-@pytest.mark.parametrize("line", ["1.6", "1.7"])
-def test_groves_strategy_is_spelt_exactly(line: str) -> None:
-    """E38."""
-    found = [list_refusals(_written(line, _annotated(**{"nvidia.com/grove-update-strategy": one}))) for one in ("Coherent", "coherent")]
-    assert found == [[], ["grove-update-strategy-enum"]]
-
-
 def _beside_an_engine(**more: Any) -> dict[str, Any]:
     pod = {
         "containers": [{"name": "main", "image": "example/vllm:1.7.0", "resources": {"limits": {"nvidia.com/gpu": "1"}}}],
@@ -96,3 +89,25 @@ def test_a_new_request_gets_its_defaults_from_a_webhook_and_one_of_v1beta2_none(
     assert _written("1.7", request({"model": "m"}), request({"model": "m"})).object["spec"] == {"model": "m"}
     enveloped = request({"v1beta2": {"backends": ["vllm"]}})
     assert _written("1.7", enveloped).object == enveloped
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept", "phase", "refused"),
+    [
+        ({"autoApply": True}, {"model": "m"}, "Pending", set()),
+        ({"autoApply": True}, {"model": "m"}, "Profiling", {"dgdr-spec-locked"}),
+        ({"autoApply": False}, {"model": "m"}, "Ready", set()),
+        ({"autoApply": False}, {"model": "m", "image": "example/planner:latest"}, "Ready", {"dgdr-runtime-version-required"}),
+    ],
+)
+def test_an_update_that_loses_a_default_is_judged_as_it_is_written(
+    lost: dict[str, bool], kept: dict[str, str], phase: str, refused: set[str]
+) -> None:
+    """TD2: without `autoApply` the graph is deployed at once, so the image must name its version."""
+    old, new = (
+        {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "r"}, "spec": spec}
+        for spec in ({**kept, **lost}, kept)
+    )
+    write = _written("1.7", new, {**old, "status": {"phase": phase}})
+    assert write.object["spec"] == kept
+    assert {*list_refusals(write)} - {"dgdr-hardware-required"} == refused

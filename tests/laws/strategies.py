@@ -156,7 +156,13 @@ def _metadata(make: Maker, kind: str, version: str, *, hostile: bool) -> Object:
     if make.chance(4):
         metadata["labels"] = {"team": make.one_of(words.TEXTS)}
     if make.chance(8):
-        metadata |= {"uid": "u-1", "generation": 9007199254740993, "finalizers": ["f"], "managedFields": [{"manager": "m", "fieldsV1": {}}]}
+        metadata |= {
+            "uid": "u-1",
+            "resourceVersion": "7",
+            "generation": 9007199254740993,
+            "finalizers": ["f"],
+            "managedFields": [{"manager": "m", "fieldsV1": {}}],
+        }
     annotations: Object = {"team": "kept"} if make.chance(4) else {}
     if hostile:
         annotations |= annotations_for(make, kind, version)

@@ -9,7 +9,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.api.line import NEWEST
+from dynamo_webhooks.policies.facts import Facts
 from tests.rows import run_each
+from tests.webhooks import serving
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 
@@ -219,6 +223,13 @@ async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypat
         [reason] = running.server.reasons()
         assert "test request at /validate" in reason
         assert any(line["msg"].startswith("not ready: ") for line in running.log())
+
+
+async def test_a_release_that_is_not_known_is_told_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "SETTINGS", Settings(Facts(operatorVersion="1.99.0")))
+    async with served(tmp_path) as running:
+        told = f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}; `dynamo-webhooks facts --cluster` lists fields"
+        assert any(line["msg"].startswith(told) for line in running.log())
 
 
 @pytest.mark.interpreted

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.cli.objects.cluster_snapshot import Sight, see
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import NAMESPACES
+from dynamo_webhooks.kube.resources import CRDS, NAMESPACES
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
@@ -122,6 +124,17 @@ def test_the_command_checks_the_stored_objects(command: Command, connected: Call
     # what was given wins over what the cluster says
     report = command("check", "--cluster", "--set-fact", "grove=false", "-o", "json").json
     assert {finding["object"]["name"] for finding in report["findings"]} == {"bad", "graph"}
+
+
+def test_a_cluster_of_a_later_release_is_told_beside_the_line(command: Command, connected: Callable[..., Any]) -> None:
+    later = build("DynamoGraphDeployment", line=NEWEST)
+    later["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
+    made = cluster(GOOD)
+    for definition in (later, build("DynamoGraphDeploymentRequest", line=NEWEST)):
+        asyncio.run(made.create(CRDS, definition))
+    connected(made)
+    told = f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1"
+    assert f"; {told}" in command("check", "--cluster").err
 
 
 def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, files: Files, connected: Callable[..., Any]) -> None:

@@ -227,6 +227,32 @@ def test_kinds_and_versions_of_operator_1_7_are_checked_by_their_schemas_alone(f
     ]
 
 
+HELD = """
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: r, namespace: team, uid: u, resourceVersion: "3"}
+spec: {model: m, backend: vllm, image: "example/planner:1.7.0"}
+status: {phase: Profiling}
+"""
+APPLIED = """
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: r, namespace: team}
+spec: {model: m, backend: vllm, profilingConfig: {profilerImage: "example/planner:1.7.0"}, autoApply: %s}
+"""
+
+
+@pytest.mark.parametrize(("applied", "rules"), [("true", []), ("false", ["dgdr-spec-locked"])])
+def test_a_live_request_that_lost_its_defaults_is_one_that_applies(files: Files, command: Command, applied: str, rules: list[str]) -> None:
+    """On operator 1.7 an update can remove them; nothing of it is lost, and a file of v1alpha1 that says the same changes nothing."""
+    files(held=HELD, applied=APPLIED % applied, same=HELD.replace(', uid: u, resourceVersion: "3"', ""))
+    words = ("--line", "1.7", "--set-fact", "operatorScope=cluster", "-o", "json")
+    assert command("check", "held.yaml", *words).json["findings"] == []
+    assert command("check", "same.yaml", "--old", "held.yaml", *words).json["findings"] == []
+    found = command("check", "applied.yaml", "--old", "held.yaml", *words).json["findings"]
+    assert [one["rule"] for one in found] == rules
+
+
 def test_an_upgrade_goes_through_every_release(files: Files, command: Command) -> None:
     files(good=GOOD)
     found = command("check", "good.yaml", "--line", "1.5", "--upgrade-to", "1.7")

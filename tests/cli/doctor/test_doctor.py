@@ -527,6 +527,16 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     assert found("1.5.0", None) == []
     [unknown] = found("1.99.0", NEWEST)
     assert unknown.text == f"operator.version is 1.99.0, later than operator {NEWEST}, the newest release that is supported here"
+    later = build("DynamoGraphDeployment", line=NEWEST)
+    later["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
+    known = build("DynamoGraphDeploymentRequest", line=NEWEST)
+    crds = {**sight().crds, "dynamographdeployments": later, "dynamographdeploymentrequests": known}
+    [newer] = objects.lines(sight(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
+    assert (newer.level, newer.text) == (
+        Level.WARNING,
+        f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1, "
+        "which is served; conversion keeps unknown fields of v1beta1 and v1alpha1, and no rule is about them",
+    )
     [skipped] = found("1.7.0", Line.V1_5)
     assert skipped.text.endswith("; upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out")
     [older] = found("1.5.0", Line.V1_2)

@@ -287,7 +287,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> None:
     rest = {name: "the cluster does not show it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
 
     async def gathered(_args: object) -> Gathered:
-        return FOUND._replace(reasons={**FOUND.reasons, **rest})
+        return FOUND._replace(reasons={**FOUND.reasons, **rest}, later="this cluster is newer than operator 1.7: judged as 1.7")
 
     monkeypatch.setattr(facts, "_gathered", gathered)
 
@@ -296,6 +296,7 @@ def test_the_file_is_the_result_and_what_is_unknown_is_talk(found: None, command
     printed = command("facts", "--cluster")
     assert (printed.code, yaml.safe_load(printed.out)["grove"]) == (0, True)
     assert "dra is not known: can't be read: secret\n" in printed.err
+    assert printed.err.startswith("this cluster is newer than operator 1.7: judged as 1.7\n")
     stored = command("facts", "--cluster", "-o", tmp_path / "facts.yaml")
     assert (stored.code, stored.out, (tmp_path / "facts.yaml").read_text()) == (0, "", printed.out)
 

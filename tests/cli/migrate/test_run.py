@@ -12,6 +12,7 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate import listing, rewrite_all
 from dynamo_webhooks.cli.commands.migrate.definition import OBSERVED
+from dynamo_webhooks.cli.commands.migrate.preflight import STAMP
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import as_text
 from dynamo_webhooks.cli.commands.migrate.run import Run
@@ -200,6 +201,13 @@ async def test_the_way_back_acknowledges_itself_and_takes_that_back() -> None:
     assert store.crd()["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
     assert {*store.forms.values()} == {ALPHA}
     assert len(report.warnings) == 2
+
+
+@pytest.mark.parametrize(("stamp", "told"), [("1.7.0", True), ("1.6.2", False), ("", False)])
+async def test_a_definition_that_a_later_operator_applied_is_told_with_the_releases_between(stamp: str, told: bool) -> None:
+    store = await filled()
+    store.crd()["metadata"]["annotations"] = {STAMP: stamp}
+    assert ("upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out" in (await ran(store)).warnings) == told
 
 
 class _Killed(BaseException):

@@ -90,6 +90,12 @@ def test_a_new_request_of_v1beta1_gets_defaults_from_the_webhook_and_an_update_n
     assert made.body["spec"] == {"model": "m", "backend": "auto", "searchStrategy": "rapid", "autoApply": True}
     dropped = plane.request("PATCH", path("v1beta1", namespace, "r"), {"spec": {"image": None, "backend": None}}, kind=MERGE)  # E15
     assert dropped.body["spec"] == {"model": "m", "searchStrategy": "rapid", "autoApply": True}
+    lost = plane.request("PATCH", path("v1beta1", namespace, "r"), {"spec": {"autoApply": None, "image": image}}, kind=MERGE)
+    assert "autoApply" not in lost.body["spec"]
+    assert plane.request("GET", path("v1alpha1", namespace, "r")).body["spec"]["autoApply"] is True
+    labelled = plane.request("PATCH", path("v1alpha1", namespace, "r"), {"metadata": {"labels": {"a": "b"}}}, kind=MERGE)
+    assert labelled.status == 200, labelled.body
+    assert plane.request("GET", path("v1beta1", namespace, "r")).body["spec"] == {**lost.body["spec"], "autoApply": True}
     refused = plane.request("POST", path("v1beta1", namespace), request("v1beta1", "without", {"backend": "vllm"}))
     assert (refused.status, "model must be given" in refused.body["message"]) == (422, True)
 

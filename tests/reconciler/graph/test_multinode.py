@@ -3,6 +3,8 @@
 import base64
 import tracemalloc
 
+import pytest
+
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, DEVICE_CLASSES, SECRETS
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, LEADER_WORKER_SETS, STATEFUL_SETS
@@ -40,6 +42,16 @@ async def test_an_autoscaler_counts_the_leaders_of_replicas_on_several_nodes() -
         [found] = (await site.all(LWS)).values()
         template = found["spec"]["leaderWorkerTemplate"]
         assert [template[f"{role}Template"]["metadata"]["labels"]["role"] for role in ("leader", "worker")] == ["leader", "worker"]
+
+
+@pytest.mark.parametrize(("more", "made"), [("", False), ("orchestrators: {lws: {enabled: true}}\n", True)])
+async def test_without_volcano_sets_are_made_where_the_configuration_asks_for_them(more: str, made: bool) -> None:
+    """E48: the multinode orchestrator of operator 1.6 needs Volcano, that of 1.7 perhaps not."""
+    async with running(_graph(), more=more, served={"leaderworkerset.x-k8s.io": frozenset({"v1"})}) as site:
+        sets = await site.all(LWS)
+        assert bool(sets) == made
+        assert all("podGroup" not in str(one) and "volcano" not in str(one) for one in sets.values())
+        assert ("LeaderWorkerSet with Volcano is not served" in (await site.condition())["message"]) == (not made)
 
 
 async def test_gpus_of_claims_are_counted_by_the_template_in_the_cluster_once_it_can_be_read() -> None:

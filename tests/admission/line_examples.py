@@ -71,6 +71,11 @@ def later(*answers: str, before: tuple[str, ...] = (), older: tuple[str, ...] = 
     return {"1.2": {*older}, "1.5": {*before}, "1.6": {*answers}}
 
 
+def newest(*answers: str) -> Answers:
+    """Answers of 1.6, where no other line is asked."""
+    return {"1.6": {*answers}}
+
+
 LEADER, WORKER, HELPER = ({"name": name} for name in ("leader", "worker", "helper"))
 ADOPTED: Final = {"nvidia.com/workload-provider": "grove"}
 OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": "rack"}}}
@@ -132,8 +137,7 @@ def bare(part: Node) -> Node:
 
 def lpx(*roles: str, name: str = "x", **more: Any) -> Node:
     """A component of type lpx with templates in its roles."""
-    found = [{"name": role, "podTemplate": pod()} for role in (roles or ("agent", "conductor"))]
-    return {"name": name, "type": "lpx", "lpx": {"buildId": "b"}, "roles": found, **more}
+    return {"name": name, "type": "lpx", "lpx": {"buildId": "b"}, "roles": agents(pod(), *roles), **more}
 
 
 def of_alpha(kind: str, *roles: Node, name: str = "w", image: bool = False, **more: Any) -> Node:
@@ -153,12 +157,17 @@ def noted(key: str) -> Node:
     return {**pod(), "metadata": {"annotations": {key: "x"}}}
 
 
-def of_agents(**pod_fields: Any) -> list[Node]:
-    """The roles of a component of type lpx, with more fields of their pods."""
-    return [{"name": name, "podTemplate": pod(**pod_fields)} for name in ("agent", "conductor")]
+def agents(template: Node, *names: str) -> list[Node]:
+    """The roles of a component of type lpx, all with a template."""
+    return [{"name": name, "podTemplate": template} for name in (names or ("agent", "conductor"))]
 
 
-LPX_ROLES: Final = tuple(of_agents())
+def made_by(version: str) -> Node:
+    """A graph that an operator of a version made."""
+    return graph(worker(), annotations={ORIGIN: version})
+
+
+LPX_ROLES: Final = tuple(agents(pod()))
 NOTES: Final = "podTemplate.metadata.annotations"
 S5_LPX: Final = (f"Invalid spec.components[0].roles[0].{NOTES}", "Forbidden spec.components")
 BLANK: Final = {"name": "main", "image": " "}
@@ -185,6 +194,8 @@ NOTHING: Final[Node] = {  # fields that mean nothing
 ENUM: Final = "NotSupported spec.components[0].type"
 LPX_OFF: Final = "Forbidden spec.components[0].type"
 NO_LPX: Final[dict[str, tuple[str, ...]]] = {"before": (ENUM,), "older": (ENUM,)}  # which lines before 1.6 don't know
+NO_PAIR: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(NO_LPX, (ENUM, ENUM.replace("0", "1")))
+NO_ALONE: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(NO_LPX, ("NotSupported spec.type",))
 LPX_ON: Final = {"lpx": True}
 OFF_GROVE: Final = {"grove": False}
 TEMPLATE: Final = "spec.components[0].podTemplate.spec"
@@ -203,6 +214,11 @@ E8_STORED: Final = graph(spread({"name": "leader", "providerOverride": TARGET}, 
 E10: Final = graph(spread({"name": "leader", "providerOverride": {**TARGET, "target": "PodCliqueSet"}}, WORKER), annotations=ADOPTED)
 E17: Final = graph(frontend(multinode={"nodeCount": 2}))
 LABELLED: Final = graph(frontend(multinode={"nodeCount": 2}), labels={"a": "b"})
+SHARED: Final = "Forbidden spec.components[0].experimental.gpuMemoryService"
+PARALLEL: Final = {"id": "1", "strategy": {"type": "Parallel"}}
+LPX_IS_OFF: Final = {"lpx": False}
+OWNER: Final = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u", "controller": True}
+PAIRED: Final[Node] = {"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "container"}, "backendFramework": "vllm"}
 LONG: Final = graph(worker(name="w" * 30, multinode={"nodeCount": 2}))
 OVERRIDDEN: Final = "Required spec.components[0].runtimeVersionOverride"
 ROLES: Final = "spec.components[0].roles"
@@ -230,7 +246,7 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E18", LABELLED, same(), E17),
     Example("E19", graph(frontend()), later(before=(NODES,), older=(NODES,)), E17),
     Example("E20", graph(frontend(multinode={"nodeCount": 3})), later("Forbidden spec.components[0].multinode"), E17, OFF_GROVE),
-    Example("S7", graph(frontend()), {"1.6": {NODES}}, graph({**frontend(multinode={"nodeCount": 2}), "type": None})),
+    Example("S7", graph(frontend()), newest(NODES), graph({**frontend(multinode={"nodeCount": 2}), "type": None})),
     Example("E21", graph(picker("1.4.0")), same(NO_CONFIG, older=(NO_CONFIG,))),
     Example("E22", graph(picker("1.5.0", eppConfig=PICKER)), same("Forbidden spec.components[0].eppConfig")),
     Example("E23", graph(picker("1.5.0", replicas=1)), same(older=(NO_CONFIG,))),
@@ -241,82 +257,46 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example("E28", graph(picker("latest", eppConfig=PICKER), labels={"a": "b"}), same(), graph(picker("latest", eppConfig=PICKER))),
     Example("E30", graph(frontend(**snapshot())), same(CHECKPOINT)),
     Example("E31", alone(worker(**snapshot())), same("Forbidden spec.experimental.checkpoint.checkpointRef")),
-    Example(
-        "E32",
-        alone(
-            worker(**snapshot()),
-            ownerReferences=[
-                {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u", "controller": True}
-            ],
-        ),
-        same(),
-    ),
+    Example("E32", alone(worker(**snapshot()), ownerReferences=[OWNER]), same()),
     Example("E33", graph(worker(**snapshot())), same(CHECKPOINT), facts={"checkpoint": False}),
-    Example(
-        "E34",
-        graph(pair("checkpoint"), annotations={"nvidia.com/dynamo-kube-discovery-mode": "container"}, backendFramework="vllm"),
-        same(CHECKPOINT, older=(CHECKPOINT,)),
-        facts={"allowGmsSnapshot": False},
-    ),
+    Example("E34", graph(pair("checkpoint"), **PAIRED), same(CHECKPOINT, older=(CHECKPOINT,)), facts={"allowGmsSnapshot": False}),
     Example("E35", graph(spread({**LEADER, "replicas": 2}, {**WORKER, "replicas": 2}, nodes=3)), later(f"Invalid {ROLES}[0].replicas")),
     Example("E36", graph(bare(spread(*BOTH))), later(before=(NO_CONTAINERS,))),
     Example("E37", graph(bare(spread(BOTH[0], WORKER))), later(CEL, before=(NO_CONTAINERS,))),
     Example("E38", graph(spread(*BOTH)), later(CEL)),
-    Example(
-        "E39",
-        graph(bare(spread(*BOTH, experimental={"gpuMemoryService": {}}))),
-        {"1.6": {"Forbidden spec.components[0].experimental.gpuMemoryService"}},
-    ),
+    Example("E39", graph(bare(spread(*BOTH, experimental={"gpuMemoryService": {}}))), newest(SHARED)),
     Example("E40", graph(bare(spread(*BOTH)), planner("1.5.0")), later(f"Forbidden {ROLES}", before=(NO_CONTAINERS,))),
-    Example("E41", graph(bare(spread(*BOTH)), planner("1.6.0")), {"1.6": set()}, graph(spread(LEADER, WORKER), planner("1.5.0"))),
+    Example("E41", graph(bare(spread(*BOTH)), planner("1.6.0")), newest(), graph(spread(LEADER, WORKER), planner("1.5.0"))),
     Example("E42", graph(worker(podTemplate=beside(RUNTIME))), same()),
     Example("E43", graph(worker(podTemplate=beside(BARE))), later(f"Invalid {TEMPLATE}.initContainers[0].restartPolicy")),
     Example("E44", graph(frontend(podTemplate=beside(RUNTIME))), later(f"Forbidden {TEMPLATE}.initContainers[0].name")),
     Example("E45", graph(worker(podTemplate=beside(RUNTIME), multinode={"nodeCount": 2})), later("Forbidden spec.components[0].multinode")),
-    Example(
-        "E46", graph(worker(podTemplate=beside(RUNTIME, "latest"))), later(before=("Required spec.components[0].runtimeVersionOverride",))
-    ),
+    Example("E46", graph(worker(podTemplate=beside(RUNTIME, "latest"))), later(before=(OVERRIDDEN,))),
     Example("E47", graph(lpx()), later(**NO_LPX), facts=LPX_ON),
-    Example("E48", graph(lpx()), later(LPX_OFF, **NO_LPX), facts={"lpx": False}),
-    Example("E49 label", graph(lpx(), labels={"a": "b"}), {"1.6": set()}, graph(lpx()), facts={"lpx": False}),
-    Example("E49 other", graph(lpx(), worker(replicas=2)), {"1.6": set()}, graph(lpx(), worker()), facts={"lpx": False}),
-    Example("E49 itself", graph(lpx(replicas=2)), {"1.6": {LPX_OFF}}, graph(lpx()), facts={"lpx": False}),
+    Example("E48", graph(lpx()), later(LPX_OFF, **NO_LPX), facts=LPX_IS_OFF),
+    Example("E49 label", graph(lpx(), labels={"a": "b"}), newest(), graph(lpx()), facts=LPX_IS_OFF),
+    Example("E49 other", graph(lpx(), worker(replicas=2)), newest(), graph(lpx(), worker()), facts=LPX_IS_OFF),
+    Example("E49 itself", graph(lpx(replicas=2)), newest(LPX_OFF), graph(lpx()), facts=LPX_IS_OFF),
     Example("E50 without lpx", graph(bare({**lpx(), "lpx": None})), later(CEL, **NO_LPX), facts=LPX_ON),
     Example("E50 on a worker", graph(worker(lpx={"buildId": "b"})), later(CEL), facts=LPX_ON),
     Example("E51", graph(lpx(scalingAdapter={})), later(CEL, **NO_LPX), facts=LPX_ON),
-    Example(
-        "E52",
-        graph(lpx("agent", replicas=9), lpx(name="y")),
-        later(REPLICAS, before=(ENUM, ENUM.replace("0", "1")), older=(ENUM, ENUM.replace("0", "1"))),
-        facts=LPX_ON,
-    ),
+    Example("E52", graph(lpx("agent", replicas=9), lpx(name="y")), later(REPLICAS, **NO_PAIR), facts=LPX_ON),
     Example("E52a", graph(lpx(replicas=10)), later(**NO_LPX), facts=LPX_ON),
     Example("E52a minAvailable", graph(lpx(minAvailable=2)), later(**NO_LPX), facts=LPX_ON),
     Example("E52b", graph(lpx("agent")), later("Forbidden spec.components", **NO_LPX), facts=LPX_ON),
-    Example("E52c", graph(lpx()), {"1.6": {"Invalid spec.components[0].type"}}, graph({"name": "x", "podTemplate": pod()}), facts=LPX_ON),
-    Example("E53", graph(lpx(), restart={"id": "1"}), {"1.6": {"Invalid spec"}}, graph(lpx()), facts=LPX_ON),
-    Example(
-        "E53 parallel", graph(lpx(), restart={"id": "1", "strategy": {"type": "Parallel"}}), {"1.6": set()}, graph(lpx()), facts=LPX_ON
-    ),
+    Example("E52c", graph(lpx()), newest("Invalid spec.components[0].type"), graph({"name": "x", "podTemplate": pod()}), facts=LPX_ON),
+    Example("E53", graph(lpx(), restart={"id": "1"}), newest("Invalid spec"), graph(lpx()), facts=LPX_ON),
+    Example("E53 parallel", graph(lpx(), restart=PARALLEL), newest(), graph(lpx()), facts=LPX_ON),
     Example("E54", graph(worker(podTemplate=pod(schedulerName="lpx-scheduler"))), later(f"Forbidden {TEMPLATE}.schedulerName")),
-    Example(
-        "E55",
-        alone({"name": "x", "type": "lpx"}),
-        later("Invalid spec", before=("NotSupported spec.type",), older=("NotSupported spec.type",)),
-    ),
+    Example("E55", alone({"name": "x", "type": "lpx"}), later("Invalid spec", **NO_ALONE)),
     Example("E56", graph(lpx(lpx=partitions("All", [1]))), later(PARTITIONS, **NO_LPX), facts=LPX_ON),
     Example("E56 ids", graph(lpx(lpx=partitions("IDs", [1]))), later(**NO_LPX), facts=LPX_ON),
     Example("E56 no ids", graph(lpx(lpx=partitions("IDs", []))), later(f"{PARTITIONS}.ids", **NO_LPX), facts=LPX_ON),
     Example("E57", request(hardware={"gpuSku": "gb200"}), later(before=(SKU,), older=(SKU,))),
     Example("E58", request(hardware={"gpuSku": "gb200_sxm"}), same()),
     Example("E59", request(features={"kvRouter": {"enabled": True}}), same()),
-    Example("E60", graph(worker(), annotations={ORIGIN: "0.9.0"}), same()),
-    Example(
-        "E61",
-        graph(worker(), annotations={ORIGIN: "1.0.0"}),
-        later(f"Invalid metadata.annotations[{ORIGIN}]"),
-        graph(worker(), annotations={ORIGIN: "1.5.0"}),
-    ),
+    Example("E60", made_by("0.9.0"), same()),
+    Example("E61", made_by("1.0.0"), later(f"Invalid metadata.annotations[{ORIGIN}]"), made_by("1.5.0")),
     Example("E62", graph(worker(), annotations={STRATEGY: "Coherent"}), later(before=(f"NotSupported metadata.annotations[{STRATEGY}]",))),
     Example("TA7", graph(worker(), annotations={STRATEGY: "coherent"}), same(f"NotSupported metadata.annotations[{STRATEGY}]")),
     Example(
@@ -337,68 +317,56 @@ EXAMPLES: Final[tuple[Example, ...]] = (
     Example(
         "E48 v1alpha1",
         graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1"),
-        {"1.6": {"Forbidden spec.services[w].componentType"}},
-        facts={"lpx": False},
+        newest("Forbidden spec.services[w].componentType"),
+        facts=LPX_IS_OFF,
     ),
-    Example("E50 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, lpx=None), version="v1alpha1"), {"1.6": {ALPHA_CEL}}, facts=LPX_ON),
-    Example("E51 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={}), version="v1alpha1"), {"1.6": set()}, facts=LPX_ON),
+    Example("E50 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, lpx=None), version="v1alpha1"), newest(ALPHA_CEL), facts=LPX_ON),
+    Example("E51 v1alpha1", graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={}), version="v1alpha1"), newest(), facts=LPX_ON),
     Example(
         "E51 v1alpha1 on",
         graph(of_alpha("lpx", *LPX_ROLES, scalingAdapter={"enabled": True}), version="v1alpha1"),
-        {"1.6": {ALPHA_CEL}},
+        newest(ALPHA_CEL),
         facts=LPX_ON,
     ),
-    Example("E52 eight", graph(lpx("agent", replicas=8), lpx(name="y")), {"1.6": set()}, facts=LPX_ON),
+    Example("E52 eight", graph(lpx("agent", replicas=8), lpx(name="y")), newest(), facts=LPX_ON),
     Example(
         "E52 minAvailable",
         graph(lpx("agent", replicas=8, minAvailable=2), lpx(name="y")),
-        {"1.6": {"Forbidden spec.components[0].minAvailable"}},
+        newest("Forbidden spec.components[0].minAvailable"),
         facts=LPX_ON,
     ),
     Example(
         "E53 v1alpha1",
         graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1", restart={"id": "1"}),
-        {"1.6": {"Invalid spec"}},
+        newest("Invalid spec"),
         graph(of_alpha("lpx", *LPX_ROLES), version="v1alpha1"),
         LPX_ON,
     ),
     Example("S11", graph(worker(roles=[])), same(f"Forbidden {ROLES}")),
     Example("S15", graph(picker("latest", eppConfig=OTHER_PICKER)), same(), graph(picker("latest", eppConfig=PICKER))),
     Example("S15 alone", alone(picker("latest", eppConfig=OTHER_PICKER)), same(), alone(picker("latest", eppConfig=PICKER))),
-    Example("S5", graph(bare(spread({**LEADER, "podTemplate": noted("a b")}, BOTH[1]))), {"1.6": {f"Invalid {ROLES}[0].{NOTES}"}}),
-    Example(
-        "S5 lpx", graph(lpx(roles=[{**role, "podTemplate": noted("/x")} for role in lpx()["roles"][:1]])), {"1.6": {*S5_LPX}}, facts=LPX_ON
-    ),
+    Example("S5", graph(bare(spread({**LEADER, "podTemplate": noted("a b")}, BOTH[1]))), newest(f"Invalid {ROLES}[0].{NOTES}")),
+    Example("S5 lpx", graph(lpx(roles=agents(noted("/x"), "agent"))), newest(*S5_LPX), facts=LPX_ON),
     Example(
         "S6",
-        graph(lpx(roles=[{**role, "podTemplate": {"spec": {"containers": [BLANK]}}} for role in lpx()["roles"]])),
+        graph(lpx(roles=agents({"spec": {"containers": [BLANK]}}))),
         {"1.6": {f"Required {ROLES}[{index}].podTemplate.spec.containers[0].image" for index in (0, 1)}},
         facts=LPX_ON,
     ),
-    Example("S6 sidecar", graph(bare(spread(*BOTH, frontendSidecar=""))), {"1.6": {"Invalid spec.components[0].frontendSidecar"}}),
-    Example("S16", graph(WITHOUT_MAIN, labels={"a": "b"}), {"1.6": {f"Required {TEMPLATE}.containers"}}, graph(WITHOUT_MAIN)),
-    Example(
-        "S17",
-        graph(worker(podTemplate=beside(RUNTIME), **snapshot())),
-        {"1.6": {"Forbidden spec.components[0].experimental.checkpoint.enabled"}},
-    ),
+    Example("S6 sidecar", graph(bare(spread(*BOTH, frontendSidecar=""))), newest("Invalid spec.components[0].frontendSidecar")),
+    Example("S16", graph(WITHOUT_MAIN, labels={"a": "b"}), newest(f"Required {TEMPLATE}.containers"), graph(WITHOUT_MAIN)),
+    Example("S17", graph(worker(podTemplate=beside(RUNTIME), **snapshot())), newest(f"{CHECKPOINT}.enabled")),
     Example("S17 name", LONG, {"1.5": {"Invalid spec.components[0]"}, "1.6": {"Invalid spec.components[0].name"}}),
-    Example("NA20", ALPHA_SIDECAR, {"1.6": {"Required spec.services[w].extraPodSpec.initContainers[0].image"}}),
+    Example("NA20", ALPHA_SIDECAR, newest("Required spec.services[w].extraPodSpec.initContainers[0].image")),
     Example("L17 none", graph(worker(multinode={"nodeCount": 2}, roles=[])), same(f"Required {ROLES}")),
     Example("L17 three", graph(spread(LEADER, WORKER, HELPER)), later(f"TooMany {ROLES}", before=(f"NotSupported {ROLES}[2].name",))),
-    Example("S4 draft", graph(lpx(), lpx(name="y")), {"1.6": set()}, graph(lpx("agent"), lpx(name="y")), facts=LPX_ON),
-    Example("S4 pair", graph(lpx("agent"), lpx(name="y")), {"1.6": set()}, graph(lpx(), lpx(name="y")), facts=LPX_ON),
-    Example("S9", graph(lpx(), worker()), {"1.6": {"Forbidden spec.components"}}, graph(lpx()), facts={"lpx": False}),
-    Example("L8 meaning", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, graph(lpx(roles=of_agents())), facts={"lpx": False}),
-    Example(
-        "L8 difference",
-        graph(lpx(roles=of_agents(**NOTHING, hostNetwork=True))),
-        {"1.6": {LPX_OFF}},
-        graph(lpx(roles=of_agents())),
-        facts={"lpx": False},
-    ),
-    Example("NA34 nothing", graph(lpx(roles=of_agents(**NOTHING))), {"1.6": set()}, facts=LPX_ON),
-    Example("S13", graph(bare(spread({**LEADER, "podTemplate": pod("latest")}, BOTH[1]))), {"1.6": {OVERRIDDEN}}),
-    Example("S13 lpx", graph(lpx(roles=[{**role, "podTemplate": pod("latest")} for role in lpx()["roles"]])), {"1.6": set()}, facts=LPX_ON),
+    Example("S4 draft", graph(lpx(), lpx(name="y")), newest(), graph(lpx("agent"), lpx(name="y")), facts=LPX_ON),
+    Example("S4 pair", graph(lpx("agent"), lpx(name="y")), newest(), graph(lpx(), lpx(name="y")), facts=LPX_ON),
+    Example("S9", graph(lpx(), worker()), newest("Forbidden spec.components"), graph(lpx()), facts=LPX_IS_OFF),
+    Example("L8 meaning", graph(lpx(roles=agents(pod(**NOTHING)))), newest(), graph(lpx()), facts=LPX_IS_OFF),
+    Example("L8 difference", graph(lpx(roles=agents(pod(**NOTHING, hostNetwork=True)))), newest(LPX_OFF), graph(lpx()), facts=LPX_IS_OFF),
+    Example("NA34 nothing", graph(lpx(roles=agents(pod(**NOTHING)))), newest(), facts=LPX_ON),
+    Example("S13", graph(bare(spread({**LEADER, "podTemplate": pod("latest")}, BOTH[1]))), newest(OVERRIDDEN)),
+    Example("S13 lpx", graph(lpx(roles=agents(pod("latest")))), newest(), facts=LPX_ON),
 )
 GUESSED: Final = {"E34", "E17", "E18", "E19", "E20", "E30", "E31", "E57"}

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.policies.answer import REFUSING
 from dynamo_webhooks.policies.facts import facts_from
-from dynamo_webhooks.policies.review import CREATE, UPDATE
+from tests.admission.writes import defaulted, list_refusals, sent
 
 PROBES: dict[str, list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("line15_probes.yaml").read_text(), yaml.CSafeLoader)
 OPERATOR = "system:serviceaccount:dynamo-system:operator"
@@ -86,36 +86,21 @@ def _object(probe: dict[str, Any], *, before: bool) -> dict[str, Any]:
     return _graph(probe, component, f"graph{suffix}")
 
 
-def _write(obj: dict[str, Any], operation: str, old: dict[str, Any] | None = None) -> Admission:
-    version = obj["apiVersion"].partition("/")[2]
-    return Admission(obj["kind"], version, operation, obj, old, user="jane", settings=Settings(FACTS))
-
-
-def _refused(write: Admission) -> list[str]:
-    """The names of what refuses a write; "schema" alone for the definition, behind which no webhook is asked."""
-    assert not write.decode_metadata()
-    write.shape()
-    assert not write.decode()
-    if write.mutated:
-        write.mutate()
-    if write.conform():
-        return ["schema"]
-    return sorted({finding.rule.name for finding in write.judge() if finding.level in REFUSING})
+def _refusals(obj: dict[str, Any], old: dict[str, Any] | None = None, user: str = "jane") -> list[str]:
+    return list_refusals(defaulted(obj, old, facts=FACTS, user=user))
 
 
 def test_a_creation_is_answered_as_by_line_1_5() -> None:
     assert [
-        (probe["name"], found)
-        for probe in PROBES["create"]
-        if (found := _refused(_write(_object(probe, before=False), CREATE))) != probe.get("rules", [])
+        (probe["name"], found) for probe in PROBES["create"] if (found := _refusals(_object(probe, before=False))) != probe.get("rules", [])
     ] == []
 
 
 def test_an_update_is_answered_as_by_line_1_5(subtests: pytest.Subtests) -> None:
     for probe in PROBES["update"]:
         with subtests.test(str(probe["name"])):
-            stored = _write(_object(probe, before=True), CREATE)
-            assert _refused(stored) == []
+            stored = defaulted(_object(probe, before=True), facts=FACTS)
+            assert list_refusals(stored) == []
             obj = _object(probe, before=False)
             if probe.get("keep"):
                 obj["spec"] = copy.deepcopy(stored.object["spec"])
@@ -124,7 +109,7 @@ def test_an_update_is_answered_as_by_line_1_5(subtests: pytest.Subtests) -> None
             obj["metadata"]["annotations"] = {key: value for key, value in annotations.items() if value is not None}
             if phase := probe.get("phase"):
                 stored.object["status"] = {"phase": phase}
-            assert _refused(_write(obj, UPDATE, stored.object)) == probe.get("rules", [])
+            assert _refusals(obj, stored.object) == probe.get("rules", [])
 
 
 @pytest.mark.parametrize(("letters", "refused"), [(18, []), (19, ["grove-name-length"])])
@@ -134,14 +119,14 @@ def test_a_forced_scaling_group_needs_room_for_the_name_twice(letters: int, refu
     obj = _graph({"beta": {}}, "beta", "graph")
     obj["metadata"]["name"] = "a-long-graph"
     obj["spec"]["components"].append(component)
-    assert _refused(_write(obj, CREATE)) == refused
+    assert _refusals(obj) == refused
 
 
 def test_an_unknown_field_of_a_component_may_have_the_name_of_a_graphs(subtests: pytest.Subtests) -> None:
     rows: list[Any] = ["a", ["a"], {"a": 1}, 5, [None]]
     for value in rows:
         with subtests.test(str(value)):
-            write = _write({**_object({"dcd": {"image": "good"}}, before=False)}, CREATE)
+            write = sent(_object({"dcd": {"image": "good"}}, before=False), facts=FACTS)
             write.object["spec"]["components"] = value
             write.mutate(schema=False)
             assert [finding for finding in write.judge() if finding.level in REFUSING] == []
@@ -151,7 +136,6 @@ def test_all_probes_are_here() -> None:
     assert (len(PROBES["create"]), len(PROBES["update"])) == (104, 33)
 
 
-SETTINGS = Settings(FACTS)
 PROVIDER = "nvidia.com/workload-provider"
 OFF_GROVE = {"nvidia.com/enable-grove": "false"}
 MAIN = {"name": "main", "image": "x/vllm:1.5.0"}
@@ -172,24 +156,14 @@ def _request(**spec: Any) -> dict[str, Any]:
 
 
 def _written(obj: dict[str, Any], old: dict[str, Any] | None = None, user: str = "jane") -> Admission:
-    """The write with the defaults of all."""
-    version = obj["apiVersion"].partition("/")[2]
-    operation = CREATE if old is None else UPDATE
-    made = Admission(obj["kind"], version, operation, copy.deepcopy(obj), copy.deepcopy(old), user=user, settings=SETTINGS)
-    made.shape()
-    assert not made.decode()
-    if made.mutated:
-        made.mutate()
-    assert not made.conform()
-    return made
-
-
-def _refusals(obj: dict[str, Any], old: dict[str, Any] | None = None, user: str = "jane") -> list[str]:
-    return sorted({finding.rule.name for finding in _written(obj, old, user).judge() if finding.level in REFUSING})
+    """The write with the defaults of all, which the definition admits."""
+    write = defaulted(obj, old, facts=FACTS, user=user)
+    assert not write.conform()
+    return write
 
 
 def _as(version: str, obj: dict[str, Any]) -> dict[str, Any]:
-    return dict(convert_object(copy.deepcopy(obj), target(f"nvidia.com/{version}", SETTINGS.line)).object)
+    return dict(convert_object(copy.deepcopy(obj), target(f"nvidia.com/{version}", FACTS.line)).object)
 
 
 def test_the_runtime_version_of_a_request_is_locked_with_it(subtests: pytest.Subtests) -> None:

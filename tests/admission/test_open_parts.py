@@ -6,7 +6,6 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.admission.open_parts import judge_open_parts
-from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
@@ -14,6 +13,7 @@ from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from tests.admission.writes import sent
 
 MAIN: Final = {"name": "main", "image": "example/vllm:1.6.0", "readinessProbe": {"httpGett": {}}}
 WRONG: Final = {
@@ -80,14 +80,7 @@ def test_a_stored_mistake_is_forgiven_at_another_index_and_no_other_is() -> None
 
 
 def test_offline_checks_find_the_same() -> None:
-    write = Admission(
-        "DynamoGraphDeployment",
-        BETA,
-        CREATE,
-        _object("DynamoGraphDeployment", BETA, WRONG),
-        user="",
-        settings=Settings(Facts(operatorLine=Line.V1_6)),
-    )
+    write = sent(_object("DynamoGraphDeployment", BETA, WRONG), facts=Facts(operatorLine=Line.V1_6))
     dropped = {format_path(path): "unknown-field" for path in write.shape().pruned}
     refused = {format_path(error.path): "schema-mismatch" for error in write.conform() if error.path}
     found = {path.partition("podTemplate.spec.")[2]: name for path, name in (dropped | refused).items()}

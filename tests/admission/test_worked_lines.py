@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.conversion.engine import convert
@@ -14,8 +13,8 @@ from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.policies.annotations import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.answer import REFUSING
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.policies.review import CREATE, UPDATE
 from tests.admission.line_examples import BOTH, EXAMPLES, GUESSED, LEADER, TARGET, WORKER, Example, bare, graph, lpx, spread, worker
+from tests.admission.writes import defaulted, sent
 
 FACTS: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
@@ -39,18 +38,11 @@ def answer(example: Example, line: str) -> set[str]:
     """The reasons and fields of a refusal; of an update, whose old object is created first."""
     of_row = {name: known for name, known in (example.facts or {}).items() if name in Facts._fields}
     facts = facts_from({**FACTS, "operatorVersion": f"{line}.0", **of_row})
-    obj, old = copy.deepcopy(example.obj), copy.deepcopy(example.old)
-    kind, version, settings = obj["kind"], obj["apiVersion"].rpartition("/")[2], Settings(facts)
+    obj, old = copy.deepcopy(example.obj), example.old
     if old is not None:
-        before = Admission(kind, version, CREATE, old, user="u", settings=settings)
-        before.shape()
-        before.mutate()
-        old = before.object
+        old = defaulted(old, facts=facts).object
         obj["metadata"]["annotations"] = {**old["metadata"].get("annotations", {}), **obj["metadata"].get("annotations", {})}
-    write = Admission(kind, version, CREATE if old is None else UPDATE, obj, old, user="u", settings=settings)
-    assert not write.decode()
-    write.shape()
-    write.mutate()
+    write = defaulted(obj, old, facts=facts)
     if errors := write.conform():
         return {f"{error.reason.value.removeprefix('FieldValue')} {error.field}" for error in errors} - {UNCHECKED}
     refusals = [finding for finding in write.judge() if finding.level in REFUSING]
@@ -77,22 +69,14 @@ def test_a_graph_that_is_being_deleted_gets_no_provider_that_there_is_none_of() 
     for provider, wanted in (("lws", ["workload-provider-enum"]), ("grove", [])):
         new = {**old, "metadata": {**ending, "annotations": {WORKLOAD_PROVIDER: provider}}}
         facts = facts_from({**FACTS, "operatorVersion": "1.6.0", "operatorPrincipal": ""})
-        found = Admission(
-            "DynamoGraphDeployment", "v1beta1", UPDATE, new, {**old, "metadata": ending}, user="u", settings=Settings(facts)
-        ).judge()
+        found = sent(new, {**old, "metadata": ending}, facts=facts).judge()
         assert [finding.rule.name for finding in found] == wanted
 
 
 def _stored(number: str, line: str) -> dict[str, Any]:
     """The first component of a new graph of an example, as a line stores it."""
     [row] = [example for example in EXAMPLES if example.number == number]
-    obj = copy.deepcopy(row.obj)
-    write = Admission(
-        obj["kind"], "v1beta1", CREATE, obj, user="u", settings=Settings(facts_from({**FACTS, "operatorVersion": f"{line}.0"}))
-    )
-    write.shape()
-    write.mutate()
-    spec: dict[str, Any] = write.object["spec"]
+    spec: dict[str, Any] = defaulted(row.obj, facts=facts_from({**FACTS, "operatorVersion": f"{line}.0"})).object["spec"]
     found: dict[str, Any] = spec["components"][0] if "components" in spec else spec
     return found
 
@@ -131,16 +115,7 @@ def test_a_line_stores_neither_the_roles_of_no_release_nor_a_number_of_lpx_compo
 def test_line_1_6_writes_its_version_over_what_a_new_graph_says() -> None:
     [row] = [example for example in EXAMPLES if example.number == "E60"]
     for line, wanted in (("1.2", "0.9.0"), ("1.5", "0.9.0"), ("1.6", "1.6.0")):
-        write = Admission(
-            "DynamoGraphDeployment",
-            "v1beta1",
-            CREATE,
-            copy.deepcopy(row.obj),
-            user="u",
-            settings=Settings(facts_from({**FACTS, "operatorVersion": f"{line}.0"})),
-        )
-        write.shape()
-        write.mutate()
+        write = defaulted(row.obj, facts=facts_from({**FACTS, "operatorVersion": f"{line}.0"}))
         assert write.object["metadata"]["annotations"][ORIGIN_VERSION] == wanted
 
 

@@ -58,10 +58,14 @@ class Outcome:
     stdout: str
     stderr: str
 
-    def json(self) -> Node:
-        """Decodes the standard output; an assertion shows the standard error when the call failed."""
+    def done(self) -> str:
+        """The standard output; an assertion shows the standard error when the call failed."""
         assert self.code == 0, self.stderr
-        decoded: Node = json.loads(self.stdout)
+        return self.stdout
+
+    def json(self) -> Node:
+        """The same, decoded."""
+        decoded: Node = json.loads(self.done())
         return decoded
 
 
@@ -72,6 +76,11 @@ class Reply:
     status: int
     body: Node
     warnings: tuple[str, ...] = ()
+
+    def done(self) -> Node:
+        """The body; an assertion shows it when the request was refused."""
+        assert self.status in (200, 201), str(self.body)[:2_000]
+        return self.body
 
     def causes(self) -> set[tuple[str, str]]:
         """The (field, reason) pairs of a refusal's `details.causes`."""
@@ -111,9 +120,8 @@ class ControlPlane:
         """Writes a kubeconfig that holds nothing but a token of a service account."""
         self.await_rights()
         wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
-        reply = self.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", wanted)
-        assert reply.status == 201, reply.body
-        _write_kubeconfig(self, file, {account: reply.body["status"]["token"]})
+        reply = self.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", wanted).done()
+        _write_kubeconfig(self, file, {account: reply["status"]["token"]})
         return file
 
     def kubectl(self, *arguments: str, input: str | Node | None = None, user: str = ADMIN) -> Outcome:  # noqa: A002 - as subprocess has it
@@ -200,8 +208,7 @@ class ControlPlane:
         """Creates a namespace with a name of its own."""
         name = f"test-{next(self._names)}"
         metadata = {"name": name, "labels": dict(labels or {})}
-        reply = self.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-        assert reply.status == 201, reply.body
+        self.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}).done()
         return name
 
     def apply(self, *objects: Node) -> None:
@@ -221,8 +228,7 @@ class ControlPlane:
         name = f"rights-{next(self._names)}"
         written = [(f"{rights.ROOT}/{collection}", obj) for collection, obj in rights.probes(name)]
         for path, obj in written:
-            reply = self.request("POST", path, obj)
-            assert reply.status == 201, reply.body
+            self.request("POST", path, obj).done()
         for spec in rights.questions(name):
             wait_until(partial(self.allows, spec), f"the rights of {name} being known", self.server)
         for path, _ in written:
@@ -231,9 +237,8 @@ class ControlPlane:
     def allows(self, spec: Node) -> bool:
         """Whether somebody may do something; `spec` is that of a SubjectAccessReview."""
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-        reply = self.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
-        assert reply.status == 201, reply.body
-        return bool(reply.body["status"]["allowed"])
+        reply = self.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review).done()
+        return bool(reply["status"]["allowed"])
 
     def _path_of(self, obj: Node) -> str:
         """Where an object is, once its kind is served."""

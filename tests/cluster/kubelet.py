@@ -113,8 +113,7 @@ class Site:
 
     def install(self) -> None:
         """Applies everything, and starts the server."""
-        done = self.plane.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": self.objects})
-        assert done.code == 0, done.stderr
+        self.plane.kubectl("apply", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": self.objects}).done()
         [config] = of_kind(self.objects, "ConfigMap")
         (self.home / "config.yaml").write_text(config["data"]["config.yaml"])
         (self.home / "facts.yaml").write_text(yaml.safe_dump(FACTS))

@@ -43,8 +43,7 @@ class Load:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         for index in range(OBJECTS):
-            reply = plane.request("POST", self._path("v1alpha1"), graph(namespace, services, name=f"g-{index}"))
-            assert reply.status == 201, reply.body
+            plane.request("POST", self._path("v1alpha1"), graph(namespace, services, name=f"g-{index}")).done()
 
     def start(self) -> None:
         """Begins."""

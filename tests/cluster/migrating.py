@@ -84,8 +84,7 @@ class Site:
         self.store_in(ALPHA, say=[ALPHA])
 
     def _patch(self, path: str, patch: list[Node]) -> None:
-        reply = self.plane.request("PATCH", path, patch, kind=JSON_PATCH)
-        assert reply.status == 200, reply.body
+        self.plane.request("PATCH", path, patch, kind=JSON_PATCH).done()
 
     def _stores(self, version: str) -> bool:
         """Whether a new object of each kind is stored so: asks discovery, as nothing else tells."""
@@ -138,9 +137,8 @@ def create(plane: ControlPlane, made: Sequence[Node]) -> list[Node]:
     """Creates objects and gives them as they are stored."""
     found = []
     for obj in made:
-        reply = plane.request("POST", path_of(obj), obj)
-        assert reply.status == 201, reply.body
-        found.append(reply.body)
+        reply = plane.request("POST", path_of(obj), obj).done()
+        found.append(reply)
     return found
 
 

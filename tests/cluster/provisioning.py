@@ -7,8 +7,6 @@ this machine's own address, because an EndpointSlice may not hold a loopback add
 import base64
 import contextlib
 import json
-import os
-import signal
 import socket
 import ssl
 import sys
@@ -103,9 +101,7 @@ class Installed:
 
     def kill(self, name: str = "provisioner") -> None:
         """Ends a provisioner as a crash does."""
-        process = self.provisioners.pop(name)
-        os.kill(process.pid, signal.SIGKILL)
-        process.stop()
+        self.provisioners.pop(name).kill()
 
     def stop(self) -> None:
         """Ends all processes in order."""
@@ -138,13 +134,11 @@ class Installed:
 
     def patch(self, path: str, body: Any, kind: str = MERGE_PATCH) -> None:
         """Changes an object as somebody else would."""
-        reply = self.plane.request("PATCH", path, body, kind=kind)
-        assert reply.status == 200, reply.body
+        self.plane.request("PATCH", path, body, kind=kind).done()
 
     def delete(self, path: str) -> None:
         """Deletes an object that is there."""
-        reply = self.plane.request("DELETE", path)
-        assert reply.status == 200, reply.body
+        self.plane.request("DELETE", path).done()
 
     def authority(self) -> AuthoritySecret | None:
         """The CA Secret."""
@@ -218,9 +212,7 @@ class Installed:
 
     def described(self) -> str:
         """What people see of the servers' Deployment."""
-        done = self.plane.kubectl("describe", "deployment", f"{SERVICE}-server", "-n", NAMESPACE)
-        assert done.code == 0, done.stderr
-        return done.stdout
+        return self.plane.kubectl("describe", "deployment", f"{SERVICE}-server", "-n", NAMESPACE).done()
 
 
 def look(host: str, port: int) -> Certificate | None:

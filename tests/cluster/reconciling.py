@@ -5,8 +5,6 @@ There is no kubelet: pods become ready when `Pods` says so, as many as a test pe
 
 import asyncio
 import contextlib
-import os
-import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,26 +89,20 @@ class Reconciled:
 
     def kill(self) -> None:
         """Ends the reconciler as a crash does."""
-        process = self.processes.pop()
-        os.kill(process.pid, signal.SIGKILL)
-        process.stop()
+        self.processes.pop().kill()
 
     def names(self, path: str, namespace: str) -> set[str]:
         """The names of all objects of a kind in a namespace; of service accounts without that which every namespace has."""
-        reply = self.plane.request("GET", path.format(namespace))
-        assert reply.status == 200, reply.body
-        return {one["metadata"]["name"] for one in reply.body["items"]} - {"default"}
+        reply = self.plane.request("GET", path.format(namespace)).done()
+        return {one["metadata"]["name"] for one in reply["items"]} - {"default"}
 
     def get(self, path: str, namespace: str, name: str) -> Node:
         """An object that is there."""
-        reply = self.plane.request("GET", f"{path.format(namespace)}/{name}")
-        assert reply.status == 200, reply.body
-        return reply.body
+        return self.plane.request("GET", f"{path.format(namespace)}/{name}").done()
 
     def patch(self, path: str, namespace: str, name: str, patch: Any, kind: str = MERGE) -> None:
         """Changes an object as a user does."""
-        reply = self.plane.request("PATCH", f"{path.format(namespace)}/{name}", patch, kind=kind)
-        assert reply.status == 200, reply.body
+        self.plane.request("PATCH", f"{path.format(namespace)}/{name}", patch, kind=kind).done()
 
     def state(self, namespace: str, name: str = "g") -> str:
         """The state of a graph."""

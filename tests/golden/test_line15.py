@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
@@ -15,8 +15,9 @@ from dynamo_webhooks.policies.annotations import WORKLOAD_PROVIDER
 from dynamo_webhooks.policies.answer import is_refused
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.policies.review import CREATE, UPDATE
+from dynamo_webhooks.policies.review import UPDATE
 from dynamo_webhooks.policies.rule import Level
+from tests.admission.writes import defaulted, sent
 from tests.golden.corpus import cases, compare, corpus_file
 
 DECIDED = (200, 201, 403, 409, 422)  # codes of recorded answers that are verdicts
@@ -58,24 +59,18 @@ def refused(write: Admission) -> list[str]:
 
 def stored(obj: dict[str, Any], version: str) -> dict[str, Any]:
     """The object before an update as the recorded server stored it, in the version of the update."""
-    before = Admission(
-        obj["kind"], obj["apiVersion"].partition("/")[2], CREATE, copy.deepcopy(obj), user="admin", settings=Settings(facts())
-    )
-    before.shape()
-    if before.mutated:
-        before.mutate()
+    before = defaulted(obj, facts=facts(), user="admin").object
     if obj["apiVersion"] == version:
-        return before.object
-    converted: dict[str, Any] = dict(convert_object(before.object, target(version, line=Line.V1_2)).object)
+        return before
+    converted: dict[str, Any] = dict(convert_object(before, target(version, line=Line.V1_2)).object)
     return converted
 
 
 def replayed(case: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """What refuses the case, and the object as it would be answered."""
-    new = copy.deepcopy(case["object"])
+    new = case["object"]
     old = stored(case["old"], new["apiVersion"]) if case["operation"] == UPDATE else None
-    user = case.get("user") or "admin"
-    write = Admission(new["kind"], new["apiVersion"].partition("/")[2], case["operation"], new, old, user=user, settings=Settings(facts()))
+    write = sent(new, old, facts=facts(), user=case.get("user") or "admin")
     return refused(write), write.object
 
 

@@ -3,33 +3,22 @@
 Conversion: tests/conversion/test_envelope.py, ownership: tests/admission/test_ownership.py, on a real API server: tests/cluster/webhooks.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
 
-from dynamo_webhooks.admission.pipeline import Admission, Settings
-from dynamo_webhooks.policies.answer import REFUSING
+from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.policies.facts import facts_from
-from dynamo_webhooks.policies.review import CREATE, UPDATE
 from tests.admission.line_examples import graph, worker
 from tests.admission.test_worked_lines import FACTS
+from tests.admission.writes import defaulted, list_refusals
 
 PROVIDER, GROVE, SET = "nvidia.com/workload-provider", "nvidia.com/enable-grove", "nvidia.com/enable-disaggregatedset"
 OPERATOR = FACTS["operatorPrincipal"]
 
 
 def _written(line: str, obj: dict[str, Any], old: dict[str, Any] | None = None, user: str = "u") -> Admission:
-    facts = facts_from({**FACTS, "operatorVersion": f"{line}.0"})
-    kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
-    write = Admission(kind, version, UPDATE if old else CREATE, deepcopy(obj), old, user=user, settings=Settings(facts))
-    write.shape()
-    write.mutate()
-    return write
-
-
-def _found(write: Admission) -> set[str]:
-    return {one.rule.name for one in write.judge() if one.level in REFUSING}
+    return defaulted(obj, old, facts=facts_from({**FACTS, "operatorVersion": f"{line}.0"}), user=user)
 
 
 def _annotated(**annotations: str) -> dict[str, Any]:
@@ -52,20 +41,20 @@ def _annotated(**annotations: str) -> dict[str, Any]:
 def test_a_new_graph_gets_the_provider_that_its_annotations_ask_for(line: str, annotations: dict[str, str], provider: str) -> None:
     write = _written(line, _annotated(**annotations))
     assert write.object["metadata"]["annotations"][PROVIDER] == provider
-    assert "workload-provider-enum" not in _found(write)
+    assert "workload-provider-enum" not in list_refusals(write)
 
 
 @pytest.mark.parametrize(
     ("line", "old", "new", "refused"),
     [
-        ("1.7", {}, {PROVIDER: "disaggregatedset"}, set()),  # E27a
-        ("1.6", {}, {PROVIDER: "disaggregatedset"}, {"workload-provider-enum"}),
-        ("1.7", {PROVIDER: "disaggregatedset"}, {PROVIDER: "grove"}, {"workload-provider-immutable"}),  # E28
-        ("1.7", {PROVIDER: "disaggregatedset"}, {PROVIDER: "disaggregatedset", "a": "b"}, set()),
+        ("1.7", {}, {PROVIDER: "disaggregatedset"}, []),  # E27a
+        ("1.6", {}, {PROVIDER: "disaggregatedset"}, ["workload-provider-enum"]),
+        ("1.7", {PROVIDER: "disaggregatedset"}, {PROVIDER: "grove"}, ["workload-provider-immutable"]),  # E28
+        ("1.7", {PROVIDER: "disaggregatedset"}, {PROVIDER: "disaggregatedset", "a": "b"}, []),
     ],
 )
-def test_the_provider_of_a_graph_never_changes(line: str, old: dict[str, str], new: dict[str, str], refused: set[str]) -> None:
-    assert _found(_written(line, _annotated(**new), _annotated(**old), OPERATOR)) == refused
+def test_the_provider_of_a_graph_never_changes(line: str, old: dict[str, str], new: dict[str, str], refused: list[str]) -> None:
+    assert list_refusals(_written(line, _annotated(**new), _annotated(**old), OPERATOR)) == refused
 
 
 def _beside_an_engine(**more: Any) -> dict[str, Any]:
@@ -79,9 +68,9 @@ def _beside_an_engine(**more: Any) -> dict[str, Any]:
 def test_a_sidecar_may_run_on_several_nodes_and_the_rest_is_only_warned_of() -> None:
     """E39, and what the documentation leaves open (checkpoints, shared GPU memory and failover)."""
     several = _beside_an_engine(multinode={"nodeCount": 2})
-    assert [_found(_written(line, several)) for line in ("1.6", "1.7")] == [{"runtime-sidecar-alone"}, set()]
+    assert [list_refusals(_written(line, several)) for line in ("1.6", "1.7")] == [["runtime-sidecar-alone"], []]
     shared = _beside_an_engine(experimental={"gpuMemoryService": {"mode": "IntraPod"}})
-    assert [_found(_written(line, shared)) for line in ("1.6", "1.7")] == [{"runtime-sidecar-alone"}, set()]
+    assert [list_refusals(_written(line, shared)) for line in ("1.6", "1.7")] == [["runtime-sidecar-alone"], []]
     attention = _beside_an_engine(multinode={"nodeCount": 2})
     attention["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["args"] = ["--enable-dp-attention"]
     warned = ["warn-runtime-sidecar" in {one.rule.name for one in _written("1.7", one).judge()} for one in (several, shared, attention)]
@@ -121,4 +110,4 @@ def test_an_update_that_loses_a_default_is_judged_as_it_is_written(
     )
     write = _written("1.7", new, {**old, "status": {"phase": phase}})
     assert write.object["spec"] == kept
-    assert _found(write) - {"dgdr-hardware-required"} == refused
+    assert {*list_refusals(write)} - {"dgdr-hardware-required"} == refused

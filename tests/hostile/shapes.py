@@ -456,19 +456,14 @@ def _sidecar(n: int) -> Fields:
     return {"components": [{"name": "w", "type": "worker", "frontendSidecar": "none", "podTemplate": template}]}
 
 
+_NEW_OF_1_5: Final[dict[str, tuple[int, Callable[[int], Fields]]]] = {
+    "claims under a power limit": (300, _claims),
+    "keys of an override": (500, lambda n: _worker({"providerOverride": {"value": dict.fromkeys(names(n), 1)}})),
+    "services with everything": (200, _many),
+    "arguments": (500, lambda n: _worker({"extraPodSpec": {"mainContainer": {"args": ["-dpb ray"] * n}}})),
+}
 LINE_1_5: Final = [
-    Shape("claims under a power limit", GRAPH, "v1alpha1", 300, lambda n: new(GRAPH, _claims(n))),
-    Shape(
-        "keys of an override",
-        GRAPH,
-        "v1alpha1",
-        500,
-        lambda n: new(GRAPH, _worker({"providerOverride": {"value": dict.fromkeys(names(n), 1)}})),
-    ),
-    Shape("services with everything", GRAPH, "v1alpha1", 200, lambda n: new(GRAPH, _many(n))),
-    Shape("services with everything, kept", GRAPH, "v1alpha1", 200, lambda n: kept(GRAPH, _many(n))),
-    Shape(
-        "arguments", GRAPH, "v1alpha1", 500, lambda n: new(GRAPH, _worker({"extraPodSpec": {"mainContainer": {"args": ["-dpb ray"] * n}}}))
-    ),
+    *_shapes(_NEW_OF_1_5, GRAPH, new),
+    Shape("services with everything, kept", GRAPH, ALPHA, 200, lambda n: kept(GRAPH, _many(n))),
     Shape("containers beside a sidecar", GRAPH, BETA, 300, lambda n: new(GRAPH, _sidecar(n), BETA)),
 ]

@@ -3,29 +3,19 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-import dynamo_webhooks.api.decode
-import dynamo_webhooks.api.scalars
-import dynamo_webhooks.api.schema
-import dynamo_webhooks.cli.yaml.build
-import dynamo_webhooks.cli.yaml.json_text
-import dynamo_webhooks.cli.yaml.load
-import dynamo_webhooks.cli.yaml.positions
-import dynamo_webhooks.cli.yaml.scalars
-import dynamo_webhooks.cli.yaml.yaml_text
-import dynamo_webhooks.conversion.difference
-import dynamo_webhooks.conversion.legacy
-import dynamo_webhooks.conversion.remainder
-import dynamo_webhooks.conversion.request_legacy
-import dynamo_webhooks.webhooks.envelope
-from dynamo_webhooks.api.decode import MAX_ERRORS, METADATA, Shape, decoder
+import dynamo_webhooks
+from dynamo_webhooks.api.decode import MAX_ERRORS, METADATA, Shape, _describe, decoder, shape_of
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read_text
 from dynamo_webhooks.conversion.kinds import KINDS
-from dynamo_webhooks.conversion.remainder import Remainder
-from dynamo_webhooks.webhooks.envelope import RejectedError
+from dynamo_webhooks.conversion.legacy import RECORD
+from dynamo_webhooks.conversion.remainder import Remainder, read_remainder, write
+from dynamo_webhooks.webhooks.envelope import RejectedError, read
 from tests.laws.dice import Dice
 from tests.laws.hostile import DAMAGED, LEFTISH, LEGACY, RIGHTISH, STATUS
 from tests.laws.strategies import PAIRS, make_object
@@ -39,14 +29,15 @@ class Target(NamedTuple):
     files: frozenset[str]
 
 
-def _files(*modules: Any) -> frozenset[str]:
-    return frozenset(str(module.__file__) for module in modules)
+def _files(folder: str, *modules: str) -> frozenset[str]:
+    found = [Path(dynamo_webhooks.__path__[0], folder, f"{name}.py") for name in modules]
+    return frozenset(str(file) for file in found if file.stat())
 
 
 def envelope(body: bytes) -> None:
     """A review is read, or rejected by a sentence with an HTTP status."""
     try:
-        call = dynamo_webhooks.webhooks.envelope.read(body)
+        call = read(body)
     except RejectedError as error:
         rejected = error
     else:
@@ -73,12 +64,12 @@ def _well_typed(kind: str, version: str, value: Any) -> bool:
     """The same question asked of the part that describes errors, which is written apart from the part that is quick."""
     if type(value) is not dict or any(value.get(name) not in (None, "", want) for name, want in _type(kind, version)):
         return False
-    return not any(dynamo_webhooks.api.decode._describe((), _shape(kind, version), value, lambda _shape: lambda _value: False))
+    return not any(_describe((), _shape(kind, version), value, lambda _shape: lambda _value: False))
 
 
 @cache
 def _shape(kind: str, version: str) -> Shape:
-    shape = dynamo_webhooks.api.decode.shape_of(dynamo_webhooks.api.schema.whole_schema(kind, version), {})
+    shape = shape_of(whole_schema(kind, version), {})
     fields = {name: field for name, field in shape.fields.items() if name not in {"apiVersion", "kind"}}
     return Shape("object", {**fields, "metadata": METADATA})
 
@@ -95,13 +86,13 @@ def remainder(body: bytes) -> None:
     names = sorted(KINDS)
     first = body[0] if body else 0
     kind, rightward = KINDS[names[first % len(names)]], bool(first & 64)
-    keys = (kind.spec_key, kind.status_key, *((*sorted(kind.legacy.keys), dynamo_webhooks.conversion.legacy.RECORD) if kind.legacy else ()))
+    keys = (kind.spec_key, kind.status_key, *((*sorted(kind.legacy.keys), RECORD) if kind.legacy else ()))
     annotations = dict(zip(keys, body[1:].decode(errors="replace").split("\x00"), strict=False))
-    found, damaged = dynamo_webhooks.conversion.remainder.read_remainder(kind, annotations, rightward)
+    found, damaged = read_remainder(kind, annotations, rightward)
     assert set(damaged) <= set(annotations)
     assert all(damaged[key] == annotations[key] for key in damaged)
-    written = dynamo_webhooks.conversion.remainder.write(kind, found)
-    again, worse = dynamo_webhooks.conversion.remainder.read_remainder(kind, written, rightward)
+    written = write(kind, found)
+    again, worse = read_remainder(kind, written, rightward)
     assert not worse
     assert _same(again, found), f"{found} became {again}"
 
@@ -191,33 +182,21 @@ TARGETS: Final[dict[str, Target]] = {
     "envelope": Target(
         envelope,
         lambda: [b'{"kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","userInfo":{"username":"j"},"object":{}}}', b"[]"],
-        _files(dynamo_webhooks.webhooks.envelope),
+        _files("webhooks", "envelope"),
     ),
     "decode": Target(
         decode,
         lambda: [bytes([index // 6]) + orjson.dumps(obj) for index, obj in enumerate(_objects())],
-        _files(dynamo_webhooks.api.decode, dynamo_webhooks.api.scalars),
+        _files("api", "decode", "scalars"),
     ),
     "remainder": Target(
         remainder,
         lambda: [*_remainders(), *(b"\x01" + text.encode() for text in DAMAGED if len(text) < 1_000)],
-        _files(
-            dynamo_webhooks.conversion.remainder,
-            dynamo_webhooks.conversion.legacy,
-            dynamo_webhooks.conversion.difference,
-            dynamo_webhooks.conversion.request_legacy,
-        ),
+        _files("conversion", "remainder", "legacy", "difference", "request_legacy"),
     ),
     "yaml": Target(
         yaml,
         lambda: [*_texts(), *(orjson.dumps(obj) for obj in _objects()[:8])],
-        _files(
-            dynamo_webhooks.cli.yaml.load,
-            dynamo_webhooks.cli.yaml.build,
-            dynamo_webhooks.cli.yaml.json_text,
-            dynamo_webhooks.cli.yaml.yaml_text,
-            dynamo_webhooks.cli.yaml.scalars,
-            dynamo_webhooks.cli.yaml.positions,
-        ),
+        _files("cli/yaml", "load", "build", "json_text", "yaml_text", "scalars", "positions"),
     ),
 }

@@ -42,84 +42,38 @@ def test_a_mistake_names_its_key(subtests: pytest.Subtests) -> None:
             facts_from(data)
 
 
-@pytest.mark.parametrize(
-    ("off", "grove", "other"),
-    [
-        ({"switchedOff": ["grove"]}, "Grove is switched off in the operator", "LeaderWorkerSet with Volcano is not served by the cluster"),
-        ({"switchedOff": ["lws"]}, "Grove is not served by the cluster", "LeaderWorkerSet with Volcano is switched off in the operator"),
-        ({}, "Grove is not served, or is switched off in the operator", "Volcano is not served, or is switched off in the operator"),
-    ],
-)
-def test_what_is_switched_off_is_told_apart_from_what_is_not_served(off: dict[str, Any], grove: str, other: str) -> None:
-    facts = facts_from({"grove": False, "lws": False, "dra": False, **off})
-    obj = {
-        "metadata": {"name": "g"},
-        "spec": {"priorityClassName": "high", "services": {"w": {"componentType": "worker", "multinode": {"nodeCount": 2}}}},
-    }
-    found = evaluate(Review("DynamoGraphDeployment/v1alpha1", CREATE, obj, facts=facts))
-    said = {one.rule.name: one.text for one in found}
-    assert said["priority-class-requires-grove"].endswith(f": {grove}")
-    assert said["multinode-requires-orchestrator"].endswith(other)
-    assert grove in said["multinode-requires-orchestrator"]
-
-
 OFF = {"grove": False, "lws": False, "switchedOff": [], "operatorVersion": "1.5.0"}
+SERVED = {**OFF, "grove": True}
+UNTOLD = {name: value for name, value in OFF.items() if name != "switchedOff"}
 PROVIDER, OPT_OUT = "nvidia.com/workload-provider", "nvidia.com/enable-grove"
+FILLED = {PROVIDER: "component"}  # as the mutating webhook writes it before
+OUT = {**FILLED, OPT_OUT: "false"}
+SAID_OUT = f'the annotation {OPT_OUT} is "false"'
+STORED = f'the graph was created without Grove (annotation {PROVIDER}: "component")'
+ABSENT, SWITCHED, ON = "is not served by the cluster", "is switched off in the operator", "on in the operator"
+EITHER = "is not served, or is switched off in the operator"
+LWS = "LeaderWorkerSet with Volcano"
+INSTALL = "install Grove, the usual way, or install LeaderWorkerSet"
+
+
+def _off(*names: str) -> dict[str, Any]:
+    return {**OFF, "switchedOff": [*names]}
 
 
 def test_a_refused_multinode_graph_names_what_the_cluster_lacks_and_the_way_out(subtests: pytest.Subtests) -> None:
-    rows: list[tuple[dict[str, str], dict[str, Any], str, str, str]] = [
-        (
-            {},
-            OFF,
-            CREATE,
-            "Grove is not served by the cluster; LeaderWorkerSet",
-            "install Grove, the usual way, or install LeaderWorkerSet",
-        ),
-        (
-            {PROVIDER: "component"},  # as the mutating webhook writes it before
-            OFF,
-            CREATE,
-            "Grove is not served by the cluster; LeaderWorkerSet",
-            "install Grove, the usual way, or install LeaderWorkerSet",
-        ),
-        (
-            {PROVIDER: "component"},
-            {**OFF, "switchedOff": ["grove", "lws"]},
-            CREATE,
-            "Grove is switched off in the operator; LeaderWorkerSet with Volcano is switched off",
-            "switch Grove on in the operator, the usual way, or switch LeaderWorkerSet with Volcano on in the operator",
-        ),
-        (
-            {PROVIDER: "component", OPT_OUT: "false"},
-            {**OFF, "grove": True},
-            CREATE,
-            f'the annotation {OPT_OUT} is "false"; LeaderWorkerSet',
-            f"remove the annotation {OPT_OUT}, the usual way",
-        ),
-        (
-            {PROVIDER: "component", OPT_OUT: "false"},
-            OFF,
-            CREATE,
-            "Grove is not served by the cluster; LeaderWorkerSet",
-            f"install Grove and remove the annotation {OPT_OUT}, the usual way",
-        ),
-        (
-            {PROVIDER: "component"},
-            OFF,
-            UPDATE,
-            f'the graph was created without Grove (annotation {PROVIDER}: "component"); LeaderWorkerSet',
-            "install Grove and create the graph again, the usual way",
-        ),
-        (
-            {PROVIDER: "component"},
-            {**OFF, "grove": True},
-            UPDATE,
-            f'the graph was created without Grove (annotation {PROVIDER}: "component"); LeaderWorkerSet',
-            "create the graph again, the usual way",
-        ),
+    rows: list[tuple[dict[str, str], dict[str, Any], str, str, str, str]] = [
+        ({}, OFF, CREATE, f"Grove {ABSENT}", ABSENT, INSTALL),
+        (FILLED, OFF, CREATE, f"Grove {ABSENT}", ABSENT, INSTALL),
+        (FILLED, UNTOLD, CREATE, f"Grove {EITHER}", EITHER, INSTALL),
+        (FILLED, _off("grove"), CREATE, f"Grove {SWITCHED}", ABSENT, f"switch Grove {ON}, the usual way, or install LeaderWorkerSet"),
+        (FILLED, _off("lws"), CREATE, f"Grove {ABSENT}", SWITCHED, f"install Grove, the usual way, or switch {LWS} {ON}"),
+        (FILLED, _off("grove", "lws"), CREATE, f"Grove {SWITCHED}", SWITCHED, f"switch Grove {ON}, the usual way, or switch {LWS} {ON}"),
+        (OUT, SERVED, CREATE, SAID_OUT, ABSENT, f"remove the annotation {OPT_OUT}, the usual way"),
+        (OUT, OFF, CREATE, f"Grove {ABSENT}", ABSENT, f"install Grove and remove the annotation {OPT_OUT}, the usual way"),
+        (FILLED, OFF, UPDATE, STORED, ABSENT, "install Grove and create the graph again, the usual way"),
+        (FILLED, SERVED, UPDATE, STORED, ABSENT, "create the graph again, the usual way"),
     ]
-    for annotations, facts, operation, seen, fix in rows:
+    for annotations, facts, operation, grove, other, fix in rows:
         with subtests.test(fix):
             worker = {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}}
             before = {"metadata": {"name": "g", "annotations": annotations}, "spec": {"services": {"w": worker}}}
@@ -131,10 +85,10 @@ def test_a_refused_multinode_graph_names_what_the_cluster_lacks_and_the_way_out(
                 for one in evaluate(Review("DynamoGraphDeployment/v1alpha1", operation, obj, old, facts=facts_from({**facts, "dra": True})))
             }
             refused = found["multinode-requires-orchestrator"]
-            assert refused.text.startswith(f"must not span 2 nodes: {seen}")
+            assert refused.text == f"must not span 2 nodes: {grove}; {LWS} {other}"
             assert refused.fix.startswith(fix)
-            for other in ("priority-class-requires-grove", "gms-interpod-requires-grove"):
-                assert seen.partition(";")[0] in found[other].text
+            assert found["priority-class-requires-grove"].text.endswith(f": {grove}")
+            assert found["gms-interpod-requires-grove"].text.endswith(f", but {grove}")
 
 
 ADAPTED = {"componentType": "worker", "scalingAdapter": {"enabled": True}}

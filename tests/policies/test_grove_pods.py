@@ -13,7 +13,6 @@ from tests.rows import run_each
 
 _MINE = {"schedulerName": "mine"}
 _NODES: dict[str, Any] = {"multinode": {"nodeCount": 2}}
-_GMS: dict[str, Any] = {"experimental": {"gpuMemoryService": {"mode": "InterPod"}}}
 
 
 def _graph(framework: str = "", pod: Fields | None = None, gpus: str = "1", engine: str = "vllm", **fields: Any) -> Fields:
@@ -26,6 +25,12 @@ def _graph(framework: str = "", pod: Fields | None = None, gpus: str = "1", engi
     spec = {"components": components, **({"backendFramework": framework} if framework else {})}
     kind, metadata = "DynamoGraphDeployment", {"name": "g", "namespace": "ns"}
     return {"apiVersion": "nvidia.com/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _shared(*, gpus: str = "1", replicas: int | None = None, **service: Any) -> Fields:
+    """A graph whose pods share memory of GPUs."""
+    scaled: Fields = {} if replicas is None else {"replicas": replicas}
+    return _graph("vllm", gpus=gpus, experimental={"gpuMemoryService": {"mode": "InterPod", **service}}, **scaled)
 
 
 def _scheduled(obj: Fields, name: str) -> Fields:
@@ -64,19 +69,11 @@ def _read_fixed(obj: Fields) -> object:
         (_graph(**_NODES), _graph(**_NODES, engine="trtllm"), "grove-engine-immutable"),
         (_graph(**_NODES, engine="trtllm"), _graph(**_NODES, engine="vllm"), "grove-engine-immutable"),
         (_graph(**_NODES, engine="trtllm"), _graph(**_NODES, engine="other"), "grove-engine-immutable"),
-        (_graph("vllm", **_GMS), _graph("vllm", **_GMS, replicas=2), ""),
-        (_graph("vllm", **_GMS), _graph("vllm", **_GMS, gpus="2"), "gms-interpod-claim-immutable"),
-        (_graph("vllm", **_GMS, gpus="2"), _graph("vllm", **_GMS, gpus="1"), "gms-interpod-claim-immutable"),
-        (
-            _graph("vllm", **_GMS),
-            _graph("vllm", experimental={"gpuMemoryService": {"mode": "InterPod", "deviceClassName": "mine"}}),
-            "gms-interpod-claim-immutable",
-        ),
-        (
-            _graph("vllm", **_GMS),
-            _graph("vllm", experimental={"gpuMemoryService": {"mode": "InterPod", "deviceClassName": "gpu.nvidia.com"}}),
-            "",
-        ),
+        (_shared(), _shared(replicas=2), ""),
+        (_shared(), _shared(gpus="2"), "gms-interpod-claim-immutable"),
+        (_shared(gpus="2"), _shared(gpus="1"), "gms-interpod-claim-immutable"),
+        (_shared(), _shared(deviceClassName="mine"), "gms-interpod-claim-immutable"),
+        (_shared(), _shared(deviceClassName="gpu.nvidia.com"), ""),
         (_scheduled(_graph(), "mine"), _scheduled(_graph(), "other"), "grove-scheduler-immutable"),
         (_graph(), _scheduled(_graph(), "mine"), "grove-scheduler-immutable"),
         (_scheduled(_graph(), "mine"), _graph(), "grove-scheduler-immutable"),

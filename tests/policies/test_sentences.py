@@ -12,44 +12,24 @@ from dynamo_webhooks.policies.rule import DCD, DGD, MODEL_KIND
 
 FACTS = Facts(operatorLine=Line.V1_6, grove=True, lws=True, dra=True, clusterTopologies={"t": ("zone", "rack")})
 GROUPED = "components: [{name: w, experimental: {grove: {forceScalingGroup: %s}}}]"
-TEXTS: list[tuple[str, str, str | None, str, list[str]]] = [
-    (MODEL_KIND, "{}", None, "model-base-name-required", ["must name the base model, got nothing"]),
-    (MODEL_KIND, "baseModelName: ' '", None, "model-base-name-required", ["must name the base model, got blanks only"]),
-    (
-        DGD,
-        "components: [{name: b, topologyConstraint: {}}]",
-        None,
-        "topology-spec-required",
-        ['must be set while components have constraints ("b"), got nothing'],
-    ),
-    (
-        DGD,
-        "components: [{name: b, topologyConstraint: {}}, {name: a, topologyConstraint: {}}]",
-        None,
-        "topology-spec-required",
-        ['must be set while components have constraints ("a" and 1 more), got nothing'],
-    ),
-    (DGD, GROUPED % "true", GROUPED % "false", "force-scaling-group-immutable", ["must stay false after creation, got true"]),
-    (DGD, GROUPED % "false", GROUPED % "true", "force-scaling-group-immutable", ["must stay true after creation, got false"]),
-    (
-        DCD,
-        "topologyConstraint: {packDomain: rack}",
-        "{}",
-        "dcd-topology-immutable",
-        ['must stay with packDomain unset after creation, got "rack"'],
-    ),
-    (
-        DCD,
-        "topologyConstraint: {packDomain: rack}",
-        "topologyConstraint: {packDomain: zone}",
-        "dcd-topology-immutable",
-        ['must stay with packDomain "zone" after creation, got "rack"'],
-    ),
+PACKED = "topologyConstraint: {packDomain: %s}"
+CONSTRAINED = "{name: %s, topologyConstraint: {}}"
+UNSET = "must be set while components have constraints (%s), got nothing"
+STAYS = 'must stay with packDomain %s after creation, got "rack"'
+TEXTS: list[tuple[str, str, str | None, str, str]] = [
+    (MODEL_KIND, "{}", None, "model-base-name-required", "must name the base model, got nothing"),
+    (MODEL_KIND, "baseModelName: ' '", None, "model-base-name-required", "must name the base model, got blanks only"),
+    (DGD, f"components: [{CONSTRAINED % 'b'}]", None, "topology-spec-required", UNSET % '"b"'),
+    (DGD, f"components: [{CONSTRAINED % 'b'}, {CONSTRAINED % 'a'}]", None, "topology-spec-required", UNSET % '"a" and 1 more'),
+    (DGD, GROUPED % "true", GROUPED % "false", "force-scaling-group-immutable", "must stay false after creation, got true"),
+    (DGD, GROUPED % "false", GROUPED % "true", "force-scaling-group-immutable", "must stay true after creation, got false"),
+    (DCD, PACKED % "rack", "{}", "dcd-topology-immutable", STAYS % "unset"),
+    (DCD, PACKED % "rack", PACKED % "zone", "dcd-topology-immutable", STAYS % '"zone"'),
 ]
 
 
 def test_a_sentence_tells_what_was_seen() -> None:
-    assert [(f"{rule}: {new}", found) for kind, new, old, rule, texts in TEXTS if (found := _said(kind, new, old, rule)) != texts] == []
+    assert [(f"{rule}: {new}", found) for kind, new, old, rule, text in TEXTS if (found := _said(kind, new, old, rule)) != [text]] == []
 
 
 def _said(kind: str, new: str, old: str | None, rule: str) -> list[str]:

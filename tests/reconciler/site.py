@@ -18,7 +18,6 @@ from dynamo_webhooks.reconciler.common.resources import ADAPTERS, APPLIED_HASH, 
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.pace import MAX_STATUS_DELAY_SECONDS
 from dynamo_webhooks.reconciler.reconciler import Reconciler
-from dynamo_webhooks.reconciler.render.objects import reference
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
@@ -342,13 +341,6 @@ def _plain(value: Any) -> Any:
 def draft(resource: Resource, name: str, metadata: Node | None = None, **rest: Any) -> Node:
     """An object to create; `metadata` is the rest of its metadata."""
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, **(metadata or {})}, **rest}
-
-
-def clique_of(made: Node, template: Node) -> Node:
-    """The PodClique that Grove makes of a template in a set."""
-    set_name = made["metadata"]["name"]
-    metadata = {"name": f"{set_name}-0-{template['name']}", "labels": template["labels"], "ownerReferences": [reference(made)]}
-    return {"apiVersion": made["apiVersion"], "kind": "PodClique", "metadata": metadata, "spec": template["spec"]}
 
 
 def disagg(name: str = "g", replicas: int = 2) -> Node:

@@ -68,8 +68,7 @@ def _publish_trust(plane: ControlPlane) -> None:
     """Writes a bundle into each entry, as the provisioner does."""
     for kind, count in (("validating", 9), ("mutating", 6)):
         patch = json.dumps([{"op": "add", "path": f"/webhooks/{i}/clientConfig/caBundle", "value": BUNDLE} for i in range(count)])
-        done = plane.kubectl("patch", f"{kind}webhookconfiguration", f"{RELEASE}-{kind}", "--type=json", "-p", patch)
-        assert done.code == 0, done.stderr
+        plane.kubectl("patch", f"{kind}webhookconfiguration", f"{RELEASE}-{kind}", "--type=json", "-p", patch).done()
 
 
 def _restore(plane: ControlPlane, name: str, check: str) -> None:
@@ -85,8 +84,7 @@ def _restore(plane: ControlPlane, name: str, check: str) -> None:
     assert f"dynamo-webhooks doctor{flag} --namespace {NAMESPACE} --print {name} | kubectl{flag} create -f -" in repairs
     with contextlib.redirect_stdout(io.StringIO()) as out:
         assert main(["doctor", *flag.split(), "--namespace", NAMESPACE, "--print", name]) == 0
-    done = plane.kubectl("create", "-f", "-", input=out.getvalue())
-    assert done.code == 0, done.stderr
+    plane.kubectl("create", "-f", "-", input=out.getvalue()).done()
     after = plane.kubectl("get", kind, named, *where, "-o", "json").json()
     assert [after["metadata"][part] for part in ("labels", "annotations")] == [
         before["metadata"][part] for part in ("labels", "annotations")
@@ -172,8 +170,7 @@ def test_after_the_go_operator_definitions_come_first_or_conversion_is_taken_ove
     [(command, way)] = re.findall(r"dynamo-webhooks (crds --cluster) \| kubectl (apply .+)$", told, re.MULTILINE)
     words = [str(COMMAND), *command.split(), "--kubeconfig", str(cluster.kubeconfig), "--context", ADMIN]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    done = cluster.kubectl(*way.split(), input=printed)
-    assert done.code == 0, done.stderr
+    cluster.kubectl(*way.split(), input=printed).done()
     assert not _refusal(cluster, RELEASE, NAMESPACE)
 
 

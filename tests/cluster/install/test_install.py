@@ -62,8 +62,7 @@ def applied(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator[l
     """The objects of a way; whatever the test applied of them is gone after it."""
     objects = _objects(request.param.overlay)
     yield objects
-    done = cluster.kubectl("delete", "--ignore-not-found", "-f", "-", input=_list(objects))
-    assert done.code == 0, done.stderr
+    cluster.kubectl("delete", "--ignore-not-found", "-f", "-", input=_list(objects)).done()
 
 
 def _written(cluster: ControlPlane, objects: list[Node]) -> dict[tuple[str, str, str], str]:

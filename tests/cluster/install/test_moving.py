@@ -105,8 +105,7 @@ class Mover:
             assert done.returncode == 0, done.stderr
             self._start(first=words[0] == "install")
         elif program == "kubectl":
-            outcome = self.plane.kubectl(*words)
-            assert outcome.code == 0, outcome.stderr
+            self.plane.kubectl(*words).done()
 
     def _start(self, *, first: bool) -> None:
         """What `--wait` waits for: a server, a provisioner with today's configuration, and its work."""

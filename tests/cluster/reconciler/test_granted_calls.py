@@ -88,8 +88,7 @@ def _graph(**services: Node) -> Node:
 
 
 def _delete(site: Reconciled, *more: str) -> None:
-    done = site.plane.kubectl("delete", "dynamographdeployment/g", "-n", "tenant", *more)
-    assert done.code == 0, done.stderr
+    site.plane.kubectl("delete", "dynamographdeployment/g", "-n", "tenant", *more).done()
 
 
 def _scene(site: Reconciled) -> None:

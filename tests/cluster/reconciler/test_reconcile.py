@@ -210,5 +210,4 @@ def test_what_an_annotation_keeps_for_v1alpha1_is_judged_by_reconciler_and_webho
 
     site.until(refused, "the webhook refusing it")
     # what was there before it may be changed elsewhere
-    changed = site.plane.request("PATCH", path_of(forged, named=True), {"metadata": {"labels": {"a": "b"}}}, kind=MERGE)
-    assert changed.status == 200, changed.body
+    site.plane.request("PATCH", path_of(forged, named=True), {"metadata": {"labels": {"a": "b"}}}, kind=MERGE).done()

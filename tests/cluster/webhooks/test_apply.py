@@ -71,9 +71,8 @@ class Held:
 
     def _get(self, version: str) -> Node:
         if version not in self._seen:
-            reply = self._plane.request("GET", self._path(version))
-            assert reply.status == 200, reply.body
-            self._seen[version] = reply.body
+            reply = self._plane.request("GET", self._path(version)).done()
+            self._seen[version] = reply
         return copy.deepcopy(self._seen[version])
 
     def send(self, version: str, body: Node, query: str, *, kind: str, status: bool = False) -> Reply:

@@ -46,8 +46,7 @@ def test_a_file_moved_by_hand(plane: ControlPlane, first: str, second: str, way:
     moved, alone = plane.namespace(), plane.namespace()
     for namespace, versions in ((moved, (first, second)), (alone, (second,))):
         for version in versions:
-            done = plane.kubectl("apply", *WAYS[way], "-f", "-", input=_manifest(namespace, version))
-            assert done.code == 0, done.stderr
+            plane.kubectl("apply", *WAYS[way], "-f", "-", input=_manifest(namespace, version)).done()
     assert _spec(plane, moved, BETA) == _spec(plane, alone, BETA)
     resource = f"dynamographdeployments.{first}.nvidia.com"
     assert plane.kubectl("patch", resource, "t", "-n", moved, "--type=merge", "-p", LABEL).code == 0

@@ -66,9 +66,8 @@ class Site(NamedTuple):
 
     def converted(self) -> int:
         """How many graphs come back in the version that isn't stored."""
-        reply = self.plane.request("GET", f"/apis/nvidia.com/{BETA}/namespaces/default/dynamographdeployments")
-        assert reply.status == 200, reply.body
-        return sum(item["spec"]["components"][0]["name"] == "w" for item in reply.body["items"])
+        reply = self.plane.request("GET", f"/apis/nvidia.com/{BETA}/namespaces/default/dynamographdeployments").done()
+        return sum(item["spec"]["components"][0]["name"] == "w" for item in reply["items"])
 
     def counted(self, name: str) -> dict[str, float]:
         """The samples of one metric, by their labels."""

@@ -199,17 +199,16 @@ def test_the_transition_rule_agrees_with_the_api_server(defined: Defined) -> Non
 def _transition_differs(plane: ControlPlane, before: Node | None, after: Node | None) -> str:
     namespace = plane.namespace()
     old, new = (_checkpoint(namespace, identity) for identity in (before, after))
-    stored = plane.request("POST", path_of(old), old)
-    assert stored.status == 201, stored.body
+    stored = plane.request("POST", path_of(old), old).done()
 
-    updated = copy.deepcopy(stored.body)
+    updated = copy.deepcopy(stored)
     updated.pop("spec", None)
     updated |= {"spec": new["spec"]} if "spec" in new else {}
     reply = plane.request("PUT", f"{path_of(old, named=True)}?dryRun=All", updated)
 
     default(new, load_schema("DynamoCheckpoint", "v1alpha1", Line.V1_2))
     constraint = constraints.CKPT_IDENTITY_IMMUTABLE
-    holds = rule_of(constraint.rule).broken(new, stored.body, False) is None
+    holds = rule_of(constraint.rule).broken(new, stored, False) is None
     messages = [cause["message"] for cause in (reply.body.get("details") or {}).get("causes", [])]
     told = any(constraint.message in message for message in messages)
     return (

@@ -141,8 +141,7 @@ def test_definitions_are_applied_over_those_with_a_url(
     """Definitions that name a server by url, whoever wrote them. Of all, the shortest costs an API server least."""
     plane = story.plane
     plane.kubectl("delete", "crd", ADAPTERS, "--ignore-not-found", "--wait")
-    done = plane.kubectl("create", "-f", "-", input=_printed(None, "--url", URL))
-    assert done.code == 0, done.stderr
+    plane.kubectl("create", "-f", "-", input=_printed(None, "--url", URL)).done()
     for words, url, service in steps:
         done = plane.kubectl("apply", *flags, "-f", "-", input=_printed(plane, *words))
         assert done.code == 0, (words, done.stderr)

@@ -99,9 +99,8 @@ def refused(plane: ControlPlane, namespace: str) -> bool:
 def defaulted(plane: ControlPlane, namespace: str) -> bool:
     """Whether a graph is stamped."""
     obj = graph(namespace)
-    reply = plane.request("POST", f"{path_of(obj)}?dryRun=All", obj)
-    assert reply.status == 201, reply.body
-    return ORIGIN in reply.body["metadata"].get("annotations", {})
+    reply = plane.request("POST", f"{path_of(obj)}?dryRun=All", obj).done()
+    return ORIGIN in reply["metadata"].get("annotations", {})
 
 
 def lease_of(plane: ControlPlane, namespace: str) -> dict[str, Any] | None:

@@ -190,9 +190,7 @@ def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: L
 
 
 def _stored(plane: ControlPlane, obj: dict[str, Any]) -> dict[str, Any]:
-    reply = plane.request("POST", path_of(obj), obj)
-    assert reply.status == 201, reply.body
-    return reply.body
+    return plane.request("POST", path_of(obj), obj).done()
 
 
 def _gone(plane: ControlPlane, path: str) -> bool:

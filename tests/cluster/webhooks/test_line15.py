@@ -112,16 +112,15 @@ def test_a_minimum_stays_as_it_was_set(plane: ControlPlane, version: str) -> Non
         path = ("spec", "components", 0)
     spec = {"services": {"w": part}} if version == ALPHA else {"components": [part]}
     new = {"apiVersion": f"nvidia.com/{version}", "kind": "DynamoGraphDeployment", "metadata": {"name": "t"}, "spec": spec}
-    made = plane.request("POST", collection(new), new)
-    assert made.status == 201, made.body
+    made = plane.request("POST", collection(new), new).done()
     one = f"{collection(new)}/t"
     try:
         for minimum in (1, 2):  # one that is taken away is filled in again
-            changed = copy.deepcopy(made.body)
+            changed = copy.deepcopy(made)
             inner: Any = lookup(changed, path)
             inner["minAvailable"] = minimum
             reply = plane.request("PUT", f"{one}?dryRun=All", changed)
-            offline = admit(copy.deepcopy(changed), "DynamoGraphDeployment", version, copy.deepcopy(made.body), Line.V1_5)
+            offline = admit(copy.deepcopy(changed), "DynamoGraphDeployment", version, copy.deepcopy(made), Line.V1_5)
             refused = any(error.rule == MIN_AVAILABLE_KEPT.id for error in offline.errors)
             assert says(reply, path, MIN_AVAILABLE_KEPT) == refused == (minimum != 1), (minimum, reply.body)
     finally:

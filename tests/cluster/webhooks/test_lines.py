@@ -67,8 +67,7 @@ class Site:
 
     def move(self, line: Line) -> None:
         """Applies the definitions, then the configuration, and starts the server with it."""
-        done = self.plane.kubectl("apply", "--server-side", "-f", "-", input="---\n".join(render_files(line).values()))
-        assert done.code == 0, done.stderr
+        self.plane.kubectl("apply", "--server-side", "-f", "-", input="---\n".join(render_files(line).values())).done()
         self.line = line
         self._configure()
         self.found.servers["server"].stop()
@@ -94,9 +93,8 @@ class Site:
         """All objects in all their versions."""
         found = {}
         for kind, version in [(each, version.name) for each in KINDS if each.since <= self.line for version in each.of_line(self.line)]:
-            reply = self.plane.request("GET", f"/apis/nvidia.com/{version}/{kind.plural}")
-            assert reply.status == 200, reply.body
-            for item in reply.body["items"]:
+            reply = self.plane.request("GET", f"/apis/nvidia.com/{version}/{kind.plural}").done()
+            for item in reply["items"]:
                 whole = {"apiVersion": f"nvidia.com/{version}", "kind": kind.name, **item}
                 found[kind.name, version, item["metadata"]["namespace"], item["metadata"]["name"]] = whole
         return found
@@ -109,9 +107,9 @@ class Site:
         made = self.plane.request("GET", path)
         if made.status == 404:
             made = self.plane.request("POST", path_of(old), old)
-        assert made.status < 300, made.body
-        notes = {**made.body["metadata"].get("annotations", {}), **obj["metadata"].get("annotations", {})}
-        reply = self.plane.request("PUT", path, {**obj, "metadata": {**made.body["metadata"], **obj["metadata"], "annotations": notes}})
+        metadata = made.done()["metadata"]
+        notes = {**metadata.get("annotations", {}), **obj["metadata"].get("annotations", {})}
+        reply = self.plane.request("PUT", path, {**obj, "metadata": {**metadata, **obj["metadata"], "annotations": notes}})
         assert reply.status == 200 or self.plane.request("DELETE", path).status == 200
         return reply
 

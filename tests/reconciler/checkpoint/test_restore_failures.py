@@ -11,12 +11,13 @@ from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS,
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
+from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.checkpoint.objects import HASH, JOB, checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene
 from tests.reconciler.checkpoint.test_snapshots import RESTORING, _is_restored, _told, _worker, scene
 from tests.reconciler.pod.test_pods import OWNER
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import NAMESPACE, clique_of
+from tests.reconciler.site import NAMESPACE
 from tests.rows import run_each
 
 READY: dict[str, Any] = {"phase": "Ready", "jobName": JOB}
@@ -110,9 +111,9 @@ async def test_on_grove_the_graph_remembers_it() -> None:
     grove, clique = CLIQUE_SETS, POD_CLIQUES
     async with scene(_graph(1), RESTORING, {**checkpoint("ck"), "status": READY}, grove=True) as site:
         [made] = (await site.all(grove)).values()
-        [template] = made["spec"]["template"]["cliques"]
-        await site.kubelet.create(clique, clique_of(made, template), NAMESPACE)
-        await _make(site, _pod({"metadata": {"labels": template["labels"], "annotations": template["annotations"]}}, "p"))
+        [wanted] = make_below(made)
+        await site.kubelet.create(clique, wanted, NAMESPACE)
+        await _make(site, _pod({"metadata": {name: wanted["metadata"][name] for name in ("labels", "annotations")}}, "p"))
         await site.later(65)
         assert await _told(site) == ("False", "RestoreFailed")
         assert (await site.graph())["metadata"]["annotations"][f"{MARK}.worker"] == f"{HASH}/1"

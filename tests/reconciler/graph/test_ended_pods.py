@@ -12,9 +12,10 @@ from dynamo_webhooks.reconciler.engine.retries import CALM, FIRST, MAX_RETRY_SEC
 from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, explain_missing_engines
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
 from dynamo_webhooks.reconciler.render.objects import reference
+from tests.cluster.reconciler.grove import make_below, make_members
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, running
 from tests.rows import run_each
 
 GROVE = CLIQUE_SETS
@@ -33,15 +34,10 @@ class Cluster:
         """Makes everything, as Grove does."""
         found = await self.site.get(GROVE, "g")
         templates = {one["name"]: one for one in found["spec"]["template"]["cliques"]}
-        group = clique_of(found, {"name": "w", "labels": {}, "spec": {"replicas": 1}}) | {"kind": CLIQUE_GROUP}
-        group = await self.site.kubelet.create(GROUPS, group, NAMESPACE)
-        await self._report(GROUPS, group, "availableReplicas")
-        for name, template in templates.items():
-            made = clique_of(found, template) if name == "plain" else self._member(group, template)
-            made = await self.site.kubelet.create(CLIQUES, made, NAMESPACE)
-            await self._report(CLIQUES, made, "readyReplicas")
-            for index in range(made["spec"]["replicas"]):
-                await self.pod(made, index)
+        for one in make_below(found):
+            made = await self._make(one)
+            for member in make_members(made, templates) if one["kind"] == CLIQUE_GROUP else ():
+                await self._make(member)
         status = {"observedGeneration": found["metadata"]["generation"], "updatedReplicas": 1}
         await self.site.report(GROVE, "g", status)
 
@@ -72,16 +68,15 @@ class Cluster:
         found = await self.site.condition()
         return found["status"], found["message"]
 
-    @staticmethod
-    def _member(group: Node, template: Node) -> Node:
-        made = clique_of(group, template)
-        made["metadata"] |= {"name": f"g-0-w-0-{template['name']}", "labels": {**template["labels"], GROUP: "g-0-w", REPLICA: "0"}}
-        return made
-
-    async def _report(self, resource: Any, made: Node, serving: str) -> None:
+    async def _make(self, wanted: Node) -> Node:
+        resource, serving = (GROUPS, "availableReplicas") if wanted["kind"] == CLIQUE_GROUP else (CLIQUES, "readyReplicas")
+        made = await self.site.kubelet.create(resource, wanted, NAMESPACE)
         figures = dict.fromkeys(("replicas", "updatedReplicas", serving), made["spec"]["replicas"])
         status = {"status": {"observedGeneration": made["metadata"]["generation"], **figures}}
         await self.site.kubelet.merge_patch(resource, made["metadata"]["name"], status, NAMESPACE)
+        for index in range(made["spec"]["replicas"]) if resource is CLIQUES else ():
+            await self.pod(made, index)
+        return made
 
 
 @asynccontextmanager

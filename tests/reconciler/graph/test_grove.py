@@ -16,8 +16,9 @@ from dynamo_webhooks.reconciler.graph.clique_status import why_not
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.member import QUEUE
 from dynamo_webhooks.reconciler.render.objects import reference
+from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, draft, running, settings
 from tests.rows import run_each
 
 GROVE = CLIQUE_SETS
@@ -38,13 +39,10 @@ async def _ask(site: Site, **restart: str) -> None:
 async def _updated(site: Site, *, replicas: int = 1) -> None:
     """What Grove would do and say."""
     made = await _set(site)
-    for clique in made["spec"]["template"]["cliques"]:
-        name = f"g-0-{clique['name']}"
-        live = await site.kubelet.get(CLIQUES, name, NAMESPACE)
-        if live is None:
-            live = await site.kubelet.create(CLIQUES, clique_of(made, clique), NAMESPACE)
-        wanted = live["spec"]["replicas"]
-        figures = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), wanted)
+    for clique in make_below(made):
+        name = clique["metadata"]["name"]
+        live = await site.kubelet.get(CLIQUES, name, NAMESPACE) or await site.kubelet.create(CLIQUES, clique, NAMESPACE)
+        figures = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), live["spec"]["replicas"])
         status = {"observedGeneration": live["metadata"]["generation"], **figures}
         await site.kubelet.merge_patch(CLIQUES, name, {"status": status}, NAMESPACE)
     status = {"observedGeneration": made["metadata"]["generation"], "availableReplicas": 1, "updatedReplicas": replicas}
@@ -121,8 +119,8 @@ async def test_what_runs_is_scaled_though_grove_refuses_the_rest_of_a_change() -
 
 async def test_pods_that_grove_can_not_make_are_told_of() -> None:
     async with _started() as site:
-        made = await _set(site)
-        await site.kubelet.create(CLIQUES, clique_of(made, made["spec"]["template"]["cliques"][1]), NAMESPACE)
+        _, clique = make_below(await _set(site))
+        await site.kubelet.create(CLIQUES, clique, NAMESPACE)
         error = {"code": "ERR_CREATE_PODS", "description": 'pods "g-0-w-x7k2p" is forbidden: exceeded quota: gpus'}
         await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"status": {"lastErrors": [error]}}, NAMESPACE)
         await site.timing.advance(15)

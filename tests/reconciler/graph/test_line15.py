@@ -6,9 +6,10 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CRDS, DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, CLIQUE_SETS, COMPONENTS, GRAPHS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
+from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, draft, running, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, draft, running, settings
 from tests.rows import run_each
 
 GROVE, CLIQUE = CLIQUE_SETS, POD_CLIQUES
@@ -144,9 +145,9 @@ async def test_nobody_waits_for_what_never_comes(more: str) -> None:
 async def test_pods_wait_on_grove_too() -> None:
     async with scene(graph(vllm("w", replicas=2, experimental={"checkpoint": WAITING})), grove=True) as site:
         [made] = (await site.all(GROVE)).values()
-        [clique] = made["spec"]["template"]["cliques"]
+        [clique] = make_below(made)
         assert clique["spec"]["replicas"] == 0
-        await site.kubelet.create(CLIQUE, clique_of(made, clique), NAMESPACE)
+        await site.kubelet.create(CLIQUE, clique, NAMESPACE)
         await site.later(5)
         assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 0
         assert "desired=2, spec.replicas=0" in (await site.condition())["message"]

@@ -21,34 +21,24 @@ from dynamo_webhooks.reconciler.render.framework import (
 from tests.rows import run_each
 
 Fields = dict[str, Any]
+_CALL = ["python3", "-m", "dynamo.vllm"]
+_TEXT = "python -m dynamo.vllm"
+
+
+def _shell(*args: str) -> Fields:
+    return {"command": ["sh", "-c"], "args": [*args]}
 
 
 @run_each(
     ("container", "shell", "want"),
     [
-        ({"command": ["python3", "-m", "dynamo.vllm"], "args": ["--a"]}, False, ["--a", "--x", "1"]),
+        ({"command": _CALL, "args": ["--a"]}, False, ["--a", "--x", "1"]),
         ({"command": ["/usr/bin/python3.11"], "args": ["-m", "dynamo.vllm"]}, False, ["-m", "dynamo.vllm", "--x", "1"]),
         ({"command": ["python"]}, False, ["--x", "1"]),
-        (
-            {"command": ["python3", "-m", "dynamo.vllm"], "args": ["--j", '{"a": 1}']},
-            True,
-            ['exec python3 -m dynamo.vllm --j "{\\"a\\": 1}" --x 1'],
-        ),
-        (
-            {"command": ["sh", "-c"], "args": ["cd / && python3 -m dynamo.vllm --a | tee log"]},
-            True,
-            ["cd / && python3 -m dynamo.vllm --x 1 --a | tee log"],
-        ),
-        (
-            {"command": ["sh", "-c"], "args": ["no", "python -m dynamo.vllm", "python -m dynamo.vllm"]},
-            False,
-            ["no", "python -m dynamo.vllm --x 1", "python -m dynamo.vllm"],
-        ),
-        (
-            {"args": ["python -m dynamo.vllm & python -m dynamo.vllm; wait"]},
-            False,
-            ["python -m dynamo.vllm --x 1 & python -m dynamo.vllm --x 1; wait"],
-        ),
+        ({"command": _CALL, "args": ["--j", '{"a": 1}']}, True, ['exec python3 -m dynamo.vllm --j "{\\"a\\": 1}" --x 1']),
+        (_shell("cd / && python3 -m dynamo.vllm --a | tee log"), True, ["cd / && python3 -m dynamo.vllm --x 1 --a | tee log"]),
+        (_shell("no", _TEXT, _TEXT), False, ["no", f"{_TEXT} --x 1", _TEXT]),
+        ({"args": [f"{_TEXT} & {_TEXT}; wait"]}, False, [f"{_TEXT} --x 1 & {_TEXT} --x 1; wait"]),
         ({"args": ["exec python3 -mdynamo.vllm --a"]}, False, ["exec python3 -mdynamo.vllm --x 1 --a"]),
         ({"command": ["serve"], "args": ["--model", "m"]}, False, ["--model", "m"]),
     ],

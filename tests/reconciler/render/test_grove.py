@@ -226,6 +226,10 @@ def _override(domain: str, **more: Any) -> Fields:
     return {"apiVersion": API, "value": {"topologyConstraint": {"packDomain": domain}}, **more}
 
 
+def _over(**more: Any) -> Fields:
+    return {"providerOverride": _override("rack", **more)}
+
+
 def _rendered(*components: Fields, version: str = "1.5.0", told: bool | None = None, **spec: Any) -> Rendered:
     obj = stored(graph(*components, **spec), version, grove=True)
     return render(obj, Settings(operator_version=version, grove=True, told_packing=told))
@@ -262,7 +266,7 @@ def test_grove_packs_by_the_topology_that_a_graph_names_as_its_definition_has_it
 
 def test_each_override_stands_in_the_place_that_it_means() -> None:
     root = {"apiVersion": API, "value": {"spec": {"template": {"topologyConstraint": {"packDomain": "zone"}}}}}
-    roles = [{"name": "leader", "providerOverride": _override("host")}, {"name": "worker", "providerOverride": _override("rack")}]
+    roles = [{"name": "leader", "providerOverride": _override("host")}, {"name": "worker", **_over()}]
     wide = vllm("wide", providerOverride=_override("block"), multinode={"nodeCount": 3}, roles=roles)
     forced = vllm("forced", providerOverride=_override("aisle"), experimental={"grove": {"forceScalingGroup": True}})
     template = _template(wide, forced, vllm("alone", providerOverride=_override("row")), providerOverride=root)
@@ -279,16 +283,12 @@ def test_a_value_of_grove_is_taken_as_it_is() -> None:
 @run_each(
     ("component", "field", "said"),
     [
-        ({"providerOverride": _override("r", apiVersion="v2")}, "providerOverride.apiVersion", "must be grove.io/v1alpha1, got 'v2'"),
+        (_over(apiVersion="v2"), "providerOverride.apiVersion", "must be grove.io/v1alpha1, got 'v2'"),
+        (_over(target="PodCliqueSet"), "providerOverride.target", "must be PodCliqueTemplateSpec at this place"),
+        (_over(value={"spec": {}}), "providerOverride.value.topologyConstraint", "must be an object"),
+        (_over(value={"topologyConstraint": "r"}), "providerOverride.value.topologyConstraint", "must be"),
         (
-            {"providerOverride": _override("r", target="PodCliqueSet")},
-            "providerOverride.target",
-            "must be PodCliqueTemplateSpec at this place",
-        ),
-        ({"providerOverride": _override("r", value={"spec": {}})}, "providerOverride.value.topologyConstraint", "must be an object"),
-        ({"providerOverride": _override("r", value={"topologyConstraint": "r"})}, "providerOverride.value.topologyConstraint", "must be"),
-        (
-            {"multinode": {"nodeCount": 1}, "roles": [{"name": "leader", "providerOverride": _override("r")}]},
+            {"multinode": {"nodeCount": 1}, "roles": [{"name": "leader", **_over()}]},
             "roles[0].providerOverride",
             "must be absent: only a component on several nodes",
         ),

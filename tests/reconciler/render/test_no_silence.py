@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from dynamo_webhooks.admission.pipeline import Admission
-from dynamo_webhooks.admission.pipeline import Settings as Judged
 from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.api.operator.controllers import Ingress
 from dynamo_webhooks.api.operator.features import Pvc
@@ -22,6 +20,7 @@ from dynamo_webhooks.policies.rule import Level
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
 from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from tests.admission.writes import defaulted
 from tests.reconciler.render.single_fields import COMPONENT, GRAPH, NAME, find_by_end, graph, leaves, pair, pair_alone, text_of
 from tests.reconciler.rendering import stored
 from tests.rows import run_each
@@ -80,13 +79,8 @@ def _made(text: str, where: str, operator: str) -> tuple[Any, set[str], list[str
 
 def checked(obj: Fields, where: str) -> tuple[list[str], bool]:
     """The fields that `check` speaks of, and whether it refuses the graph."""
-    version = obj["apiVersion"].rpartition("/")[2]
-    judged = Judged(Facts(operatorVersion=VERSION, grove=where == "grove", lws=True, dra=True, checkpoint=True, allowGmsSnapshot=True))
-    write = Admission(obj["kind"], version, "CREATE", copy.deepcopy(obj), user="", settings=judged)
-    found = write.decode()
-    assert not found, found
-    write.shape()
-    write.mutate()
+    known = Facts(operatorVersion=VERSION, grove=where == "grove", lws=True, dra=True, checkpoint=True, allowGmsSnapshot=True)
+    write = defaulted(obj, facts=known)
     judged_by = write.judge()
     assert [str(one) for one in judged_by if one.level is Level.FAULT] == []
     wrong = write.conform()

@@ -16,8 +16,9 @@ from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS,
 from dynamo_webhooks.reconciler.render.names import WORKLOAD_PROVIDER
 from dynamo_webhooks.reconciler.render.planner_facts import FACTS, planner_facts
 from dynamo_webhooks.reconciler.render.settings import Claims
+from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.rendering import component, graph, vllm
-from tests.reconciler.site import GROVE_API, NAMESPACE, Site, clique_of, running, settings
+from tests.reconciler.site import GROVE_API, NAMESPACE, Site, running, settings
 from tests.rows import run_each
 
 IMAGE: Final = {"image": "img:1.6.0"}
@@ -127,7 +128,7 @@ async def test_a_graph_on_grove_tells_the_same_by_its_claims() -> None:
     await site.user.create(CLAIM_TEMPLATES, EIGHT, NAMESPACE)
     async with site.running(graph(made, annotations={WORKLOAD_PROVIDER: "grove"})):
         [found] = (await site.all(CLIQUE_SETS)).values()
-        await site.kubelet.create(POD_CLIQUES, clique_of(found, found["spec"]["template"]["cliques"][0]), NAMESPACE)
+        await site.kubelet.create(POD_CLIQUES, next(make_below(found)), NAMESPACE)
         await site.later(5)
         assert _facts(await site.graph()) == {"gpusPerEngine": 8, "gpusPerReplica": 8, "servedModelName": "m"}
 

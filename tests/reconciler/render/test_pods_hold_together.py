@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.paths import format_path
+from dynamo_webhooks.api.schema import load_definitions
+from dynamo_webhooks.api.walk.correlate import list_errors
 from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.policies.pods import list_mistakes, name_volumes
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
-from dynamo_webhooks.reconciler.render.pod.container import KINDS
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.laws.dice import Dice
 from tests.reconciler.render.golden import load_case, names, render_case
@@ -19,6 +22,7 @@ from tests.reconciler.rendering import graph as make_graph
 from tests.rows import run_each
 
 Fields = dict[str, Any]
+POD = load_definitions()["io.k8s.api.core.v1.PodSpec"]
 COMBINATIONS = 240  # each takes some ten milliseconds
 ORCHESTRATORS: tuple[Fields, ...] = ({}, {"lws": True}, {"grove": True}, {"grove": True, "kai": True, "discovery": "etcd"})
 COMMANDS: tuple[tuple[list[str], list[str]], ...] = (
@@ -51,29 +55,9 @@ EXTRAS: tuple[Fields, ...] = (
 
 
 def _faults(spec: Fields) -> Iterator[str]:
-    containers = [*spec["containers"], *(spec.get("initContainers") or ())]
-    lists = {"containers": containers, "volumes": spec.get("volumes") or [], "claims": spec.get("resourceClaims") or []}
-    for part, entries in lists.items():
-        yield from (f"{part}: {name} twice" for name in _twice(one["name"] for one in entries))
-    volumes = {one["name"] for one in lists["volumes"]}
-    claims = {one["name"] for one in lists["claims"]}
-    for one in containers:
-        mounts = one.get("volumeMounts") or []
-        yield from (f"{one['name']}: {path} mounted twice" for path in _twice(mount["mountPath"] for mount in mounts))
-        yield from (f"{one['name']}: no volume {mount['name']}" for mount in mounts if mount["name"] not in volumes)
-        yield from (f"{one['name']}: {name} told twice" for name in _twice(entry["name"] for entry in one.get("env") or ()))
-        wanted = {claim["name"] for claim in (one.get("resources") or {}).get("claims") or ()}
-        yield from (f"{one['name']}: no claim {name}" for name in sorted(wanted - claims))
-        for kind in KINDS:
-            handlers = {"httpGet", "exec", "grpc", "tcpSocket"} & (one.get(kind) or {"exec": {}}).keys()
-            if len(handlers) != 1:
-                yield f"{one['name']}: {kind} has {sorted(handlers)}"
+    yield from (f"{format_path(path)}: {wrong}" for path, wrong in list_mistakes(spec, name_volumes(spec)))
+    yield from (f"{error.field}: {error.message}" for error in list_errors(spec, POD))
     yield from (f"$$ in {text[:60]!r}" for text in re.findall(r'"[^"]*\$\$[^"]*"', json.dumps(spec)))  # Kubernetes would take one away
-
-
-def _twice(found: Iterator[str]) -> list[str]:
-    entries = list(found)
-    return sorted({one for one in entries if entries.count(one) > 1})
 
 
 def _all_faults(children: list[Fields]) -> list[str]:
@@ -120,23 +104,3 @@ def test_pods_of_all_frameworks_layouts_and_orchestrators_hold_together() -> Non
         assert json.dumps(render(other, settings).children) == json.dumps(done.children), f"{number}: {json.dumps(graph)}"
         made += any(one["kind"] in ("LeaderWorkerSet", "PodCliqueSet") for one in children)
     assert made > COMBINATIONS / 4, "too few of these have several nodes, or are on Grove"
-
-
-def test_a_fault_is_noticed() -> None:
-    container = {
-        "name": "a",
-        "env": [{"name": "X"}] * 2,
-        "volumeMounts": [{"name": "v", "mountPath": "/m"}] * 2,
-        "livenessProbe": {"periodSeconds": 1},
-    }
-    spec = {"restartPolicy": "Always", "containers": [container, {"name": "a", "args": ["$$"], "resources": {"claims": [{"name": "c"}]}}]}
-    assert list(_faults(spec)) == [
-        "containers: a twice",
-        "a: /m mounted twice",
-        "a: no volume v",
-        "a: no volume v",
-        "a: X told twice",
-        "a: livenessProbe has []",
-        "a: no claim c",
-        "$$ in '\"$$\"'",
-    ]

@@ -91,38 +91,29 @@ def test_only_an_online_search_may_touch_graphs_and_never_by_an_account_that_the
     assert bound["subjects"][0]["name"] == "mine"
 
 
-_LABELLED = Cluster((Machine("NVIDIA-H200", 8, 1),))
+def _of(product: str) -> Cluster:
+    return Cluster((Machine(product, 8, 1),))
+
+
+def _kept(name: str, data: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """A request with an annotation that keeps what v1alpha1 said."""
+    return asked(annotations={f"nvidia.com/dgdr-{name}": json.dumps(data)}, **spec)
 
 
 @run_each(
     ("request_", "gpus", "why"),
     [
         (asked(), Cluster(), ""),
-        (asked(hardware=None), _LABELLED, ""),
+        (asked(hardware=None), _of("NVIDIA-H200"), ""),
         (asked(hardware=None), Cluster(), "GPU hardware info required but auto-discovery failed. Verify DCGM"),
         (asked(hardware=None), Cluster(why="nodes can't be read: no"), "explicitly. (nodes can't be read: no)"),
-        (
-            asked(hardware=None),
-            Cluster((Machine("NVIDIA-B300", 8, 1),)),
-            "gpuSku: must be given, since no SKU is known for NVIDIA-B300",
-        ),
+        (asked(hardware=None), _of("NVIDIA-B300"), "gpuSku: must be given, since no SKU is known for NVIDIA-B300"),
         (asked(backend="auto", searchStrategy="thorough"), Cluster(), 'spec.searchStrategy "thorough" is incompatible'),
         (asked(modelCache={"pvcName": "p"}), Cluster(), "model cache PVC p not found in namespace demo"),
         (asked("n" * 56), Cluster(), "metadata.name: must have at most 55 characters, got 56"),
-        (
-            asked(annotations={"nvidia.com/dgdr-deployment-overrides": '{"namespace": "other"}'}),
-            Cluster(),
-            "spec.deploymentOverrides.namespace: must be demo",
-        ),
+        (_kept("deployment-overrides", {"namespace": "other"}), Cluster(), "spec.deploymentOverrides.namespace: must be demo"),
         (asked(features={"planner": {"x": "y" * 300_000}}), Cluster(), "spec: must be at most 262144 bytes"),
-        (
-            asked(
-                hardware=None,
-                annotations={"nvidia.com/dgdr-profiling-config": '{"hardware": {"numGpusPerNode": 4, "gpuSku": "l4", "vramMb": 1}}'},
-            ),
-            Cluster(),
-            "",
-        ),
+        (_kept("profiling-config", {"hardware": {"numGpusPerNode": 4, "gpuSku": "l4", "vramMb": 1}}, hardware=None), Cluster(), ""),
     ],
 )
 def test_what_a_request_needs(request_: dict[str, Any], gpus: Cluster, why: str) -> None:

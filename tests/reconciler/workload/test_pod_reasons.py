@@ -26,8 +26,10 @@ def _pod(name: str, component: str = "decode", **status: Any) -> Node:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {GRAPH: "g", COMPONENT: component}}, "status": status}
 
 
-def _waiting(reason: str, message: str = "", **more: Any) -> Node:
-    return {"name": "main", "state": {"waiting": {"reason": reason, **({"message": message} if message else {})}}, **more}
+def _held(reason: str, message: str = "", **more: Any) -> Node:
+    """The status of a pod whose main container waits."""
+    state = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
+    return {"containerStatuses": [{"name": "main", "state": state, **more}]}
 
 
 UNSCHEDULABLE = {
@@ -43,17 +45,11 @@ CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
     ("status", "text"),
     [
         ({"conditions": [UNSCHEDULABLE]}, "p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"),
-        (
-            {"containerStatuses": [_waiting("ImagePullBackOff", 'Back-off pulling image "x"')]},
-            'p: container main: ImagePullBackOff: Back-off pulling image "x"',
-        ),
-        (
-            {"containerStatuses": [_waiting("CrashLoopBackOff", lastState=CRASHED)]},
-            "p: container main: CrashLoopBackOff; it ended with exit code 1 (Error)",
-        ),
+        (_held("ImagePullBackOff", 'Back-off pulling image "x"'), 'p: container main: ImagePullBackOff: Back-off pulling image "x"'),
+        (_held("CrashLoopBackOff", lastState=CRASHED), "p: container main: CrashLoopBackOff; it ended with exit code 1 (Error)"),
         ({"initContainerStatuses": [{"name": "wait", "state": CRASHED}]}, "p: container wait: it ended with exit code 1 (Error)"),
-        ({"containerStatuses": [_waiting("ContainerCreating")]}, ""),
-        ({"conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [_waiting("CrashLoopBackOff")]}, ""),
+        (_held("ContainerCreating"), ""),
+        ({"conditions": [{"type": "Ready", "status": "True"}], **_held("CrashLoopBackOff")}, ""),
         ({}, ""),
     ],
 )

@@ -15,7 +15,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 @pytest.mark.parametrize("target", ["serve", "demo", "test", "lint", "types"])
 def test_a_target_says_how_long_it_and_its_set_up_take_before_they_start(target: str, tmp_path: Path) -> None:
-    done = subprocess.run(["make", "--no-print-directory", "-n", f"VENV={tmp_path / 'none'}", target], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", f"VENV={tmp_path / 'none'}", target], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     first, *steps = done.stdout.splitlines()
     assert re.match("echo 'first .* about .* minutes?'", first), done.stdout
     [told] = [line for line in steps if line.startswith("echo")][:1]

@@ -136,7 +136,7 @@ UNFILLED: Final = _check(
     "unfilled-placeholder",
     "A template placeholder isn't filled in.",
     "The API server would take `${NAME}`, `<name>` or `{{ name }}` literally, and refuse it or run the graph with it.",
-    "Fill `${NAME}` with --set NAME=VALUE or --env-file FILE; write a value for `<name>`; for templates, check the rendered output.",
+    "Write a value for `<name>`; fill `${NAME}`: `envsubst < FILE | dynamo-webhooks check -`; for templates, check the rendered output.",
     Level.WARNING,
 )
 DUPLICATE: Final = _check(

@@ -8,7 +8,6 @@ from dynamo_webhooks.api.wording import URL
 from dynamo_webhooks.cli.console.kubernetes import RELEASE
 from dynamo_webhooks.cli.project import keys
 from dynamo_webhooks.cli.project.discover import NAME
-from dynamo_webhooks.cli.project.load import MAX_ENTRIES
 from dynamo_webhooks.cli.project.reports import FORMATS
 from dynamo_webhooks.policies.catalogue import list_all
 from tools.written import ROOT, update
@@ -17,7 +16,6 @@ FILE: Final = ROOT / "cli" / "commands" / "schema" / "project.schema.json"
 _TEXT: Final = {"type": "string", "minLength": 1}
 _PATTERNS: Final = {"type": "array", "items": _TEXT}
 _LINE: Final = {"enum": [*keys.LINES, *map(float, keys.LINES)]}
-_NAMESPACE: Final = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
 _SEVERITY: Final = {
     "type": "object",
     "required": ["severity", "reason"],
@@ -47,15 +45,6 @@ def _shape(shape: str) -> dict[str, Any]:
     rules = {rule.name: rule.title for rule in list_all()}
     severities = _mapping({name: {"description": title, "$ref": "#/$defs/severity"} for name, title in sorted(rules.items())})
     severities["patternProperties"] = {f"^{keys.USER}": {"description": "A rule of rules-from.", "$ref": "#/$defs/severity"}}
-    fields: dict[str, dict[str, Any]] = {
-        "paths": _PATTERNS,
-        "facts": _TEXT,
-        "line": _LINE,
-        "namespace": _NAMESPACE,
-        "rules": {"$ref": "#/properties/rules"},
-    }
-    cluster = _mapping({name: {"description": means, **fields[name]} for name, means in keys.CLUSTER_KEYS.items()})
-    override = _mapping({name: {"description": means, **fields[name]} for name, means in keys.OVERRIDE_KEYS.items()})
     shapes: dict[str, dict[str, Any]] = {
         keys.PATHS: _PATTERNS,
         keys.INSIDE: _PATTERNS,
@@ -65,8 +54,6 @@ def _shape(shape: str) -> dict[str, Any]:
         keys.KUBERNETES: {"type": "string", "pattern": f"^{RELEASE.pattern}$"},
         keys.LINE: _LINE,
         keys.RULES: severities,
-        keys.CLUSTERS: {"type": "object", "maxProperties": MAX_ENTRIES, "additionalProperties": cluster},
-        keys.OVERRIDES: {"type": "array", "maxItems": MAX_ENTRIES, "items": {**override, "required": [*keys.OVERRIDE_KEYS]}},
         keys.OUTPUTS: _mapping({form: {"description": f"Where the report as {form} goes.", **_TEXT} for form in FORMATS}),
     }
     return shapes[shape]

@@ -1,7 +1,7 @@
 """Lines of the access log."""
 
 import re
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -13,32 +13,34 @@ from .routes import Route
 _TRACE: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def _quoted(text: str) -> str:
-    """A verdict's text, which is short, as JSON."""
-    return f'"{text}"' if text.isprintable() and '"' not in text and "\\" not in text else orjson.dumps(word(text)).decode()
-
-
 def access_line(moment: str, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
     """The access log's line of one response: names, codes and rules, never a value of an object.
 
-    `traceparent` is the request's header, logged if it is valid. JSON is put together here: our own words need no escapes.
+    `traceparent` is the request's header, logged if it is valid.
     """
-    path, kind, version = ("", "", "") if route is None else (route.path, route.kind, route.version)
-    level = "error" if verdict.outcome == "fault" else "info"
-    allowed = "true" if verdict.outcome in ("allowed", "converted") else "false"
-    rules = orjson.dumps(verdict.rules).decode() if verdict.rules else "[]"
-    line = (
-        f'{{"ts":"{moment}","level":"{level}","logger":"access","msg":"{verdict.outcome}","path":"{path}","uid":{_quoted(verdict.uid)},'
-        f'"kind":"{kind}","version":"{version}","namespace":{_quoted(verdict.namespace)},"name":{_quoted(verdict.name)},'
-        f'"operation":"{verdict.operation}","allowed":{allowed},"code":{verdict.code},"rules":{rules},'
-        f'"duration_ms":{int(seconds * 1e6) / 1000}'
-    )
+    line: dict[str, Any] = {
+        "ts": moment,
+        "level": "error" if verdict.outcome == "fault" else "info",
+        "logger": "access",
+        "msg": verdict.outcome,
+        "path": "" if route is None else route.path,
+        "uid": word(verdict.uid),
+        "kind": "" if route is None else route.kind,
+        "version": "" if route is None else route.version,
+        "namespace": word(verdict.namespace),
+        "name": word(verdict.name),
+        "operation": verdict.operation,
+        "allowed": verdict.outcome in ("allowed", "converted"),
+        "code": verdict.code,
+        "rules": verdict.rules,
+        "duration_ms": int(seconds * 1e6) / 1000,
+    }
     if traceparent and _TRACE.fullmatch(traceparent):
-        line += f',"traceparent":"{traceparent}"'
+        line["traceparent"] = traceparent
     if verdict.skipped:
-        line += f',"skipped":"{verdict.skipped}"'
+        line["skipped"] = verdict.skipped
     if verdict.patched:
-        line += f',"patched":{verdict.patched}'
+        line["patched"] = verdict.patched
     if verdict.tally is not None:
-        line += f',"objects":{verdict.tally.objects}'
-    return (line + "}\n").encode()
+        line["objects"] = verdict.tally.objects
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

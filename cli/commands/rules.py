@@ -5,19 +5,18 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 
 from ...api.kinds import BY_NAME
-from ...api.line import DEFAULT_LINE, Line
+from ...api.line import Line
 from ...api.wording import escape_unprintable
-from ...policies.catalogue import find_rule, list_all
-from ...policies.checks import CEL_RULE
+from ...policies.catalogue import list_all
 from ...policies.rule import Rule
 from ..console import flags
 from ..console.escaping import encode_json
-from ..console.exits import OK, UsageError
+from ..console.exits import OK
 from ..console.kind_names import parse_kind
-from ..console.options import argument, option
-from ..console.output import write_stderr, write_stdout
+from ..console.options import option
+from ..console.output import write_stdout
 from ..project.apply import RULES_FROM, apply_project, load_own_rules
-from ..project.options import OneCluster, ProjectOptions
+from ..project.options import ProjectOptions
 
 HELP = "list the rules and defaults"
 
@@ -25,22 +24,14 @@ HELP = "list the rules and defaults"
 class Options(NamedTuple):
     """Flags and options."""
 
-    names: Annotated[
-        tuple[str, ...], argument("with --export: only these rules (default: all that can be exported)", "RULE", nargs="*")
-    ] = ()
-    export: Annotated[
-        str | None, option("print rules as ValidatingAdmissionPolicies, for clusters without the webhook", choices=("vap",))
-    ] = None
     kind: Annotated[str | None, option("only rules that read this kind (name, plural or short name)")] = None
     line: Annotated[Line | None, flags.release("only rules that this operator release has (default: all)")] = None
     output: Annotated[str, flags.output("text", "json")] = "text"
-    project: OneCluster = ProjectOptions()
+    project: ProjectOptions = ProjectOptions()
 
 
 def run(options: Options) -> int:
     """Prints the catalogue, sorted by code."""
-    if options.export or options.names:
-        return _export(options)
     load_own_rules(apply_project(options, (RULES_FROM,), ()).project)
     kind = parse_kind(options.kind) if options.kind else None
     rows = [_row(rule) for rule in list_all(options.line) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
@@ -48,24 +39,6 @@ def run(options: Options) -> int:
         write_stdout(encode_json(rows, orjson.OPT_INDENT_2) + "\n")
     else:
         write_stdout(_columns([COLUMNS, *([_cell(key, row[key]) for key in COLUMNS] for row in rows)]))
-    return OK
-
-
-def _export(options: Options) -> int:
-    """Prints the rules of the definitions as policies. Raises: UsageError for a rule that no policy can say."""
-    from ..rewrite.emit import emit_yaml
-    from ..userrules.export import export_policies
-
-    if not options.export:
-        raise UsageError("names of rules are for --export; explain has a page for each")
-    for name in options.names:
-        rule = find_rule(name)
-        if rule is None:
-            raise UsageError(f"{name}: there is no such rule")
-        if rule is not CEL_RULE:
-            raise UsageError(f"{name}: can't be exported: a policy could not say exactly the same; only {CEL_RULE.name} can be")
-    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in export_policies(options.line or DEFAULT_LINE)))
-    write_stderr("left out: rules of definitions that compare with the old object, and the webhook's, which no policy can say exactly")
     return OK
 
 

@@ -25,12 +25,6 @@ class Flag(NamedTuple):
     former: Mapping[str, str] = {}  # other flags for the field, which scripts of earlier versions use, each with the value that it sets
 
 
-class Without(NamedTuple):
-    """Names of flags of a group that a command lacks."""
-
-    names: tuple[str, ...]
-
-
 def option(text: str, *words: str, long: bool = True, former: Mapping[str, str] = {}, **given: Any) -> Flag:
     """A flag with a value, whose help is `text`; `words` are its names, and the placeholder of its value.
 
@@ -61,19 +55,17 @@ def _given(text: str, words: tuple[str, ...], given: Mapping[str, Any]) -> dict[
 
 def declare(parser: argparse.ArgumentParser, kind: type, sections: Mapping[str, str] = {}) -> None:
     """Declares the fields of a record; `sections` has the titles of sections of the help, each at the field that begins it."""
-    _declare(parser, parser, kind, sections, ())
+    _declare(parser, parser, kind, sections)
 
 
-def _declare(
-    parser: argparse.ArgumentParser, target: argparse._ActionsContainer, kind: Any, sections: Mapping[str, str], without: tuple[str, ...]
-) -> None:
+def _declare(parser: argparse.ArgumentParser, target: argparse._ActionsContainer, kind: Any, sections: Mapping[str, str]) -> None:
     for name, annotation in kind.__annotations__.items():
         flag, default = _flag_of(annotation), kind._field_defaults.get(name)
         if name in sections:
             target = parser.add_argument_group(sections[name]) if sections[name] else parser
         if hasattr(default, "_fields"):
-            _declare(parser, target, type(default), {}, flag.names if isinstance(flag, Without) else ())
-        elif not isinstance(flag, Flag) or name in without:
+            _declare(parser, target, type(default), {})
+        elif not isinstance(flag, Flag):
             continue
         elif flag.names is None:
             target.add_argument(name, **flag.given)

@@ -18,10 +18,8 @@ class Parser(argparse.ArgumentParser):
     """Raises instead of ending the process, and answers an unknown flag with the nearest known one."""
 
     def __init__(self, name: str, command: Any) -> None:
-        """`command` is a module with HELP and Options, perhaps with EPILOG and SECTIONS of the help.
-
-        `is_word` says which flags of other commands are words, and LITERAL names the field of all words behind `--`.
-        """
+        """`command` is a module with HELP and Options, perhaps with EPILOG and SECTIONS of the help; LITERAL names the field of all words
+        behind `--`."""
         epilog = getattr(command, "EPILOG", None)
         super().__init__(prog=f"{PROGRAM} {name}", description=command.HELP, epilog=epilog, allow_abbrev=False)
         self._command = command
@@ -54,10 +52,7 @@ class Parser(argparse.ArgumentParser):
         parsed, unknown = self.parse_known_args(given)
         if unknown:  # the first look leaves over all paths but the first row of them; the second takes longer, so not every start has one
             parsed, unknown = self.parse_known_intermixed_args(given)
-        is_word = getattr(self._command, "is_word", None)
-        if unknown and is_word is not None and all(map(is_word, unknown)):
-            parsed.words += unknown
-        elif unknown:
+        if unknown:
             word = unknown[0].partition("=")[0]
             what = "flag" if word.startswith("-") else "argument"
             known = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]

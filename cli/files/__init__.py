@@ -1,1 +1,1 @@
-"""Where texts come from and go to: files, folders, standard input, Git revisions, kustomizations and charts."""
+"""Where texts come from and go to: files, folders, standard input, Git revisions and kustomizations."""

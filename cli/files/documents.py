@@ -11,7 +11,6 @@ from ...api.kinds import GROUP
 from ...api.wording import shorten
 from ..yaml.errors import ForeignInputError, InputError
 from ..yaml.load import Document, Source, read_text
-from ..yaml.substitute import Fill
 from .find import CHART
 from .read import STDIN, folders_above, load_text
 
@@ -20,23 +19,21 @@ _TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # wh
 _DIRECTIVE: Final = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*%")  # before the first document
 
 
-def read_documents(
-    file: str | Source | InputError, stdin_name: str, *, lenient: bool = False, fill: Fill | None = None
-) -> Iterable[Document | InputError]:
+def read_documents(file: str | Source | InputError, stdin_name: str, *, lenient: bool = False) -> Iterable[Document | InputError]:
     """Reads the documents of a file, or of a text that never was one; what can't be read is an error in its place.
 
-    `lenient`: an error in a file that names our group nowhere is a ForeignInputError. `fill` has values for placeholders.
+    `lenient`: an error in a file that names our group nowhere is a ForeignInputError.
     """
     if isinstance(file, InputError):
         return [file]
     if isinstance(file, Source):
-        return _read(Source(file.name, file.text, fill))
+        return _read(Source(file.name, file.text))
     name = stdin_name if file == STDIN and stdin_name else file
     try:
         text = load_text(file, name)
     except InputError as error:
         return [error]
-    found = _read(Source(name, text, fill))
+    found = _read(Source(name, text))
     return map(_foreign, found) if lenient and GROUP not in text and file != STDIN else found
 
 
@@ -56,7 +53,6 @@ def _read(source: Source) -> Iterator[Document | InputError]:
             at = one.position(())
             yield InputError("must be an object: kubectl can't read the file", source.name, at.line, at.column) if lost else one
         elif template is None:
-            one.text = one.text if source.fill is None else source.fill.masked(one.text, source.text)
             yield one
         elif not told:
             told = True
@@ -64,10 +60,10 @@ def _read(source: Source) -> Iterator[Document | InputError]:
             text = f"is a template ({shorten(template[1], 60)} on line {line})"
             above = folders_above(os.path.dirname(source.name))
             if chart := next((folder for folder in above if folder and os.path.exists(os.path.join(folder, CHART))), ""):
-                passed = f"{text} of a Helm chart, and is skipped; check its output with check --helm {chart}"
+                passed = f"{text} of a Helm chart, and is skipped; check its output: helm template {chart} | dynamo-webhooks check -"
                 yield ForeignInputError(passed, one.name, one.line, one.column)
             else:
-                yield InputError(f"{text}; render it first, for example with --helm DIR", one.name, one.line, one.column)
+                yield InputError(f"{text}; render it first, for example with helm template", one.name, one.line, one.column)
 
 
 def _foreign(found: Document | InputError) -> Document | InputError:

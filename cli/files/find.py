@@ -107,7 +107,7 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
         yield InputError("may not be read (permission denied)" if denied else f"can't be read: {error.strerror}", path)
         return []
     if any(entry.name == CHART for entry in entries):
-        write_stderr(f"{path}: is a Helm chart, and is skipped; check its output with check --helm {path}")
+        write_stderr(f"{path}: is a Helm chart, and is skipped; check its output: helm template {path} | dynamo-webhooks check -")
         return []
     shown = os.path.join(_plain(path), "").removeprefix("./")  # noqa: PTH118 - as below
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Runs programs of the user, such as git, helm and kustomize, with limits of time and output, and leaves nothing of them behind.
+"""Runs programs of the user, such as git and kustomize, with limits of time and output, and leaves nothing of them behind.
 
 Nothing is fetched: resources of kustomizations that are addresses instead of local files are looked for beforehand.
 """
@@ -19,7 +19,6 @@ from ...api.paths import Path, format_path
 from ...api.wording import shorten
 from ..console.exits import UsageError
 from ..yaml.load import Document, InputError, Source, read_text
-from .find import CHART
 from .read import LIMIT, decode, load_text
 
 MAX_OUTPUT_CHARACTERS: Final = 500  # of the program
@@ -115,24 +114,6 @@ def _said(stderr: bytes) -> str:
     logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log
     text = re.sub(r"\\(.)", r"\1", logged[1]) if logged else re.sub("^error: ", "", lines[-1], flags=re.IGNORECASE)
     return shorten(text, MAX_OUTPUT_CHARACTERS)
-
-
-def chart_command(folder: str, values: Sequence[str]) -> tuple[str, ...]:
-    """The command that renders a chart. Raises: UsageError when helm is missing, the folder is no chart, or values are no local file."""
-    if not folder or folder.startswith("-") or "\0" in folder or not os.path.isfile(os.path.join(folder, CHART)):
-        raise UsageError(f"--helm {folder!a}: must be a local folder with a {CHART}")
-    for file in values:
-        # helm would fetch addresses, and takes a comma for the end of a name
-        if "," in file or "\0" in file or not os.path.isfile(file):
-            raise UsageError(f"--values {file!a}: must be a local file, and have no comma in its name")
-    if not shutil.which("helm"):
-        raise UsageError("--helm needs helm, which can't be found; render the chart elsewhere, and check the output")
-    return ("helm", "template", folder, *(f"--values={file}" for file in values))
-
-
-def render_chart(folder: str, words: Sequence[str]) -> Source | InputError:
-    """Render a chart by a command, named after it; returns the reason where there is no output. Lines are those of the rendered text."""
-    return render(words, f"helm:{folder}")
 
 
 _PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))  # the first that is there

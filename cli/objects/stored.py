@@ -9,7 +9,6 @@ from ..console.exits import UsageError
 from ..files.documents import read_documents
 from ..files.find import find_files
 from ..yaml.load import InputError
-from ..yaml.substitute import Fill
 from .manifest import Identity, Manifest, find_manifests
 
 
@@ -116,11 +115,11 @@ def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
         return InputError(f"the old object {text}", old.document.source.name, at, column)
 
 
-def load_stored(paths: Sequence[str], *, required: bool = False, fill: Fill | None = None) -> Old:
+def load_stored(paths: Sequence[str], *, required: bool = False) -> Old:
     """Reads the old objects. Raises: UsageError when one can't be read: without it every verdict would be about something else."""
     found: list[Manifest] = []
     for file in find_files(paths):
-        for document in read_documents(file, "", fill=fill):
+        for document in read_documents(file, ""):
             if isinstance(document, InputError):
                 raise UsageError(f"--old {document}")
             found += [one for one in find_manifests([document]) if one.known]

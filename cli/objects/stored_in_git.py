@@ -16,7 +16,6 @@ from ..files.find import is_text
 from ..files.read import STDIN
 from ..files.revision import FLAG, Tree, Trees
 from ..yaml.load import InputError, Source, read_text
-from ..yaml.substitute import Fill
 from .manifest import Identity, Manifest, find_manifests
 from .stored import Previous, format_place, store_as
 from .stored import read_other_version as moved
@@ -34,7 +33,7 @@ class Against:
 
     placed: Final = False
 
-    def __init__(self, revision: str, files: Sequence[str], fill: Fill | None = None) -> None:
+    def __init__(self, revision: str, files: Sequence[str]) -> None:
         """`files` are all that the run reads. Raises: UsageError when one is in no repository, or that lacks the revision."""
         if STDIN in files:
             raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
@@ -42,7 +41,7 @@ class Against:
         self._places = {file: trees.place(file) for file in files}
         self._repositories: dict[Tree, _Repository] = {}
         for tree, name in self._places.values():
-            self._repositories.setdefault(tree, _Repository(tree, fill)).expect(name)
+            self._repositories.setdefault(tree, _Repository(tree)).expect(name)
 
     def past(self, new: Manifest, line: Line) -> Previous:
         """The object in the revision. One that can't be read is reported, and is no error: the new one is checked alone."""
@@ -62,9 +61,8 @@ class Against:
 class _Repository:
     """The objects of one repository at the revision."""
 
-    def __init__(self, tree: Tree, fill: Fill | None) -> None:
+    def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._fill = fill
         self._expected: set[str] = set()
         self._texts: dict[str, str | InputError] | None = None
         self._last: tuple[str, _File] = "", _File([], [])  # a run asks for all objects of a file in a row
@@ -79,7 +77,7 @@ class _Repository:
         if self._texts is None:
             self._texts = dict(self._tree.texts(sorted(self._expected)))
         if name != self._last[0]:
-            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""), self._fill)
+            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""))
         return self._last[1]
 
     def moved(self, identity: Identity) -> list[Manifest]:
@@ -88,25 +86,25 @@ class _Repository:
             self._left = {}
             names = [name for name in self._tree if is_text(name)]
             for name, text in self._tree.texts(names, holding=GROUP):
-                for one in _gone(_read(self._tree.shown(name), text, self._fill).objects, f"{self._tree.root}/{name}", self._fill):
+                for one in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
                     self._left.setdefault(one.identity, []).append(one)
         return self._left.get(identity, [])
 
 
-def _read(name: str, text: str | InputError, fill: Fill | None) -> _File:
+def _read(name: str, text: str | InputError) -> _File:
     if isinstance(text, InputError):
         return _File([], [text])
-    documents = [*read_text(Source(name, text, fill))]
+    documents = [*read_text(Source(name, text))]
     readable = [one for one in documents if not isinstance(one, InputError)]
     broken = [one for one in documents if isinstance(one, InputError)]
     return _File([one for one in find_manifests(readable) if one.known], broken)
 
 
-def _gone(before: list[Manifest], file: str, fill: Fill | None) -> Iterator[Manifest]:
+def _gone(before: list[Manifest], file: str) -> Iterator[Manifest]:
     """The objects that a file no longer contains; none if the file exists and can't be read."""
     if not before:
         return
-    today = [*read_documents(file, "", fill=fill)]
+    today = [*read_documents(file, "")]
     readable = [one for one in today if not isinstance(one, InputError)]
     if len(readable) < len(today) and Path(file).exists():
         return

@@ -25,7 +25,7 @@ RULES_FROM: Final = "rules-from"
 _Options = TypeVar("_Options")
 _FACTS: Final = {"line": "line", "facts": "file"}  # of the flags that give facts, where there are such
 _FILLED: Final = frozenset(("paths", "line", "facts", "baseline", "outputs"))  # the others are more than a flag can say
-_INPUTS: Final = ("paths", "files_from", "kustomize", "helm", "cluster")  # any of them says what to read
+_INPUTS: Final = ("paths", "files_from", "kustomize", "cluster")  # any of them says what to read
 
 
 def apply_project(options: _Options, names: Sequence[str], paths: Sequence[str]) -> _Options:
@@ -82,8 +82,7 @@ def load_own_rules(project: ProjectOptions, minor: int | None = None, problems: 
         problems += found
     set_user_rules(one.rule for one in rules.policies)
     known = [one.rule.name for one in rules.policies]
-    weighed = [values.get("rules", {}), *(one.rules for one in values.get("overrides", ()))]
-    for name, severity in (pair for each in weighed for pair in each.items()):
+    for name, severity in values.get("rules", {}).items():
         if name.startswith(USER) and name not in known and not found:
             raise UsageError(f"{severity.origin}: {name}: there is no such rule in rules-from{did_you_mean(name, known)}")
     return rules
@@ -99,7 +98,7 @@ def input_files(project: ProjectOptions, paths: Sequence[str], excluded: Sequenc
 
 def _filter_files(project: ProjectOptions, files: Sequence[str | InputError], named: Sequence[str]) -> Iterator[str | InputError]:
     """Those files that the project leaves in, or that are `named`, or whose folder is."""
-    patterns, folder = project.value("exclude") or (), project.file.excluding if project.file is not None else ""
+    patterns, folder = project.value("exclude") or (), project.file.folder if project.file is not None else ""
 
     def out(name: str) -> bool:
         return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)

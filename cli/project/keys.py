@@ -17,8 +17,6 @@ GLOBS: Final = "globs"
 PATH: Final = "path"  # one file in the repository
 LINE: Final = "line"
 RULES: Final = "rules"
-CLUSTERS: Final = "clusters"
-OVERRIDES: Final = "overrides"
 OUTPUTS: Final = "outputs"
 URL: Final = "URL"
 KUBERNETES: Final = "kubernetes"
@@ -34,12 +32,10 @@ class Setting(NamedTuple):
 
 
 KEYS: Final = (
-    Setting("extends", PATH, "A file with the same keys in the repository; its values apply to keys that this file doesn't set.", ""),
     Setting("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
     Setting("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
     Setting("line", LINE, f"The operator release whose fields and rules apply: {', '.join(LINES)}.", "--line"),
     Setting("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
-    Setting("clusters", CLUSTERS, "Facts, line and namespace of each cluster, and the files for it.", "--facts-of"),
     Setting("rules-from", INSIDE, "Files and folders with your own rules: policies in CEL, in the folder of this file.", ""),
     Setting(
         "kubernetes",
@@ -48,16 +44,8 @@ KEYS: Final = (
         "--kubernetes",
     ),
     Setting("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
-    Setting("overrides", OVERRIDES, "Severity of single rules in some files; the last that matches decides.", "--select, --ignore"),
     Setting("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),
     Setting("site", URL, "Address of this documentation's site; reports, editors and `explain` then name the page of each rule.", ""),
     Setting("outputs", OUTPUTS, "Reports to write: a format, and its file or - for standard output.", "-o"),
 )
-CLUSTER_KEYS: Final = {
-    "paths": "Files and folders for this cluster; * and ? match a part of a name.",
-    "facts": "A file of facts about this cluster.",
-    "line": "The operator release in this cluster.",
-    "namespace": "Namespace of objects that name none.",
-}
-OVERRIDE_KEYS: Final = {"paths": "Files and folders; * and ? match a part of a name.", "rules": "Severity of single rules there."}
 BY_NAME: Final = {key.name: key for key in KEYS}

@@ -1,16 +1,15 @@
-"""Reads and judges a project file, and the one that it extends.
+"""Reads and judges a project file.
 
 A repository may be a stranger's: every path must lie in it, and nothing is run.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH112, PTH113, PTH116, PTH117, PTH118, PTH120 - pathlib takes longer to import than a small file takes to check
+# ruff: noqa: PTH110, PTH112, PTH113, PTH116, PTH117, PTH118 - pathlib takes longer to import than a small file takes to check
 
 import json
 import os
-import re
 import stat
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn
 
 from ...api.line import Line
 from ...api.paths import Path, format_path
@@ -18,16 +17,13 @@ from ...api.wording import URL, shorten
 from ..console.exits import UsageError
 from ..console.kubernetes import read_minor
 from ..console.nearest import did_you_mean
-from ..files.read import STDIN, folders_above, is_within, load_text
+from ..files.read import STDIN, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
-from .discover import NAME, Match, PatternError, Place, expand_pattern
+from .discover import NAME, Place
 from .reports import SUFFIXES, ReportRequest
 
-_Several = TypeVar("_Several", dict[str, Any], list[Any])
 _WILD: Final = frozenset("*?[")
-_LABEL: Final = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-MAX_ENTRIES: Final = 200  # clusters, overrides, and their paths: each path may list many folders, and each file is looked up in all
 _MAX_VALUE_CHARACTERS: Final = 80  # of a wrong value in a message
 
 
@@ -37,23 +33,6 @@ class Severity(NamedTuple):
     level: str
     reason: str
     origin: str
-
-
-class Cluster(NamedTuple):
-    """A cluster of the project file: its files, and what holds for them."""
-
-    paths: tuple[Match, ...]
-    facts: str | None
-    line: Line | None
-    namespace: str
-    origin: str
-
-
-class Override(NamedTuple):
-    """Severities of rules in some files."""
-
-    paths: tuple[Match, ...]
-    rules: Mapping[str, Severity]
 
 
 def show_path(path: str) -> str:
@@ -69,7 +48,6 @@ class Judge:
         self.file = file
         self.place = place
         self.document = document
-        self.patterns = 0  # so far
 
     def names(self) -> list[str]:
         """The keys that are given, in the order of the table."""
@@ -77,11 +55,9 @@ class Judge:
             self._known((name,), name, keys.BY_NAME, "key")
         return [name for name in keys.BY_NAME if name in self.document.data]
 
-    def value(self, name: str, extending: str = "") -> Any:
-        """The value of a key in its shape; `extending` is the file that extends this one."""
+    def value(self, name: str) -> Any:
+        """The value of a key in its shape."""
         data, path = self.document.data[name], (name,)
-        if name == "extends" and extending:
-            self._wrong(path, f"must not be given in a file that another one extends, here {extending}")
         match keys.BY_NAME[name].shape:
             case keys.PATHS:
                 return tuple(self._input((name, index), one) for index, one in enumerate(self._texts(path, data)))
@@ -99,10 +75,6 @@ class Judge:
                 return self._url(path, data)
             case keys.RULES:
                 return self._rules(path, data)
-            case keys.CLUSTERS:
-                return {one: self._cluster((name, one), fields) for one, fields in self._few(path, self._mapping(path, data)).items()}
-            case keys.OVERRIDES:
-                return [self._override((name, index), fields) for index, fields in enumerate(self._few(path, self._list(path, data)))]
             case _:
                 return _requests({form: self._output((name, form), form, one) for form, one in self._mapping(path, data).items()})
 
@@ -118,43 +90,6 @@ class Judge:
     def _url(self, path: Path, data: Any) -> str:
         if not isinstance(data, str) or not URL.fullmatch(data):
             self._wrong(path, f"must be a URL such as https://docs.example.org/, got {quote(data)}")
-        return data
-
-    def _cluster(self, path: Path, data: Any) -> Cluster:
-        fields = self._fields(path, data, keys.CLUSTER_KEYS)
-        facts = self._path((*path, "facts"), fields["facts"]) if "facts" in fields else None
-        if facts is not None and not os.path.isfile(facts):
-            self._wrong((*path, "facts"), f"must be a file that exists, got {quote(fields['facts'])}")
-        namespace = self._text((*path, "namespace"), fields["namespace"]) if "namespace" in fields else ""
-        if namespace and not (_LABEL.fullmatch(namespace) and len(namespace) < 64):
-            self._wrong((*path, "namespace"), f"must be the name of a namespace, got {quote(namespace)}")
-        paths = self._patterns((*path, "paths"), fields["paths"]) if "paths" in fields else ()
-        line = self._line((*path, "line"), fields["line"]) if "line" in fields else None
-        return Cluster(paths, facts, line, namespace, self._origin(path))
-
-    def _override(self, path: Path, data: Any) -> Override:
-        fields = self._fields(path, data, keys.OVERRIDE_KEYS)
-        for word in keys.OVERRIDE_KEYS:
-            if word not in fields:
-                self._wrong(path, f"must have {word}")
-        return Override(self._patterns((*path, "paths"), fields["paths"]), self._rules((*path, "rules"), fields["rules"]))
-
-    def _patterns(self, path: Path, data: Any) -> tuple[Match, ...]:
-        found: list[Match] = []
-        self.patterns += len(texts := self._texts(path, data))
-        if self.patterns > MAX_ENTRIES:
-            self._wrong(path, f"clusters and overrides must have at most {MAX_ENTRIES} paths in all")
-        for index, text in enumerate(texts):
-            at = (*path, index)
-            try:
-                found += [Match(one, self._origin(at), format_path(at)) for one in expand_pattern(self.place, text)]
-            except PatternError as error:
-                self._wrong(at, f"{error}, got {quote(text)}")
-        return tuple(found)
-
-    def _few(self, path: Path, data: _Several) -> _Several:
-        if len(data) > MAX_ENTRIES:
-            self._wrong(path, f"must have at most {MAX_ENTRIES} entries, got {len(data)}")
         return data
 
     def _rules(self, path: Path, data: Any) -> dict[str, Severity]:
@@ -267,11 +202,10 @@ _MAX_FILE_BYTES: Final = 2**20
 class Project(NamedTuple):
     """A project file that can be used; paths are as commands show them, relative to the working directory."""
 
-    files: tuple[str, ...]  # the project file, and the one that it extends
+    name: str
     values: Mapping[str, Any]  # of the keys that are given, each in its shape
     origins: Mapping[str, str]  # the file and line of each
-    excluding: str = ""  # the folder that `exclude` is relative to
-    folder: str = ""  # of the file that gives `rules-from`
+    folder: str  # that `exclude` is relative to
 
 
 def _look(real: str, file: str) -> None:
@@ -287,62 +221,19 @@ def _look(real: str, file: str) -> None:
 
 
 def load(place: Place) -> Project:
-    """Reads the file, and the one that it extends. Raises: UsageError, one sentence with file and line, for the first unfit value."""
+    """Reads the file. Raises: UsageError, one sentence with file and line, for the first unfit value."""
     file = show_path(os.path.join(place.folder, NAME))
-    project = _read(file, place)
-    if "extends" in project.values:
-        project = _extended(project, place)
-    if "clusters" in project.values:
-        _separate(project.values["clusters"])
-    return project
-
-
-def _read(file: str, place: Place, extending: str = "") -> Project:
-    """One file; `extending` is the one that extends it."""
     real = os.path.realpath(file)
     if not is_within(real, place.root):
         raise UsageError(f"{file}: must lie in the repository, and is a link out of it")
     _look(real, file)
     document = _document(file)
     if document is None:
-        return Project((file,), {}, {})
+        return Project(file, {}, {}, place.folder)
     judge = Judge(file, place, document)
-    values = {name: judge.value(name, extending) for name in judge.names()}
+    values = {name: judge.value(name) for name in judge.names()}
     origins = {name: f"{file}:{document.position((name,)).line}" for name in values}
-    return Project((file,), values, origins, place.folder if "exclude" in values else "", place.folder if "rules-from" in values else "")
-
-
-def _extended(project: Project, place: Place) -> Project:
-    """The project with the values of the file that it extends where it gives none: by key, and by name of a rule or cluster."""
-    file, base = project.files[0], project.values["extends"]
-    before, real = project.origins["extends"], os.path.realpath(base)
-    if real == os.path.realpath(file):
-        raise UsageError(f"{before}: extends: must be another file, got this one")
-    if not os.path.isfile(real):
-        raise UsageError(f"{before}: extends: must be a file that exists, got {quote(base)}")
-    shared = _read(base, Place(os.path.dirname(os.path.abspath(base)), place.root), file)
-    values = {**shared.values, **project.values}
-    for name in ("rules", "clusters"):
-        if name in values:
-            values[name] = {**shared.values.get(name, {}), **project.values.get(name, {})}
-    if "overrides" in values:
-        values["overrides"] = [*shared.values.get("overrides", ()), *project.values.get("overrides", ())]
-    folders = project.excluding or shared.excluding, project.folder or shared.folder
-    return Project((file, base), values, {**shared.origins, **project.origins}, *folders)
-
-
-def _separate(clusters: Mapping[str, Cluster]) -> None:
-    """Raises: UsageError for two clusters that own one file."""
-    owners: dict[str, tuple[str, Match]] = {}
-    matches = [(name, match) for name, cluster in clusters.items() for match in cluster.paths]
-    for name, match in matches:
-        owners.setdefault(match.path, (name, match))
-    for name, match in matches:
-        for above in folders_above(match.path):
-            first, before = owners.get(above, (name, match))
-            if first != name:
-                where = f"{before.key} ({before.origin}); both match {show_path(match.path)}"
-                raise UsageError(f"{match.origin}: {match.key}: must not overlap with {where}")
+    return Project(file, values, origins, place.folder)
 
 
 def _document(file: str) -> Document | None:

@@ -18,7 +18,6 @@ SUFFIXES: Final = {
     "junit": (".xml",),
     "gitlab": (".json",),
     "markdown": (".md",),
-    "html": (".html",),
 }
 FORMATS: Final = tuple(SUFFIXES)
 _PLACE: Final = rb"[^\n]+:\d+(?::\d+ (?:\x1b\[[\d;]*m)?(?:error|warning|fault)\b| (?:create|update|delete) )"
@@ -31,7 +30,6 @@ _BEGINNINGS: Final = {  # of earlier reports of each format
     "junit": rb'<\?xml [^\n]+\n<testsuites name="dynamo-webhooks check" ',
     "gitlab": rb'\[(?:\]\s*\Z|\{"check_name":"[\w-]+","description":")',
     "markdown": rb"## dynamo-webhooks check\n",
-    "html": rb"<!doctype html>\n<html[^\0]+<title>dynamo-webhooks check</title>",
 }
 
 

@@ -55,7 +55,6 @@ class Settings(NamedTuple):
     judged: bool = True  # whether rules and conversion are asked, after the schema
     namespace: str = ""  # of objects that name none; the same for every object of a file, as are the facts
     phases: Mapping[str, str] | None = None  # of the namespaces of the cluster that is asked; None: not known
-    cluster: str = ""  # of the project file, empty without one
     asked: Asked | None = None  # users' own rules, and what they read; None without any
     groups: tuple[str, ...] = ()  # of the user; none where they are not known
     server_side: bool = False  # whether the object is the result of a server-side apply

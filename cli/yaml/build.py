@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...api.wording import shorten
 from .errors import InputError
 from .positions import Mark, Place, Span
 from .scalars import Scalar, ScalarError, key_text
-
-if TYPE_CHECKING:
-    from .substitute import Fill
 
 # The deepest Dynamo field has about 20 levels. All code after this reader may therefore recurse.
 DEPTH: Final = 200
@@ -47,10 +44,9 @@ class _Frame:
 class Builder:
     """Takes events in order; `finished` holds (data, place) for each document. Duplicate keys, depth and aliases are refused here."""
 
-    def __init__(self, offset: int = 0, fill: Fill | None = None) -> None:
-        """`offset` is the line, from 0, of the chunk in its file; `fill` is for who feeds the scalars: they come with their values."""
+    def __init__(self, offset: int = 0) -> None:
+        """`offset` is the line, from 0, of the chunk in its file."""
         self._offset = offset
-        self.fill = fill
         self.restart()
 
     def restart(self) -> None:
@@ -105,17 +101,10 @@ class Builder:
             raise self.error(start, f"the alias *{shorten(name, 80)} has no anchor before it")
         data, place = found
         if isinstance(data, (dict, list)):
-            self._put_copy(data, start, place)
+            self._refuse_key(start)
+            self._put(self._copy(data, start, len(self._stack)), place, None)
         else:
             self.scalar(data, start, end)
-
-    def block(self, data: Value, start: Mark, end: Mark) -> None:
-        """Adds the list or map of a placeholder, with that one's position. Raises: InputError for a key, too deep or too many values."""
-        self._put_copy(data, start, Place(Span(start, end)))
-
-    def _put_copy(self, data: Value, start: Mark, place: Place) -> None:
-        self._refuse_key(start)
-        self._put(self._copy(data, start, len(self._stack)), place, None)
 
     def _refuse_key(self, mark: Mark) -> None:
         """Raises: InputError where a key is due, for a map or list."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...api.paths import Path
 from . import block_text
 from .build import Builder
 from .errors import InputError
 from .positions import Extent, Place, Position, begin_of, deepest, path_at
-
-if TYPE_CHECKING:
-    from .substitute import Fill
 
 __all__ = ["Document", "InputError", "Position", "Source", "chunks", "load_documents", "read_text"]
 
@@ -29,11 +26,10 @@ _TEMPLATE: Final = r"\{\{-?\s*[.$a-zA-Z(/]"  # compiled only after an error: sta
 class Source:
     """A text with its name, as reports show it."""
 
-    def __init__(self, name: str, text: str, fill: Fill | None = None) -> None:
-        """`name` is what reports call it: a path as given, or - for standard input; `fill` has values for placeholders of the text."""
+    def __init__(self, name: str, text: str) -> None:
+        """`name` is what reports call it: a path as given, or - for standard input."""
         self.name = name
         self.text = text
-        self.fill = fill
         self._held: dict[str, bool] = {}
 
     def holds(self, word: str) -> bool:
@@ -131,11 +127,11 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
         wrong = InputError("must be Unicode text, found half of a surrogate pair", "", len(before), len(before[-1]) + 1)
         yield _placed(wrong, source)
         return
-    for chunk, offset in chunks(text if source.fill is None else source.fill.veiled(text)):
-        if source.fill is None and (quick := block_text.read(chunk)) is not None:
+    for chunk, offset in chunks(text):
+        if (quick := block_text.read(chunk)) is not None:
             yield Document(quick.data, source, chunk, offset, _known(quick, offset))
             continue
-        builder, broken = Builder(offset, source.fill), None
+        builder, broken = Builder(offset), None
         try:
             feed(chunk, builder)
         except InputError as error:
@@ -158,7 +154,7 @@ def _known(quick: block_text.Read, offset: int) -> dict[Path, Position]:
 
 def feed(chunk: str, builder: Builder) -> bool:
     """Feeds a chunk's values to the builder, and returns whether it is JSON. Raises: InputError with line and column in the file."""
-    if chunk.lstrip()[:1] in ("{", "[") and (builder.fill is None or not builder.fill.holds(chunk)):
+    if chunk.lstrip()[:1] in ("{", "["):
         from . import json_text
 
         try:

@@ -10,7 +10,7 @@ from yaml.scanner import Scanner
 
 from .build import MERGE, Builder
 from .errors import InputError, sentence
-from .positions import Mark, Point
+from .positions import Point
 from .scalars import ScalarError, parse_plain_scalar, parse_tagged_scalar
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -60,11 +60,6 @@ def _take(event: Any, kind: type, builder: Builder) -> None:
 def _scalar(event: Any, builder: Builder) -> None:
     text, start, implicit = event.value, event.start_mark, event.implicit[0]
     try:
-        if builder.fill is not None:
-            if implicit and (block := _block(builder, text, start)) is not None:
-                builder.block(block, start, event.end_mark)
-                return
-            text = builder.fill.filled(text)
         if implicit:
             builder.scalar(parse_plain_scalar(text), start, event.end_mark, event.anchor, merge=text == MERGE)
         else:
@@ -72,13 +67,6 @@ def _scalar(event: Any, builder: Builder) -> None:
             builder.scalar(value, start, event.end_mark, event.anchor)
     except ScalarError as error:
         raise builder.error(start, str(error)) from None
-
-
-def _block(builder: Builder, text: str, start: Mark) -> Any:
-    try:
-        return builder.fill.block(text) if builder.fill is not None else None
-    except InputError as error:
-        raise builder.error(start, error.text) from None
 
 
 def _readable(error: yaml.MarkedYAMLError, text: str, builder: Builder) -> InputError:

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.check.reports.browser import Browser, browser
-from tests.cli.check.reports.test_browser import contrast, luminance
+from tests.browser import Browser, browser, contrast, luminance
 from tests.cli.docs.test_site_browser import serving
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tools.playground.__main__ import HERE, ROOT, SCRATCH, SITE, build

@@ -114,10 +114,9 @@ def test_a_message_is_explained_whatever_the_view() -> None:
             "# gms-worker-only ",
         ),
         ('error: Apply failed with 1 conflict: conflict with "first": .spec.modelName', "# Apply failed with "),
-        ("--against", "# --against (a flag)\n\n- `dynamo-webhooks check --against GIT-REF`"),
     ],
 )
-def test_refusals_of_others_and_flags_are_explained_too(text: str, begins: str) -> None:
+def test_refusals_of_others_are_explained_too(text: str, begins: str) -> None:
     assert ask(text, "check")["text"].startswith(begins)
 
 

@@ -18,7 +18,7 @@ from dynamo_webhooks.cli.commands.explain.field import describe_place, place_par
 from dynamo_webhooks.cli.commands.explain.message import Words, tables
 from dynamo_webhooks.cli.commands.explain.sentence import read_texts
 from dynamo_webhooks.cli.console.program import COMMANDS
-from dynamo_webhooks.cli.project.keys import CLUSTER_KEYS, KEYS, OVERRIDE_KEYS
+from dynamo_webhooks.cli.project.keys import KEYS
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
 from tools.manual.markdown import table
@@ -136,11 +136,6 @@ def _section(kind: str, version: str, path: Steps) -> str:
 
 def _project_file() -> str:
     rows = [(key.name, key.means, key.flag) for key in KEYS]
-    rows += [
-        (f"{name}.{key}", means, "")
-        for name, keys in (("clusters", CLUSTER_KEYS), ("overrides", OVERRIDE_KEYS))
-        for key, means in keys.items()
-    ]
     cells = ((f'<span id="{name}">`{name}`</span>', means, f"`{flag}`" if flag else "") for name, means, flag in rows)
     intro = "This page lists the keys of `.dynamo-webhooks.yaml`; [how to use it](../ci.md#a-project-file)."
     return f"# Project file\n\n{intro}\n\n{table('key | meaning | flag that wins', cells)}\n"

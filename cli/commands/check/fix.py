@@ -1,15 +1,10 @@
-"""`check --fix` writes the edits that findings carry into their files, `--add-ignores` a comment above each finding; both may show a diff.
-
-What else a file holds stays byte for byte. A comment that gives no reason yet gets this one; a second run changes nothing.
-"""
+"""`check --fix` writes the edits that findings carry into their files, or shows them; what else a file holds stays byte for byte."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ....policies.checks import IGNORE_WITHOUT_REASON, UNUSED_IGNORE
 from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_stderr
 from ...files.write import write_if_unchanged
@@ -21,14 +16,12 @@ from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.tree import is_same_json
 from ...validation.finding import LocatedFinding
 from ...validation.fixes import MOVE, RENAME, SET, Edit, apply_fixes
-from ...validation.levels import FAULT
 from ...yaml.comments import find_lines_inside_texts
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
-from .suppress import MARK, SCHEMA_NAMES, find_reasonless
+from .suppress import MARK
 
 _ANCHORED: Final = re.compile(r"(&\S+\s+)?(.*)", re.DOTALL)
-_COMMENT_RULES: Final = (IGNORE_WITHOUT_REASON.name, UNUSED_IGNORE.name)
 _FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "items")
 
 
@@ -60,13 +53,13 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
     return done, code
 
 
-def write(done: list[Mended], what: str = "fixed") -> int:
-    """Writes all files that have not changed meanwhile; returns the exit code. `what` became of the findings."""
+def write(done: list[Mended]) -> int:
+    """Writes all files that have not changed meanwhile; returns the exit code."""
     codes = [OK]
     for one in done:
         codes.append(write_if_unchanged(one.source.name, one.text, one.source.text))
         if codes[-1] == OK:
-            write_stderr(f"{one.source.name}: {one.edits} {what}")
+            write_stderr(f"{one.source.name}: {one.edits} fixed")
     return worst_code(codes)
 
 
@@ -147,58 +140,14 @@ def _objects(source: Source) -> list[Document]:
     return [one.document for one in find_manifests(one for one in documents if isinstance(one, Document))]
 
 
-def ignore_findings(findings: Iterable[LocatedFinding], reason: str) -> tuple[list[Mended], int]:
-    """The files with comments in them, in order, and the exit code: a line that can't have one is reported, and kept."""
-    by_file: dict[str, tuple[Source, list[LocatedFinding]]] = {}
-    for finding in findings:
-        if finding.level != FAULT:
-            by_file.setdefault(finding.source.name, (finding.source, []))[1].append(finding)
-    done, code = [], OK
-    for name, (source, found) in sorted(by_file.items()):
-        reason_against = "it is a link; name its target if that is to be written" if Path(name).is_symlink() else ""
-        if not reason_against and source.text.lstrip()[:1] in ("{", "["):
-            reason_against = "JSON has no comments; accept its findings by --baseline"
-        if reason_against:
-            write_stderr(f"{name} is left as it is: {reason_against}")
-            code = REFUSED
-            continue
-        text, count, refused = _with_comments(source, found, reason)
-        for line in refused:
-            write_stderr(f"{name}:{line}: no comment can be written above the line, which is inside a text; accept it by --baseline")
-            code = REFUSED
-        if count:
-            done.append(Mended(source, text, count))
-    return done, code
-
-
-def _with_comments(source: Source, findings: list[LocatedFinding], reason: str) -> tuple[str, int, list[int]]:
-    """The text with the comments, how many there are, and the lines that can't have one."""
-    complained = {one.position.line for one in findings if one.rule == IGNORE_WITHOUT_REASON.name}
-    incomplete = [(comment, words) for comment, words in find_reasonless(source) if comment.line in complained]
-    covered = {(line, word) for comment, words in incomplete for line in (comment.line, comment.of) for word in words}
-    said = {(one.identity, one.path, one.position) for one in findings if one.rule not in SCHEMA_NAMES}
-    wanted: dict[int, set[str]] = {}
-    for one in findings:
-        line = one.position.line
-        silenced = one.rule in SCHEMA_NAMES and (one.identity, one.path, one.position) in said
-        if one.rule not in _COMMENT_RULES and not silenced and not covered & {(line, one.rule), (line, one.code)}:
-            wanted.setdefault(line, set()).add(one.rule)
-    edits = {source.starts[comment.line - 1] + len(source.lines[comment.line - 1].rstrip()): f" {reason}" for comment, _ in incomplete}
-    return write_comments(source, wanted, edits, reason)
-
-
-def write_comments(source: Source, wanted: dict[int, set[str]], edits: dict[int, str], reason: str) -> tuple[str, int, list[int]]:
-    """The text with a comment above each line that names its rules, beside other edits; how many, and the lines that can't have one."""
-    refused = find_lines_inside_texts(source, wanted)
-    end = "\r\n" if "\r\n" in source.text else "\n"
-    for line in wanted.keys() - refused:
-        text = source.lines[line - 1]
-        indent = text[: len(text) - len(text.lstrip())]
-        edits[source.starts[line - 1]] = f"{indent}# {MARK} ignore[{', '.join(sorted(wanted[line]))}] {reason}{end}"
-    text = _spliced(source.text, {(at, at): new for at, new in edits.items()})
-    if read_data(source) != read_data(Source(source.name, text, source.fill)):
-        return source.text, 0, sorted(wanted)
-    return text, len(edits), sorted(refused)
+def write_comment(source: Source, line: int, rule: str) -> str | None:
+    """The text with a comment above a line that names a rule, without its reason; None where no comment can be."""
+    if find_lines_inside_texts(source, [line]):
+        return None
+    written, end = source.lines[line - 1], "\r\n" if "\r\n" in source.text else "\n"
+    indent, at = written[: len(written) - len(written.lstrip())], source.starts[line - 1]
+    text = _spliced(source.text, {(at, at): f"{indent}# {MARK} ignore[{rule}] {end}"})
+    return text if read_data(source) == read_data(Source(source.name, text)) else None
 
 
 def _spliced(text: str, edits: dict[tuple[int, int], str]) -> str:

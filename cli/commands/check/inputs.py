@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...objects.stored import StoredObjects
     from ...userrules.surroundings import Surroundings
     from ...yaml.load import Source
-    from ...yaml.substitute import Fill
     from .options import Options
 
 
@@ -29,7 +28,6 @@ class Inputs(NamedTuple):
 
     files: list[str | Source | InputError]
     old: StoredObjects | None  # the stored objects of updates
-    fill: Fill | None  # values for placeholders
     sight: Sight | None  # of the cluster, where one was asked for
     live: Surroundings | None = None  # what policies may read of it
 
@@ -61,39 +59,33 @@ def gather_inputs(options: Options) -> Inputs:
     by_hand = () if options.allow_empty else options.paths
     files: list[str | Source | InputError] = [*input_files(options.project, paths, options.exclude, by_hand)]
     files += _rendered(options)
-    fill = None
-    if options.set or options.env_file:
-        from ...files.placeholder_values import parse_values
-
-        fill = parse_values(options.set, options.env_file)
-    old = _old(options, files, fill)
+    old = _old(options, files)
     if not options.cluster:
-        return Inputs(files, old, fill, None)
+        return Inputs(files, old, None)
     from ...objects.cluster_snapshot import Live, snapshot_cluster
     from ...userrules.surroundings import Surroundings
 
     sight = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
     live = None if sight.unreachable else Surroundings(options.kubeconfig, options.context)
     if _names_files(options):
-        return Inputs(files, Live(sight), fill, sight, live)
-    return Inputs([*sight.files], old, fill, sight, live)
+        return Inputs(files, Live(sight), sight, live)
+    return Inputs([*sight.files], old, sight, live)
 
 
 def _names_files(options: Options) -> bool:
-    return bool(options.paths or options.files_from or options.kustomize or options.helm)
+    return bool(options.paths or options.files_from or options.kustomize)
 
 
 def _rendered(options: Options) -> Iterator[Source | InputError]:
-    """Render kustomizations and charts."""
-    if not options.kustomize and not options.helm:
+    """Render kustomizations."""
+    if not options.kustomize:
         return
     from ...console.output import write_stderr
-    from ...files.programs import chart_command, kustomization_command, render_chart, render_kustomization
+    from ...files.programs import kustomization_command, render_kustomization
 
-    folders = [(folder, render_kustomization, kustomization_command(folder)) for folder in dict.fromkeys(options.kustomize)]
-    folders += [(folder, render_chart, chart_command(folder, options.values)) for folder in dict.fromkeys(options.helm)]
-    for folder, render, words in folders:
-        one = render(folder, words)
+    for folder in dict.fromkeys(options.kustomize):
+        words = kustomization_command(folder)
+        one = render_kustomization(folder, words)
         if not options.quiet and not isinstance(one, InputError):
             write_stderr(f"{one.name}: lines are those that `{' '.join(words)}` prints")
         yield one
@@ -112,39 +104,30 @@ def _agree(options: Options) -> None:
     )
     flags.need_cluster("check what a cluster holds", cluster=options.cluster, kubeconfig=options.kubeconfig, context=options.context)
     nothing = "name at least one file, folder or glob, - for standard input, or --cluster"
-    rendered = {"-k": options.kustomize, "--helm": options.helm}
     refuse(
-        *((against and given, f"--against compares files, and what {flag} renders is none: use --old") for flag, given in rendered.items()),
-        (options.values and not options.helm, "--values is for --helm: name the chart; --set and --env-file fill ${NAME} in files"),
         (options.as_group and not options.user, "--as-group names a group of the user of --as: name the user, too"),
         (options.op == "update" and not options.old, "--op update needs --old with the stored objects"),
+        (against and options.kustomize, "--against compares files, and what -k renders is none: use --old"),
         (not (named or options.cluster), f"{nothing}; or paths in .dynamo-webhooks.yaml"),
     )
 
 
 def refuse_changes(options: Options) -> None:
     """Refuses flags that write files, where nothing could be written or the flags contradict each other."""
-    ignoring = options.add_ignores is not None
-    changing = {"--fix": options.fix, "--add-ignores": ignoring, "--update-baseline": options.update_baseline}
+    changing = {"--fix": options.fix, "--update-baseline": options.update_baseline}
     if options.upgrade_to is not None and (flag := next(filter(changing.get, changing), "")):
         raise UsageError(f"--upgrade-to lists findings of later operator releases: leave out {flag}")
     refuse((options.update_baseline and options.baseline is None, "--update-baseline needs --baseline with the file to write"))
-    if not options.fix and not ignoring:
-        refuse((options.diff, "--diff shows what --fix or --add-ignores would write: give one of them"))
+    if not options.fix:
+        refuse((options.diff, "--diff shows what --fix would write: give both"))
         return
-    writes, reason = "--add-ignores" if ignoring else "--fix", (options.add_ignores or "").strip()
-    said = reason and reason.isprintable()
-    filled, report = options.set or options.env_file, options.outputs and "outputs" not in options.project.laid
-    others = {"--cluster": options.cluster, "-k": options.kustomize, "--helm": options.helm}
+    report = options.outputs and "outputs" not in options.project.laid
+    others = {"--cluster": options.cluster, "-k": options.kustomize}
     reports = {"-o": report, "--answer": options.answer, "--update-baseline": options.update_baseline} if options.diff else {}
     refuse(
-        (options.fix and ignoring, "--fix and --add-ignores both change files: use --fix first"),
-        *((given, f"{writes} changes files, and {flag} checks other inputs; fix the sources") for flag, given in others.items()),
-        (options.fix and filled, "--fix would write the values of --set and --env-file into the files; leave them out"),
-        (ignoring and options.update_baseline, "--add-ignores and --update-baseline both accept findings: use one of them"),
-        *((given, f"--diff prints what {writes} would write, and no report: leave out {flag}") for flag, given in reports.items()),
-        (STDIN in options.paths, f"{writes} changes files, and - is none"),
-        (ignoring and not said, "--add-ignores must be followed by a reason on one line, such as 'the gateway sets it'"),
+        *((given, f"--fix changes files, and {flag} checks other inputs; fix the sources") for flag, given in others.items()),
+        *((given, f"--diff prints what --fix would write, and no report: leave out {flag}") for flag, given in reports.items()),
+        (STDIN in options.paths, "--fix changes files, and - is none"),
     )
 
 
@@ -155,20 +138,19 @@ def _read_once(options: Options, paths: list[str]) -> None:
         "--files-from -": options.files_from == STDIN,
         "--old -": STDIN in options.old,
         "--facts -": options.facts.file == STDIN,
-        "--env-file -": STDIN in options.env_file,
     }
     readers = [name for name, asks in asking.items() if asks]
     if len(readers) > 1:
         raise UsageError(f"standard input can be read once, and both {readers[0]} and {readers[1]} ask for it")
 
 
-def _old(options: Options, files: list[str | Source | InputError], fill: Fill | None) -> StoredObjects | None:
+def _old(options: Options, files: list[str | Source | InputError]) -> StoredObjects | None:
     if options.against is not None:
         from ...objects.stored_in_git import Against
 
-        return Against(options.against, [file for file in files if isinstance(file, str)], fill)
+        return Against(options.against, [file for file in files if isinstance(file, str)])
     if not options.old or options.op not in ("auto", "update"):
         return None
     from ...objects.stored import load_stored
 
-    return load_stored(options.old, required=options.op == "update", fill=fill)
+    return load_stored(options.old, required=options.op == "update")

@@ -1,13 +1,12 @@
 """By which lines of the operator a run judges: how it knows its own, and what later ones find, in the order of an upgrade."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Final
 
 from ....api.line import NEAREST, Line, explain_upgrades, is_beyond
 from ....policies.facts import UNKNOWN, Facts
 from ...console.exits import UsageError
-from ...project.targets import Target, Targets
 from .options import Options
 from .result import DEFAULT, JudgedBy, Result
 
@@ -17,27 +16,18 @@ _about = attrgetter("source.name", "identity", "rule", "path", "position")
 _of_note = attrgetter("source.name", "identity", "rule", "reason")
 
 
-def explain_lines(options: Options, targets: Targets, files: Iterable[str], fill: Callable[[Facts], Facts]) -> list[JudgedBy]:
-    """The lines that files were judged by, each with its sources; `fill` adds facts of a live cluster."""
-    used = {target.cluster: target for target in map(targets.of, files)} or {"": targets.usual}
-    told: dict[str, list[str]] = {}
-    for _, target in sorted(used.items()):
-        known = fill(target.facts)
-        line = known.line
-        near = f"; rules of operator {NEAREST[line]}, the nearest known release" if line in NEAREST else ""
-        told.setdefault(str(line), []).append(_told(options, target, known) + near)
-    return [JudgedBy(line, ", ".join(dict.fromkeys(sources))) for line, sources in sorted(told.items())]
+def explain_line(options: Options, given: Facts, known: Facts) -> JudgedBy:
+    """The line that a run judges by, with its source; `known` are the `given` facts, and those of a live cluster."""
+    line = known.line
+    near = f"; rules of operator {NEAREST[line]}, the nearest known release" if line in NEAREST else ""
+    return JudgedBy(str(line), _told(options, given, known) + near)
 
 
-def _told(options: Options, target: Target, known: Facts) -> str:
-    if options.facts.line is not None and "line" not in options.project.laid:
-        return "--line"
-    if target.cluster:
-        return f"cluster {target.cluster}"
+def _told(options: Options, given: Facts, known: Facts) -> str:
     if options.facts.line is not None:
-        return "the project file"
+        return "the project file" if "line" in options.project.laid else "--line"
     if known.operatorLine is not UNKNOWN:
-        return "the fact operatorLine" if target.facts.operatorLine is not UNKNOWN else "the cluster's definitions"
+        return "the fact operatorLine" if given.operatorLine is not UNKNOWN else "the cluster's definitions"
     if known.operatorVersion is UNKNOWN:
         return DEFAULT
     beyond = "; later releases count as the newest known" if is_beyond(known.operatorVersion) else ""

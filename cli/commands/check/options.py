@@ -46,15 +46,6 @@ class Options(NamedTuple):
     stdin_name: Annotated[str, option("name of standard input in reports", "NAME")] = ""
     files_from: Annotated[str | None, option("file of paths, one per line, or - for standard input", "FILE")] = None
     kustomize: Annotated[tuple[str, ...], several("folder to render with kustomize, without fetching; repeatable", "-k", "DIR")] = ()
-    helm: Annotated[tuple[str, ...], several("chart to render with helm; repeatable", "DIR")] = ()
-    values: Annotated[tuple[str, ...], several("with --helm: values file of all charts; repeatable", "FILE")] = ()
-    set: Annotated[
-        tuple[str, ...],
-        several("value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable", "NAME=VALUE"),
-    ] = ()
-    env_file: Annotated[
-        tuple[str, ...], several("file of such values, one NAME=VALUE per line; --set overrides it; repeatable", "FILE")
-    ] = ()
     fix: Annotated[bool, switch("write safe automatic fixes into the files, then check the result")] = False
     diff: Annotated[bool, switch("with --fix: print the changes, and write nothing")] = False
     cluster: Annotated[
@@ -101,7 +92,6 @@ class Options(NamedTuple):
     allow_empty: flags.AllowEmpty = False
     baseline: Annotated[str | None, option("file of known findings, which do not count", "FILE")] = None
     update_baseline: Annotated[bool, switch("write current findings to that file")] = False
-    add_ignores: Annotated[str | None, option("add comments with this reason to the files, so that no finding counts", "REASON")] = None
     project: ProjectOptions = ProjectOptions()
     show_config: Annotated[bool, switch("print the effective settings and their sources, and check nothing")] = False
     outputs: Annotated[
@@ -112,6 +102,5 @@ class Options(NamedTuple):
     ] = ()
     answer: Annotated[bool, switch("also print the API server's response for each object, in the words of Kubernetes 1.34")] = False
     quiet: Annotated[bool, switch("one line per finding, no summary", "-q")] = False
-    statistics: Annotated[bool, switch("print counts by rule instead of the findings")] = False
     verbose: Annotated[bool, switch(f"name each input on stderr; {flags.TRACEBACKS}", "-v")] = False
     color: Annotated[str, option("colours in text; NO_COLOR and FORCE_COLOR apply", choices=("auto", "always", "never"))] = "auto"

@@ -13,7 +13,7 @@ from ...project.reports import ReportRequest, spare_others
 from .options import Options
 from .result import Result
 
-DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
+DRAWN: Final = ("markdown",)  # which show pictures of graphs
 _ESCAPED: Final = ("json", "jsonl", "sarif", "github", "gitlab")  # whose own escapes differ
 _TAKEN: Final = "the report would take the place of a file that this run needs; name another"
 JSON_FORMATS: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
@@ -28,8 +28,6 @@ def list_reports(options: Options) -> tuple[ReportRequest, ...]:
     printed = [one.form for one in asked if not one.file]
     if len(printed) > 1:
         raise UsageError(f"-o {printed[0]} and -o {printed[1]} would both be printed; give one a file: -o {printed[1]}=FILE")
-    if options.statistics and printed != ["text"]:
-        raise UsageError(f"--statistics prints counts instead of the text report: leave out -o {asked[0].form}, or give it a file")
     seen: set[str] = set()
     needed = _needed(options)
     for one in asked:
@@ -60,10 +58,10 @@ def spare(asked: Sequence[ReportRequest], result: Result) -> None:
 
 def _needed(options: Options) -> set[str]:
     """The real paths of all files that flags and options name, which a report must not overwrite."""
-    named = [*options.paths, *options.old, *options.env_file, *options.values]
+    named = [*options.paths, *options.old]
     named += filter(None, (options.facts.file, options.files_from, options.baseline))
     if (project := options.project.file) is not None:
-        named += [*project.files, *(cluster.facts for cluster in project.values.get("clusters", {}).values())]
+        named.append(project.name)
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 
@@ -122,10 +120,8 @@ def _put(options: Options, one: ReportRequest, result: Result, code: int) -> Non
 def _report(options: Options, one: ReportRequest, result: Result, code: int) -> str:
     form = one.form
     if form == "text":
-        from .reports.text import statistics, text
+        from .reports.text import text
 
-        if options.statistics and not one.file:
-            return statistics(result)
         return text(result, colour=_coloured(options.color, to_file=bool(one.file)), quiet=options.quiet)
     if form == "github":
         from .reports import github

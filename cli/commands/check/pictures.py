@@ -3,11 +3,10 @@
 Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from ....policies.facts import Facts
-from ...project.targets import Targets
 from ..picture.parts import KINDS, Drawn, Picture, draw, pair_pictures
 from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text
 from .options import Options
@@ -18,21 +17,10 @@ MAX_PICTURE_CHARACTERS: Final = 1_000_000
 GRAPHS: Final = 40
 
 
-def draw_graphs(options: Options, result: Result, targets: Targets, fill: Callable[[Facts], Facts]) -> tuple[list[Picture], list[str]]:
-    """The pictures of the first graphs, in order, and problems of others; with `--against` only those that the change touches, marked.
-
-    Placeholders are drawn unchanged: their values may be secrets. `fill` adds facts of a live cluster.
-    """
-    done: dict[str, Asked] = {}
-
-    def asked(name: str) -> Asked:
-        target = targets.of(name)
-        if target.cluster not in done:
-            facts = fill(target.facts)
-            operator = choose_operator(facts, None)[0]._replace(restarted=options.against is not None)
-            done[target.cluster] = Asked(facts, operator, target.namespace or DEFAULT_NAMESPACE)
-        return done[target.cluster]
-
+def draw_graphs(options: Options, result: Result, facts: Facts) -> tuple[list[Picture], list[str]]:
+    """The pictures of the first graphs, in order, and problems of others; with `--against` only those that the change touches, marked."""
+    operator = choose_operator(facts, None)[0]._replace(restarted=options.against is not None)
+    asked = Asked(facts, operator, DEFAULT_NAMESPACE)
     if options.against is None:
         texts = {one.source.name: one.source.text for one in result.checked if one.identity.kind in KINDS}
         drawn, undrawn = _draw(texts.items(), asked)
@@ -60,7 +48,7 @@ def _changed(options: Options, revision: str, now: dict[str, str]) -> tuple[dict
     return {name: was[name] for name in names if name in was}, {name: now[name] for name in names if name in now}, changed
 
 
-def _draw(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> tuple[list[Drawn], list[str]]:
+def _draw(texts: Iterable[tuple[str, str]], asked: Asked) -> tuple[list[Drawn], list[str]]:
     found: list[Drawn] = []
     problems: list[str] = []
     for number, (name, text) in enumerate(texts):
@@ -70,7 +58,7 @@ def _draw(texts: Iterable[tuple[str, str]], asked: Callable[[str], Asked]) -> tu
         if len(text) > MAX_PICTURE_CHARACTERS:
             problems.append(f"{name}: must have at most {MAX_PICTURE_CHARACTERS:,} characters to be drawn, got {len(text):,}")
             continue
-        drawn, more = draw(render_text(name, text, asked(name)))
+        drawn, more = draw(render_text(name, text, asked))
         found += drawn
         problems += more
     return found[:GRAPHS], problems

@@ -25,7 +25,7 @@ from ...yaml.load import Position
 
 _WHOLE: Final = re.compile(r"\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_]\w*\)|<[A-Za-z][\w .:/-]*>|\{\{[^{}]+\}\}")
 _INSIDE: Final = re.compile(r"\$\{[A-Za-z_][^{}]*\}|<[A-Za-z][\w.:/-]*>|\{\{[^{}]+\}\}")  # a pod's own $(NAME) is none
-_FLAGGED: Final = re.compile(r"\$[{(]([A-Za-z_]\w*)[})]")  # what --set fills
+_RENDER: Final = "Render the template first, and check the result"
 _OF_SHELLS: Final = frozenset(("args", "command", "env", "envs", "lifecycle", "annotations"))  # hold such words for others
 _LIKELY: Final = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _VERSION: Final = "9999.0.0"  # the tag of an image of which no rule can say that it is too old
@@ -47,14 +47,10 @@ class _Open(NamedTuple):
     @property
     def remedy(self) -> str:
         """The fix that fills the first one."""
-        flagged, text = _FLAGGED.fullmatch(self.texts[0]), self.texts[0]
-        if flagged:
-            return f"Fill it with --set {flagged[1]}=VALUE or --env-file FILE, or check what your templates render"
-        return (
-            f"Write a value for {shorten(text, _MAX_PLACEHOLDER_CHARACTERS)}"
-            if text[0] == "<"
-            else "Render the template first, and check the result"
-        )
+        text = self.texts[0]
+        if text[0] == "<":
+            return f"Write a value for {shorten(text, _MAX_PLACEHOLDER_CHARACTERS)}"
+        return "Fill it first, and check the result: envsubst < FILE | dynamo-webhooks check -" if text[0] == "$" else _RENDER
 
     @property
     def shown(self) -> str:
@@ -174,7 +170,6 @@ def _changed(found: Manifest, written: Fields, opened: list[_Open], *, remove: b
 def _note(found: Manifest, opened: list[_Open]) -> NotEvaluated:
     texts = [*dict.fromkeys(text for one in opened for text in one.texts)]
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    document, flagged = found.document, _FLAGGED.fullmatch(texts[0])
+    document = found.document
     reason = f"rules that read {shorten(texts[0], _MAX_PLACEHOLDER_CHARACTERS)}{more} wait until a value is there"
-    flag = f"--set {flagged[1]}=VALUE" if flagged else ""
-    return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, flag)
+    return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, "")

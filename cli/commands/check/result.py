@@ -34,7 +34,6 @@ class Checked(NamedTuple):
     identity: Identity
     operation: str  # CREATE, UPDATE or DELETE, as in policies.review
     name: Position | None = None  # of its name; None without a name
-    cluster: str = ""  # of the project file that it is for
 
 
 class Suppressed(NamedTuple):
@@ -46,14 +45,13 @@ class Suppressed(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One rule at one level: how often it found something, in how many files, and how often `--fix` knows the remedy."""
+    """One rule at one level: how often it found something, and in how many files."""
 
     rule: str
     code: str
     level: str
     findings: int
     files: int
-    fixable: int
 
 
 class JudgedBy(NamedTuple):
@@ -80,7 +78,7 @@ class Result(NamedTuple):
     unreachable: list[str]  # sentences about clusters that did not answer
     passed: list[InputError]  # files of others that can't be read
     others: int = 0  # ignored documents of other kinds
-    lines: Sequence[JudgedBy] = ()  # one for each cluster of the project file that objects are for
+    lines: Sequence[JudgedBy] = ()  # the line of the run, and those of --upgrade-to
     pictures: Sequence[Picture] = ()  # of the checked graphs, where a report shows them
     undrawn: Sequence[str] = ()  # sentences about those that can't be drawn
     site: str = ""  # the address of the documentation
@@ -125,10 +123,7 @@ def by_rule(result: Result) -> list[Row]:
     found: dict[tuple[str, str, str], list[LocatedFinding]] = {}
     for one in result.findings:
         found.setdefault((one.rule, one.code, one.level), []).append(one)
-    rows = [
-        Row(*key, len(group), len({one.source.name for one in group}), sum(one.edit is not None for one in group))
-        for key, group in found.items()
-    ]
+    rows = [Row(*key, len(group), len({one.source.name for one in group})) for key, group in found.items()]
     return sorted(rows, key=lambda row: (row.level == WARNING, -row.findings, row.rule))
 
 
@@ -160,9 +155,9 @@ def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
 
 
 def _places(one: Checked) -> list[tuple[object, ...]]:
-    """The places where an object would collide with another of its name; objects for other clusters never collide."""
+    """The places where an object would collide with another of its name."""
     name, identity = one.source.name, one.identity
-    if name.startswith(("kustomize:", "helm:", "cluster:")):  # no files; each holds what one place applies
+    if name.startswith(("kustomize:", "cluster:")):  # no files; each holds what one place applies
         return [(name, identity)]
     folder = name.rpartition("/")[0]
-    return [("folder", folder, identity), *([("namespace", one.cluster, identity)] if identity.namespace else [])]
+    return [("folder", folder, identity), *([("namespace", identity)] if identity.namespace else [])]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from ....api.paths import format_path, lookup
 from ....api.wording import count_of, escape_unprintable, shorten
@@ -25,10 +25,6 @@ from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result,
 from .selection import Choice
 from .suppress import Heard, reason_for, suppress
 
-if TYPE_CHECKING:
-    from ...validation.server_response import Answer
-    from ...yaml.substitute import Fill
-
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
 _NAME = ("metadata", "name")
@@ -41,26 +37,23 @@ class Run:
 
     def __init__(
         self,
-        settings: Callable[[str], Settings],
+        settings: Settings,
         choice: Choice,
         operation: str,
         old: StoredObjects | None,
         *,
         answering: bool = False,
         lenient: bool = False,
-        fill: Fill | None = None,
     ) -> None:
-        """`settings` and `choice` are those of each file. `answering` also asks what a server would answer to each write.
+        """`answering` also asks what a server would answer to each write.
 
-        `lenient` passes over what can't be read in files that name our group nowhere. `fill` has values for placeholders in files.
+        `lenient` passes over what can't be read in files that name our group nowhere.
         """
-        self._of_file = settings, choice
-        self.settings, self.choice = settings(""), choice  # of the file at hand
+        self.settings, self.choice = settings, choice
         self.operation = operation
         self.old = old
         self.answering = answering
         self.lenient = lenient
-        self.fill = fill
         self._found = empty_result()  # in the order in which files are checked
         self._others = 0
 
@@ -79,7 +72,7 @@ class Run:
                 progress.tick()
             return self._found, self._others
 
-        alone = self.old is None and self.fill is None and self.settings.asked is None and not tell
+        alone = self.old is None and self.settings.asked is None and not tell
         shared = alone and len(files) >= 2 * MIN_FILES_FOR_ORJSON
         # by the place of a share's first file; other processes add to them
         done, findings = (_zeros(len(files), shared=shared) for _ in range(2))
@@ -96,7 +89,6 @@ class Run:
     def take(self, file: Item, stdin_name: str) -> None:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
         name = stdin_name if file == STDIN and stdin_name else file if isinstance(file, str) else file.name
-        self._turn_to(name)
         try:
             with limit_cpu(name):
                 self._take(file, stdin_name)
@@ -109,7 +101,7 @@ class Run:
         found = self._found
         number = 0
         noted, checked = len(found.not_evaluated), len(found.checked)
-        for document in read_documents(file, stdin_name, lenient=self.lenient, fill=self.fill):
+        for document in read_documents(file, stdin_name, lenient=self.lenient):
             if isinstance(document, InputError):
                 (found.passed if isinstance(document, ForeignInputError) else found.unreadable).append(document)
                 continue
@@ -123,9 +115,6 @@ class Run:
                 findings += [each._replace(edit=each.edit and each.edit._replace(number=number)) for each in located]
                 number += 1
         if source is not None:
-            if (fill := source.fill) is not None:  # reports don't show the values that placeholders were given
-                text = source.text
-                findings = [one._replace(message=fill.masked(one.message, text), fix=fill.masked(one.fix, text)) for one in findings]
             notes, operations = tuple(found.not_evaluated[noted:]), frozenset(one.operation for one in found.checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.line, self.settings.schema))
             found.suppressed.extend(one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code))
@@ -134,18 +123,12 @@ class Run:
     def result(self) -> Result:
         """Everything, sorted; asked for once, when all files are done."""
         for one in find_duplicates(sort_result(self._found).checked):
-            self._turn_to(one.source.name)
             reason = reason_for(one)
             if not reason:
                 self._weigh([one])
             elif self.choice.takes(one.rule, one.code):
                 self._found.suppressed.append(Suppressed(one, COMMENT, reason))
         return sort_result(self._found._replace(others=self._others))
-
-    def _turn_to(self, name: str) -> None:
-        """Takes the settings and the choice of a file."""
-        settings, choice = self._of_file
-        self.settings, self.choice = settings(name), choice.at(name)
 
     def _weigh(self, findings: list[LocatedFinding]) -> None:
         """Keep findings that flags and project select, at the project's level; internal errors are always kept."""
@@ -164,14 +147,14 @@ class Run:
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = found.document.source, found.document.position(()).line
         name = found.document.value_position(_NAME) if isinstance(lookup(found.data, _NAME), str) else None
-        self._found.checked.append(Checked(source, line, found.identity, operation, name, self.settings.cluster))
+        self._found.checked.append(Checked(source, line, found.identity, operation, name))
         if past.applied is not None:
             found.document.data = past.applied
         settings = self.settings._replace(server_side=past.server_side, held=past.held)
         if self.answering:
             from ...validation.server_response import simulate_server
 
-            self._found.answers.append(_masked(simulate_server(found, operation, past.object, settings), source))
+            self._found.answers.append(simulate_server(found, operation, past.object, settings))
         outcome = _checked(found, operation, past.object, settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
@@ -208,15 +191,6 @@ def _checked(found: Manifest, operation: str, old: Fields | None, settings: Sett
 
         return check_unfilled(found, operation, old, settings)
     return check_object(found, operation, old, settings)
-
-
-def _masked(answer: Answer, source: Source) -> Answer:
-    fill = source.fill
-    if fill is None:
-        return answer
-    causes = tuple((field, fill.masked(message, source.text)) for field, message in answer.causes)
-    warnings = tuple(fill.masked(warning, source.text) for warning in answer.warnings)
-    return answer._replace(message=fill.masked(answer.message, source.text), warnings=warnings, causes=causes)
 
 
 def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ....policies.catalogue import list_all
@@ -16,13 +15,12 @@ from ...yaml.errors import InputError
 
 if TYPE_CHECKING:
     from ....policies.review import Fields
-    from ...project.load import Override, Severity
+    from ...project.load import Severity
     from ...project.options import ProjectOptions
     from ...userrules.load import Asked, Pods, UserRules
     from ...userrules.surroundings import Surroundings
     from ...validation.finding import LocatedFinding
     from ...yaml.load import Source
-    from ...yaml.substitute import Fill
 
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
 
@@ -33,11 +31,6 @@ class Choice(NamedTuple):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = {}
-    overrides: Callable[[str], Mapping[str, Severity]] | None = None  # the severities in a file
-
-    def at(self, file: str) -> Choice:
-        """The choice for a file."""
-        return self if self.overrides is None else self._replace(severities=self.overrides(file))
 
     def takes(self, rule: str, code: str) -> bool:
         """Whether findings of a rule are reported.
@@ -76,7 +69,6 @@ def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Se
     Raises: UsageError for a word that means no rule.
     """
     severities: Mapping[str, Severity] = project.value("rules") or {}
-    overrides: Sequence[Override] = project.value("overrides") or ()
     chosen, ignored = _words(select), _words(ignore)
     known = [*_known(), ("policies", ""), ("updates", "")] if chosen or ignored else []
     for flag, word in (*(("--select", word) for word in chosen), *(("--ignore", word) for word in ignored)):
@@ -84,30 +76,12 @@ def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Se
             near = did_you_mean(word, [name for name, _ in known])
             raise UsageError(f"{flag} {word}: no rule has this name, code or beginning{near}")
     won = {UNKNOWN_FIELD.name} if validated else set()
-    won |= {name for name, code in _known() if (severities or overrides) and {name, code} & {*chosen}}
+    won |= {name for name, code in _known() if severities and {name, code} & {*chosen}}
     left = {name: one for name, one in severities.items() if name not in won}
-    return Choice(chosen, ignored, left, _override(left, overrides, won) if overrides else None)
+    return Choice(chosen, ignored, left)
 
 
-def _override(severities: Mapping[str, Severity], overrides: Sequence[Override], won: set[str]) -> Callable[[str], Mapping[str, Severity]]:
-    """Finds the severities of rules in a file: of several overrides that name it, the last one decides, and over `won` rules none."""
-    from ...project.discover import find_owners, own
-
-    owners = own((number, one.paths) for number, one in enumerate(overrides))
-
-    @cache
-    def combined(numbers: tuple[int, ...]) -> Mapping[str, Severity]:
-        found = dict(severities)
-        for number in numbers:
-            found |= overrides[number].rules
-        return {name: one for name, one in found.items() if name not in won}
-
-    return lambda file: combined(tuple(find_owners(file, owners)))
-
-
-def ask_rules(
-    rules: UserRules | None, files: Sequence[str | Source | InputError] | None, fill: Fill | None = None, live: Surroundings | None = None
-) -> Asked | None:
+def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError] | None, live: Surroundings | None = None) -> Asked | None:
     """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.
 
     Without `files` the other documents are not known. `live` has the parameters and Namespaces that are in no file.
@@ -122,7 +96,7 @@ def ask_rules(
     def documents() -> list[Fields]:
         if files is None or STDIN in files:
             raise UnknownError("only a run over files knows the other documents")
-        found = (document for file in files for document in read_documents(file, "", lenient=True, fill=fill))
+        found = (document for file in files for document in read_documents(file, "", lenient=True))
         return [one.data for document in found if not isinstance(document, InputError) for one in unfold_list(document)]
 
     def pods() -> Pods:

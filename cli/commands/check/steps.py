@@ -10,12 +10,12 @@ from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
 from ...project.apply import apply_project, load_own_rules
-from ...project.targets import Targets
+from ...project.facts import read_project_facts
 from ...validation.finding import merge_duplicates
 from ...validation.pipeline import Settings
 from ...yaml.load import Source
 from .inputs import gather_inputs, refuse_changes
-from .lines import add_later_lines, explain_lines
+from .lines import add_later_lines, explain_line
 from .outputs import DRAWN, excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
 from .run import Run
@@ -24,6 +24,7 @@ from .suppress import Heard
 
 if TYPE_CHECKING:
     from ....api.line import Line
+    from ....policies.facts import Facts
     from ...project.reports import ReportRequest
     from ...userrules.load import UserRules
     from .baseline import Entry, Held
@@ -38,11 +39,9 @@ _KEYS: Final = (
     "exclude",
     "line",
     "facts",
-    "clusters",
     "rules-from",
     "kubernetes",
     "rules",
-    "overrides",
     "baseline",
     "site",
     "outputs",
@@ -55,17 +54,11 @@ class Plan(NamedTuple):
     options: Options
     reports: tuple[ReportRequest, ...]
     known: list[Entry] | None  # findings of the baseline
-    targets: Targets
+    facts: Facts  # that flags and the project file give
     choice: Choice
     inputs: Inputs
-    usual: Settings  # of a file that belongs to no cluster
+    settings: Settings
     own_rules: int | None  # how many rules of users there are; None without rules-from
-
-    def settings(self, file: str) -> Settings:
-        """The settings of a file."""
-        target = self.targets.of(file)
-        namespace = self.options.namespace or target.namespace or self.inputs.namespace
-        return self.usual._replace(facts=self.inputs.add_facts(target.facts), namespace=namespace, cluster=target.cluster)
 
 
 def check(options: Options) -> int:
@@ -78,7 +71,7 @@ def check(options: Options) -> int:
         write_stdout(format_settings(options))
         return OK
     plan = make_plan(options, rules)
-    for warning in rules.warnings(plan.usual.facts.line) if rules is not None and not options.quiet else ():
+    for warning in rules.warnings(plan.settings.line) if rules is not None and not options.quiet else ():
         write_stderr(f"warning: {warning}")
     result = judge(plan)
     spare(plan.reports, result)
@@ -95,72 +88,64 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         from .baseline import load
 
         known = load(options.baseline, missing=options.update_baseline)
-    targets = Targets(options.facts, options.project)
+    facts = read_project_facts(options.facts, options.project)
     choice = select_rules(options.project, options.select, options.ignore, validated=options.validate is not None)
     inputs = gather_inputs(options)
-    usual = Settings(
-        inputs.add_facts(targets.usual.facts),
+    settings = Settings(
+        inputs.add_facts(facts),
         options.user,
         not options.no_schema,
         not options.no_defaults,
         options.validate or inputs.usual_validation,
         choice.judges,
         phases=inputs.phases,
+        namespace=options.namespace or inputs.namespace,
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
-        asked=ask_rules(rules, inputs.files, inputs.fill, inputs.live),
+        asked=ask_rules(rules, inputs.files, inputs.live),
     )
-    return Plan(options, reports, known, targets, choice, inputs, usual, None if rules is None else len(rules.policies))
+    return Plan(options, reports, known, facts, choice, inputs, settings, None if rules is None else len(rules.policies))
 
 
 def judge(plan: Plan, mends: Sequence[Mended] = (), upgraded: Line | None = None) -> Result:
     """The result with files as they would be mended, or as they are now; on an operator that was `upgraded`, if so."""
-    options, inputs = plan.options, plan.inputs
-
-    def settings(file: str) -> Settings:
-        known = plan.settings(file)
-        if upgraded is None:
-            return known
-        return known._replace(facts=facts_of_line(known.facts, max(upgraded, known.line)), before=known.line)
-
-    running = Run(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty, fill=inputs.fill)
+    options, inputs, settings = plan.options, plan.inputs, plan.settings
+    if upgraded is not None:
+        settings = settings._replace(facts=facts_of_line(settings.facts, upgraded), before=settings.line)
+    running = Run(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
     mended = {one.source.name: Source(one.source.name, one.text) for one in mends}
     files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
     return running.through(files, options.stdin_name, tell=options.verbose)
 
 
 def change(plan: Plan, result: Result) -> tuple[Result, int]:
-    """Changes files as `--fix` or `--add-ignores` ask, or shows the changes; the result of changed files, and the exit code."""
+    """Changes files as `--fix` asks, or shows the changes; the result of changed files, and the exit code."""
     options = plan.options
-    if not options.fix and options.add_ignores is None:
+    if not options.fix:
         return result, OK
     from ...rewrite.unified_diff import format_diff
-    from .fix import fix_files, ignore_findings, write
+    from .fix import fix_files, write
 
-    if options.fix or options.add_ignores is None:
-        mends, code = fix_files(result.findings)
-    else:
-        counting = result if plan.known is None else _hold(plan, result, plan.known).result
-        mends, code = ignore_findings(counting.findings, options.add_ignores.strip())
+    mends, code = fix_files(result.findings)
     if options.diff:
         write_document("".join(format_diff(one.source.name, one.source.text, one.text) for one in mends))
         code = worst_code((code, REFUSED if mends else OK))
     else:
-        code = worst_code((code, write(mends, "fixed" if options.fix else "ignored")))
+        code = worst_code((code, write(mends)))
     return judge(plan, mends if options.diff else ()) if mends else result, code
 
 
 def weigh(plan: Plan, result: Result) -> Result:
     """The result with findings of later lines, and without those that the baseline knows."""
     options, inputs = plan.options, plan.inputs
-    lines = explain_lines(options, plan.targets, {one.source.name for one in result.checked}, inputs.add_facts)
+    line = explain_line(options, plan.facts, plan.settings.facts)
     if inputs.sight is not None and inputs.sight.later:
-        lines = [one._replace(told=f"{one.told}; {inputs.sight.later}") for one in lines]
+        line = line._replace(told=f"{line.told}; {inputs.sight.later}")
     site, namespace = options.project.value("site") or "", inputs.namespace if inputs.old is not None else ""
-    result = result._replace(lines=lines, site=site, namespace=namespace)
+    result = result._replace(lines=[line], site=site, namespace=namespace)
     if plan.own_rules is not None:
-        result = result._replace(own_rules=(len(plan.usual.asked.took_part) if plan.usual.asked else 0, plan.own_rules))
+        result = result._replace(own_rules=(len(plan.settings.asked.took_part) if plan.settings.asked else 0, plan.own_rules))
     if options.upgrade_to is not None:
-        result = add_later_lines(result, plan.usual.line, options.upgrade_to, lambda line: judge(plan, upgraded=line))
+        result = add_later_lines(result, plan.settings.line, options.upgrade_to, lambda line: judge(plan, upgraded=line))
     if inputs.sight is not None and inputs.sight.unreachable:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if plan.known is not None:
@@ -176,13 +161,12 @@ def deliver(plan: Plan, result: Result, changed: int) -> int:
     if options.diff:
         excuse(result, code, quiet=options.quiet)
         if result.findings and not options.quiet:
-            flag = "--fix" if options.fix else "--add-ignores"
-            write_stderr(f"{flag} leaves {count_of(len(result.findings), 'finding')}; check without {flag} lists them")
+            write_stderr(f"--fix leaves {count_of(len(result.findings), 'finding')}; check without --fix lists them")
         return code
     if any(one.form in DRAWN for one in plan.reports):
         from .pictures import draw_graphs
 
-        pictures, undrawn = draw_graphs(options, result, plan.targets, plan.inputs.add_facts)
+        pictures, undrawn = draw_graphs(options, result, plan.settings.facts)
         result = result._replace(pictures=pictures, undrawn=undrawn)
     return write_reports(options, plan.reports, result, code)
 
@@ -192,8 +176,8 @@ def _hold(plan: Plan, result: Result, known: list[Entry]) -> Held:
     from .baseline import hold
 
     options, choice = plan.options, plan.choice
-    heard = Heard(line=plan.usual.line, schema=not options.no_schema)
-    return hold(result, known, lambda entry: choice.at(entry.file).takes(entry.rule, entry.code), heard, learn=options.update_baseline)
+    heard = Heard(line=plan.settings.line, schema=not options.no_schema)
+    return hold(result, known, lambda entry: choice.takes(entry.rule, entry.code), heard, learn=options.update_baseline)
 
 
 def _leave_out_known(options: Options, held: Held) -> Result:

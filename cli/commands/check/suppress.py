@@ -27,7 +27,7 @@ IGNORE: Final = r"#\s*dynamo-webhooks:\s*ignore\[(?P<rules>[^\]]*)\](?P<reason>.
 _MEANT: Final = r"#\s*dynamo-webhooks:\s*ignore\b"
 _RATCHETING: Final = (SCHEMA_RULE, CEL_RULE)
 _SCHEMA_RULES: Final = (*_RATCHETING, UNKNOWN_FIELD)
-SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
+_SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
 
 
 class Heard(NamedTuple):
@@ -70,12 +70,12 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     suppressed: list[Suppressed] = []
     used: set[_Ignore] = set()
     reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
-    for finding in sorted(findings, key=lambda one: one.rule in SCHEMA_NAMES):
+    for finding in sorted(findings, key=lambda one: one.rule in _SCHEMA_NAMES):
         covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
         used.update(covering)
         reason = next((ignore.reason for ignore in covering if ignore.reason), "")
         place = finding.identity, finding.path, finding.position
-        if finding.rule in SCHEMA_NAMES and not reason:
+        if finding.rule in _SCHEMA_NAMES and not reason:
             reason = reasons.get(place, "")
         if reason:
             reasons.setdefault(place, reason)
@@ -83,14 +83,6 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
         else:
             kept.append(finding)
     return [*kept, *_misspelt(source, found), *_wrong(source, ignores, used, heard)], suppressed
-
-
-def find_reasonless(source: Source) -> Iterator[tuple[Comment, list[str]]]:
-    """The comments that name rules and give no reason, with these rules."""
-    for comment in _comments(source):
-        words = [ignore.word for ignore in _ignores(comment) if not ignore.reason]
-        if words:
-            yield comment, words
 
 
 def reason_for(finding: LocatedFinding) -> str:

@@ -19,7 +19,6 @@ from ...files.write import write_if_unchanged
 from ...legacy.recognise import recognise
 from ...project.apply import apply_project, input_files
 from ...project.options import ProjectOptions
-from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
@@ -56,7 +55,7 @@ def run(options: Options) -> int:
         raise UsageError(f"--fields prints a table and reads no files: leave out {shorten(options.paths[0], 80)}")
     if options.fields:
         return _fields(options.fields)
-    options = apply_project(options, ("paths", "exclude", "line", "clusters"), options.paths)
+    options = apply_project(options, ("paths", "exclude", "line"), options.paths)
     if not options.to:
         raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
     flags.need_paths(options.paths, "; or paths in .dynamo-webhooks.yaml")
@@ -69,8 +68,7 @@ def run(options: Options) -> int:
 
 
 def _convert(options: Options, to: str) -> int:
-    codes, done, changed, releases = [OK], [], 0, set()
-    targets = Targets(flags.FactFlags(options.line), options.project)
+    codes, done, changed, some, line = [OK], [], 0, False, options.line or DEFAULT_LINE
     files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     builds = cache(lambda: _builds(files))
     how = {"verify": options.verify, "builds": builds, "lenient": options.allow_empty}
@@ -78,14 +76,14 @@ def _convert(options: Options, to: str) -> int:
         try:
             if isinstance(file, InputError):
                 raise file
-            text, line = load_text(file), targets.line_of(file) or DEFAULT_LINE
+            text = load_text(file)
             with limit_cpu(file):
                 outcome, refused = convert_accepted(file, text, to, line=line, **how)
         except InputError as error:
             write_stderr(str(error))
             codes.append(UNREADABLE)
             continue
-        releases |= {line} if outcome.objects else set()
+        some = some or bool(outcome.objects)
         codes += [REFUSED] * bool(outcome.failures or refused) + [UNREADABLE] * bool(outcome.unreadable)
         notes = () if options.quiet else outcome.notes
         for told in (*map(str, outcome.unreadable), *outcome.failures, *outcome.legacy, *notes, *refused):
@@ -99,15 +97,15 @@ def _convert(options: Options, to: str) -> int:
         elif not options.write:
             changed += outcome.converted
         done.append(outcome)
-    if not releases and not options.allow_empty and UNREADABLE not in codes:
+    if not some and not options.allow_empty and UNREADABLE not in codes:
         write_stderr(NO_OBJECT)
         codes.append(NOTHING_FOUND)
-    if releases and not options.quiet:
+    if some and not options.quiet:
         objects = count_of(sum(outcome.objects for outcome in done), "object")
         result = f"{changed or 'none'} {'would change' if options.check else f'converted to {to}'}"
         if not changed and worst_code(codes) == OK:
             result = f"nothing to do, no object needs conversion to {to}"
-        write_stderr(f"{objects} for operator {' and '.join(sorted(releases))}: {result}")
+        write_stderr(f"{objects} for operator {line}: {result}")
     if not options.check and not options.write:
         _print(done, options.output)
     return worst_code(codes)

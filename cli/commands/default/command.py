@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 from ....api.line import Line
@@ -21,8 +21,8 @@ from ...files.write import write_if_unchanged
 from ...objects.forms import Server
 from ...objects.stored import load_stored
 from ...project.apply import apply_project, input_files
+from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
-from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.unified_diff import format_diff
@@ -63,7 +63,7 @@ def run(options: Options) -> int:
 
     Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
     """
-    options = apply_project(options, ("paths", "exclude", "line", "facts", "clusters"), options.paths)
+    options = apply_project(options, ("paths", "exclude", "line", "facts"), options.paths)
     flags.need_paths(options.paths, "; or paths in .dynamo-webhooks.yaml")
     refuse(
         (options.check and options.write, "--check writes nothing, --write writes: use one of them"),
@@ -72,11 +72,8 @@ def run(options: Options) -> int:
         (options.op == "update" and not options.old, "--op update needs --old with the stored objects"),
     )
     old = load_stored(options.old) if options.old and options.op != "create" else None
-    targets = Targets(options.facts, options.project)
-
-    def asked(file: str) -> Asked:
-        return Asked(Server(targets.of(file).facts), options.op, old)
-
+    facts = read_project_facts(options.facts, options.project)
+    asked = Asked(Server(facts), options.op, old)
     files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     outcomes = [_read(file, asked) for file in files]
     code = _code(options, outcomes)
@@ -84,18 +81,18 @@ def run(options: Options) -> int:
         write_stdout(emit_json(_document(outcomes, code)))
     elif options.output != "diff":
         write_stdout(_format(outcomes, options.output))
-    _say(options, outcomes, targets)
+    _say(options, outcomes, facts.line)
     if options.output == "diff" or options.write:
         code = worst_code([code, *(_change(outcome, write=options.write) for outcome in outcomes if outcome.changes)])
     return code
 
 
-def _read(file: str | InputError, asked: Callable[[str], Asked]) -> Outcome:
+def _read(file: str | InputError, asked: Asked) -> Outcome:
     try:
         if isinstance(file, InputError):
             raise file
         with limit_cpu(file):
-            return default_text(file, load_text(file), asked(file))
+            return default_text(file, load_text(file), asked)
     except InputError as error:
         return Outcome(Source(error.name, ""), [], [error])
 
@@ -110,7 +107,7 @@ def _code(options: Options, outcomes: Sequence[Outcome]) -> int:
     return worst_code(codes)
 
 
-def _say(options: Options, outcomes: Sequence[Outcome], targets: Targets) -> None:
+def _say(options: Options, outcomes: Sequence[Outcome], line: Line) -> None:
     """Reports what could not be read or asked, and a summary."""
     for outcome in outcomes:
         for error in outcome.unreadable:
@@ -122,14 +119,13 @@ def _say(options: Options, outcomes: Sequence[Outcome], targets: Targets) -> Non
                 write_stderr(f"{outcome.source.name}:{one.found.document.position(()).line}: {one.found.identity}: {one.failure}")
     if options.quiet:
         return
-    line = targets.usual.facts.line
     for sentence in _idle(outcomes, line):
         write_stderr(sentence)
     if not any(outcome.objects for outcome in outcomes) and not options.allow_empty:
         if not any(outcome.unreadable for outcome in outcomes):
             write_stderr(NO_OBJECT)
     elif options.output == "text":
-        write_stderr(_summary(outcomes, "" if targets.several else f" for operator {line}"))
+        write_stderr(_summary(outcomes, line))
 
 
 def _idle(outcomes: Sequence[Outcome], line: Line) -> Iterator[str]:
@@ -180,14 +176,14 @@ def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
     }
 
 
-def _summary(outcomes: Sequence[Outcome], lines: str) -> str:
+def _summary(outcomes: Sequence[Outcome], line: Line) -> str:
     """One line with the counts."""
     every = list(_objects(outcomes))
     changed = [one for one in every if one.edits]
     edits, failed = sum(len(one.edits) for one in changed), sum(bool(one.failure) for one in every)
     told = [f"{edits} edit{'s' * (edits != 1)} in {len(changed)}"] * bool(edits)
     told += [f"{failed} could not be checked"] * bool(failed)
-    return f"{count_of(len(every), 'object')}{lines}: {', '.join(told) or 'nothing to fill in'}"
+    return f"{count_of(len(every), 'object')} for operator {line}: {', '.join(told) or 'nothing to fill in'}"
 
 
 def _objects(outcomes: Sequence[Outcome]) -> Iterator[Changed]:

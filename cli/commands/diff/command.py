@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
-from ....api.line import Line
 from ....api.paths import format_path
 from ....api.wording import count_of, escape_unprintable, shorten
 from ...console import flags
@@ -16,14 +15,14 @@ from ...objects.forms import Server
 from ...objects.manifest import Manifest
 from ...objects.stored import format_place
 from ...project.apply import apply_project
+from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
-from ...project.targets import Targets
 from ...rewrite.emit import emit_json
 from ...validation.levels import FAULT
 from ...yaml.load import InputError
 from ..check.reports.json import describe_finding
 from .compare import ADDED, CHANGED, ORDER, REMOVED, Difference
-from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, source_of, split_revision, with_live
+from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, with_live
 from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
@@ -61,8 +60,8 @@ def run(options: Options) -> int:
     Raises: UsageError for wrong flags, facts or revisions.
     """
     old_path = _agree(options)
-    options = apply_project(options, ("line", "facts", "clusters"), [options.new or old_path])
-    targets = Targets(options.facts, options.project)
+    options = apply_project(options, ("line", "facts"), [options.new or old_path])
+    facts = read_project_facts(options.facts, options.project)
     sight = None
     if options.cluster:
         from ...objects.cluster_snapshot import Live, snapshot_cluster
@@ -72,24 +71,16 @@ def run(options: Options) -> int:
             write_stderr(sight.unreachable)
             return UNREACHABLE
 
-    def asked(name: str) -> Asked:
-        facts = targets.of(split_revision(name)[1]).facts
-        return Asked(
-            Server(facts if sight is None else sight.fill(facts), options.user), options.to or "", sight is not None, sight and sight.phases
-        )
-
+    server = Server(facts if sight is None else sight.fill(facts), options.user)
+    asked = Asked(server, options.to or "", sight is not None, sight and sight.phases)
     if sight is not None:
-
-        def placed(name: str) -> tuple[str, Line]:
-            return options.namespace or targets.of(name).namespace or sight.namespace, asked(name).server.line
-
-        old, new = with_live(old_path, options.exclude, Live(sight), placed)
+        old, new = with_live(old_path, options.exclude, Live(sight), options.namespace or sight.namespace, server.line)
     else:
         old, new = (load_side(path, options.exclude) for path in (old_path, options.new or ""))
     # where nothing of a side can be read, the other side's objects are neither gone nor new
     sides = () if options.cluster else ((REMOVED, new), (ADDED, old))
     untold = [what for what, side in sides if side.unreadable and not side.objects]
-    results = [one for pair in pairs(old, new) if (one := compare_pair(pair, asked(source_of(pair)))).what not in untold]
+    results = [one for pair in pairs(old, new) if (one := compare_pair(pair, asked)).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
     code = _code(results, unreadable=bool(unreadable), allow_empty=options.allow_empty)
     if options.output == "json":

@@ -26,7 +26,7 @@ from ...yaml.load import InputError, Source
 from .compare import ADDED, CHANGED, REMOVED, Difference, find_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from ....api.line import Line
     from ...objects.cluster_snapshot import Live
@@ -104,16 +104,15 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
     return side
 
 
-def with_live(path: str, excluded: Sequence[str], live: Live, place: Callable[[str], tuple[str, Line]]) -> tuple[Side, Side]:
+def with_live(path: str, excluded: Sequence[str], live: Live, namespace: str, line: Line) -> tuple[Side, Side]:
     """The stored objects that files name, and the same with the files applied; new objects are on the second side only.
 
-    A stored object that can't be read is unreadable there, and the file's object is left out. `place` gives the namespace of objects
-    that name none in a file, and the line of its operator.
+    A stored object that can't be read is unreadable there, and the file's object is left out. `namespace` is that of objects
+    that name none.
     """
     old, files = Side([], []), load_side(path, excluded)
     new = Side([], files.unreadable)
     for written in files.objects:
-        namespace, line = place(written.document.source.name)
         one = place_in(written, namespace)
         past = live.past(one, line) if one.known else Previous()
         if isinstance(past, InputError) or past.why:

@@ -8,10 +8,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ....api.kinds import BY_NAME, GROUP, list_kind_versions
 from ....api.line import Line
-from ....api.schema import load_schema
+from ....api.schema import Node, load_schema, resolve
 from ....policies.catalogue import find_rule
 from ....policies.rule import Rule
-from ...userrules.export import ITEMS, VALUES, schema_rules
 from ...yaml.load import load_documents
 
 # between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
@@ -153,6 +152,18 @@ def sentences() -> tuple[Sentence, ...]:
 def _stated() -> Iterator[tuple[tuple[str, str, Steps], str]]:
     for kind, version in list_kind_versions():
         for line in Line:
-            for path, rule in schema_rules(load_schema(kind, version, line)):
+            for path, rule in _schema_rules(load_schema(kind, version, line)):
                 if "message" in rule:
-                    yield (kind, version, tuple(WILD if step in (ITEMS, VALUES) else step for step in path)), rule["message"]
+                    yield (kind, version, path), rule["message"]
+
+
+def _schema_rules(node: Node, path: Steps = ()) -> Iterator[tuple[Steps, Node]]:
+    """The CEL rules of a schema with their paths, whose steps into lists and maps are WILD."""
+    node = resolve(node)
+    for rule in node.get("x-kubernetes-validations") or ():
+        yield path, rule
+    for name, below in (node.get("properties") or {}).items():
+        yield from _schema_rules(below, (*path, name))
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from _schema_rules(node[key], (*path, WILD))

@@ -1,4 +1,4 @@
-"""The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, a flag, or a pasted server message."""
+"""The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, or a pasted server message."""
 
 import sys
 from collections.abc import Callable
@@ -18,10 +18,10 @@ from ...console.options import argument, switch
 from ...console.output import write_stdout
 from ...project.apply import RULES_FROM, apply_project, load_own_rules
 from ...project.keys import USER
-from ...project.options import OneCluster, ProjectOptions
-from . import field, flag, kind, message, rule
+from ...project.options import ProjectOptions
+from . import field, kind, message, rule
 
-HELP = "explain a rule, a field, a kind, a fact, a flag or a pasted server message"
+HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
 EPILOG: Final = """\
 examples:
   dynamo-webhooks explain replicas-non-negative --examples
@@ -30,19 +30,16 @@ examples:
 """
 
 
-is_word: Final = flag.exists  # flags of other commands are words here
-
-
 class Options(NamedTuple):
     """Flags and arguments."""
 
     words: Annotated[
         tuple[str, ...],
-        argument("rule name or code, kind, field path, fact, flag, or server message (- for standard input)", "WORD", nargs="*"),
+        argument("rule name or code, kind, field path, fact, or server message (- for standard input)", "WORD", nargs="*"),
     ] = ()
     output: Annotated[str, flags.output("markdown", "json")] = "markdown"
     examples: Annotated[bool, switch("also print the examples of rules")] = False
-    project: OneCluster = ProjectOptions()
+    project: ProjectOptions = ProjectOptions()
 
 
 def run(options: Options) -> int:
@@ -67,7 +64,7 @@ def run(options: Options) -> int:
 
 def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The pages that a text asks for, as data and as Markdown."""
-    whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or flag.find(text) or field.find(text)
+    whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or field.find(text)
     pages = [rule.complete(page, site) if "rule" in page else page for page in ([whole] if whole else message.find(text))]
     if not pages:
         raise _unknown(text)
@@ -77,7 +74,6 @@ def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]
         "kind": kind.markdown,
         "fact": kind.fact_markdown,
         "field": field.markdown,
-        "flag": flag.markdown,
         "message": message.markdown,
     }
     return pages, [writers[next(iter(page))](page) for page in pages]

@@ -15,7 +15,6 @@ from ....api.schema import Node, find_node, load_schema
 from ...console.kubernetes import OLDEST_MINOR
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
-from ...rewrite.unified_diff import find_changes
 from ...userrules.marks import Mark, find_marks
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
@@ -24,7 +23,7 @@ from ...yaml.comments import comments
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
 from ...yaml.positions import Extent, Position
-from ..check.fix import with_edits, write_comments
+from ..check.fix import with_edits, write_comment
 from ..check.run import AUTO, Run
 from ..check.selection import Choice
 from ..check.suppress import IGNORE, MARK
@@ -43,9 +42,9 @@ _EMPTY: Final = re.compile(r"(?>\s+|#.*|---)*+\w*+\s*+")  # comments, and an unf
 
 
 class Asked(NamedTuple):
-    """How texts are judged: by the settings of each file, and by one choice of rules; and the revision of Git that restarts count from."""
+    """How texts are judged: by the settings of the moment, and by one choice of rules; and the revision of Git that restarts count from."""
 
-    settings: Callable[[str], Settings]
+    settings: Callable[[], Settings]
     choice: Choice
     against: str = ""
     site: str = ""  # the address of the documentation
@@ -81,10 +80,10 @@ class Action(NamedTuple):
 
 def find_problems(name: str, text: str, asked: Asked) -> Seen:
     """Everything that is wrong with a text; files of others are not looked at."""
-    marks = find_marks(Source(name, text), asked.minor, asked.settings(name).line) if len(text) <= MAX_TEXT_CHARACTERS else []
+    marks = find_marks(Source(name, text), asked.minor, asked.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
     if not is_ours(text):
         return Seen([], [], marks)
-    run = Run(asked.settings, asked.choice, AUTO, None)
+    run = Run(asked.settings(), asked.choice, AUTO, None)
     run.take(Source(name, text), "")
     result = run.result()
     return Seen(merge_duplicates(result.findings), result.unreadable, marks)
@@ -97,7 +96,7 @@ def is_ours(text: str) -> bool:
 
 def meaning(name: str, text: str, asked: Asked, line: int, column: int) -> str:
     """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field, or a name in an expression of a policy."""
-    if len(text) <= MAX_TEXT_CHARACTERS and (told := describe_word(Source(name, text), line, column, asked.settings(name).line)):
+    if len(text) <= MAX_TEXT_CHARACTERS and (told := describe_word(Source(name, text), line, column, asked.settings().line)):
         return told
     at = _at(name, text, line, column)
     if at is None or not at[1]:
@@ -117,7 +116,7 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
     before, behind = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
-    words = list_words(Source(name, text), line, column, asked.settings(name).line, asked.minor)
+    words = list_words(Source(name, text), line, column, asked.settings().line, asked.minor)
     if words is not None:
         kinds: dict[bool, Literal["Field", "Function"]] = {False: "Field", True: "Function"}
         return [Offer(one.text, one.type, one.description, kinds[one.is_function], one.text) for one in words]
@@ -132,7 +131,7 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
         for found in list_objects(name, "\n".join(lines)):
             path = next(_paths(found.data, key), None)
             if path is not None and found.known:
-                node = find_node(load_schema(found.identity.kind, found.version, asked.settings(name).line), path)
+                node = find_node(load_schema(found.identity.kind, found.version, asked.settings().line), path)
                 return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
     return []
 
@@ -189,7 +188,7 @@ def _converted(name: str, text: str, asked: Asked) -> list[Action]:
 
     if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):
         return []
-    outcome, refused = convert_accepted(name, text, BETA, line=asked.settings(name).line, verify=True)
+    outcome, refused = convert_accepted(name, text, BETA, line=asked.settings().line, verify=True)
     failed = refused or outcome.failures or outcome.unreadable
     return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
 
@@ -259,8 +258,8 @@ def ignore(name: str, text: str, rule_name: str, line: int) -> Action | None:
     source = Source(name, text)
     if text.lstrip()[:1] in ("{", "[") or not 0 < line <= len(source.lines) or rule.find(rule_name) is None:
         return None
-    changed, count, _ = write_comments(source, {line: {rule_name}}, {}, "")
-    return Action(f"Ignore {rule_name} here, with a reason", changed) if count and any(find_changes(text, changed)) else None
+    changed = write_comment(source, line, rule_name)
+    return None if changed is None else Action(f"Ignore {rule_name} here, with a reason", changed)
 
 
 class Symbol(NamedTuple):

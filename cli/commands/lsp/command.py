@@ -27,17 +27,15 @@ class Options(NamedTuple):
 def run(options: Options) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
     from ...project.apply import apply_project, load_own_rules, oldest_minor
-    from ...project.targets import Targets
+    from ...project.facts import read_project_facts
     from ...userrules.load import Asked as Rules
     from ...validation.pipeline import Settings
     from ..check.selection import ask_rules, select_rules
     from .answers import Asked
     from .server import server
 
-    options = apply_project(options, ("line", "facts", "clusters", "rules-from", "rules", "overrides", "site"), ())
-    targets = Targets(options.facts, options.project)
-    targets.read_all()  # facts that can't be used end the server here, and not at a text
-
+    options = apply_project(options, ("line", "facts", "rules-from", "rules", "site"), ())
+    facts = read_project_facts(options.facts, options.project)
     known: list[Rules | None] = []
 
     def reload() -> None:
@@ -51,9 +49,8 @@ def run(options: Options) -> int:
         for problem in problems:
             write_stderr(f"a policy is left out: {problem}")
 
-    def settings(file: str) -> Settings:
-        target = targets.of(file)
-        return Settings(target.facts, namespace=target.namespace, cluster=target.cluster, asked=known[0])
+    def settings() -> Settings:
+        return Settings(facts, asked=known[0])
 
     reload()
     choice, site = select_rules(options.project), options.project.value("site") or ""

@@ -28,9 +28,9 @@ def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
     text_before = _text_before(name, asked.against) if is_ours(text) else None
     if text_before is None:
         return []
-    settings = asked.settings(name)
+    settings = asked.settings()
     operator = choose_operator(settings.facts, None)[0]._replace(restarted=True)
-    rendering = Rendering(settings.facts, operator, settings.namespace or DEFAULT_NAMESPACE)
+    rendering = Rendering(settings.facts, operator, DEFAULT_NAMESPACE)
     old = {one.found.identity: one for one in render_text(name, text_before, rendering).made}
     found = []
     for one in render_text(name, text, rendering).made:

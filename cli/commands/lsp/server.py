@@ -191,10 +191,10 @@ def server(asked: Asked) -> Server:
         return [types.CodeLens(text.range(*one.position), types.Command(one.title, "", "\n".join(one.reasons))) for one in found]
 
     @made.feature(STATUS)
-    def status(params: Any) -> dict[str, Any]:
-        settings = asked.settings(read(str(params.uri)).source.name)
+    def status(_params: Any) -> dict[str, Any]:
+        settings = asked.settings()
         known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
-        return {"version": installed_version(), "line": str(settings.line), "cluster": settings.cluster, "facts": known}
+        return {"version": installed_version(), "line": str(settings.line), "facts": known}
 
     return made
 

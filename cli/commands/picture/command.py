@@ -7,9 +7,9 @@ from ...console.exits import NOTHING_FOUND, REFUSED, UNREADABLE, worst_code
 from ...console.options import option, switch
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
+from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
-from ...project.targets import Targets
-from ..render.run import ConfigFlag, NamespaceFlag, Outcome, ask_by_target, lay_project, render_file, render_revision
+from ..render.run import ConfigFlag, NamespaceFlag, Outcome, ask_for, lay_project, render_file, render_revision
 from .formats import mermaid, svg
 from .parts import Drawn, draw, pair_pictures
 
@@ -37,14 +37,14 @@ def run(options: Options) -> int:
     """
     flags.need_paths(options.paths)
     options = lay_project(options, options.config, options.paths)
-    targets = Targets(options.facts, options.project, clusters_line=options.config is None)
-    ask = ask_by_target(targets, options.config, options.namespace, lambda _: None, restarted=options.against is not None)
+    known = read_project_facts(options.facts, options.project)
+    asked = ask_for(known, options.config, options.namespace, lambda _: None, restarted=options.against is not None)
     files = find_files(options.paths, options.exclude)
     codes: list[int] = []
-    after = [one for file in files for one in _draw(render_file(file, ask), codes)]
+    after = [one for file in files for one in _draw(render_file(file, asked), codes)]
     if options.against is not None:
         named = [file for file in files if isinstance(file, str)]
-        revision = render_revision(options.against, options.paths, options.exclude, named, ask)
+        revision = render_revision(options.against, options.paths, options.exclude, named, asked)
         before = [one for was, begin in revision for one in _draw(was, codes, begin)]
         pictures = pair_pictures(before, after)
     else:

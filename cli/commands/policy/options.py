@@ -4,7 +4,7 @@ from typing import Annotated, Final, NamedTuple
 
 from ...console import flags
 from ...console.options import argument, option
-from ...project.options import OneCluster, ProjectOptions
+from ...project.options import ProjectOptions
 
 EXAMPLES: Final = ("claims-exist", "gpu-budget", "images-allowed", "lora-base-served", "pod-security", "replica-limit")
 
@@ -29,5 +29,5 @@ class Options(NamedTuple):
     kubeconfig: flags.Kubeconfig = ""
     context: Annotated[str, option("from-cluster: context of the kubeconfig", "NAME")] = ""
     kubernetes: flags.Kubernetes = None
-    project: OneCluster = ProjectOptions()
+    project: ProjectOptions = ProjectOptions()
     verbose: flags.Verbose = False

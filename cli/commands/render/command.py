@@ -10,11 +10,11 @@ from ...console.nearest import did_you_mean
 from ...console.options import option, several, switch
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
+from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
-from ...project.targets import Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from .pods import find_restarts, report
-from .run import Child, ConfigFlag, NamespaceFlag, Outcome, ask_by_target, into_folder, lay_project, render_file, render_revision
+from .run import Child, ConfigFlag, NamespaceFlag, Outcome, ask_for, into_folder, lay_project, render_file, render_revision
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -46,13 +46,10 @@ def run(options: Options) -> int:
     if options.against is not None and options.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
     options = lay_project(options, options.config, options.paths)
-    targets = Targets(options.facts, options.project, clusters_line=options.config is None)
-    tell = _silent if options.quiet else write_stderr
-    ask = ask_by_target(
-        targets, options.config, options.namespace, tell, lenient=options.lenient_config, restarted=options.against is not None
-    )
+    known, tell = read_project_facts(options.facts, options.project), _silent if options.quiet else write_stderr
+    asked = ask_for(known, options.config, options.namespace, tell, lenient=options.lenient_config, restarted=options.against is not None)
     files = find_files(options.paths, options.exclude)
-    done = [render_file(file, ask) for file in files]
+    done = [render_file(file, asked) for file in files]
     for line in (line for one in done for line in (*one.told, *one.notes)):
         write_stderr(line)
     codes = [_code(one) for one in done]
@@ -65,7 +62,7 @@ def run(options: Options) -> int:
         write_stderr(line)
     if options.against is not None:
         named = [file for file in files if isinstance(file, str)]
-        revision = render_revision(options.against, options.paths, options.exclude, named, ask)
+        revision = render_revision(options.against, options.paths, options.exclude, named, asked)
         _compare(children, revision, options, whole=not any(map(_code, done)))
     elif options.directory is not None:
         for path in into_folder(children, options.directory, options.output):

@@ -26,7 +26,6 @@ from ...files.read import load_text
 from ...objects.forms import FormError, create
 from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
 from ...project.apply import apply_project
-from ...project.targets import Target, Targets
 from ...rewrite.emit import emit_json, emit_yaml
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
@@ -93,19 +92,19 @@ class Asked(NamedTuple):
     namespace: str  # of objects that name none
 
 
-def render_file(file: str | InputError, ask: Callable[[str], Asked]) -> Outcome:
+def render_file(file: str | InputError, asked: Asked) -> Outcome:
     """Render a file, which may be unreadable."""
     try:
         if isinstance(file, InputError):
             raise file
         with limit_cpu(file):
-            return render_text(file, load_text(file), ask(file))
+            return render_text(file, load_text(file), asked)
     except InputError as error:
         return Outcome([], [error])
 
 
 def render_revision(
-    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], ask: Callable[[str], Asked]
+    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], asked: Asked
 ) -> Iterator[tuple[Outcome, str]]:
     """Render files as they are in a revision, each with its prefix for messages. Raises: UsageError."""
     from ...files.revision import texts_at
@@ -114,7 +113,7 @@ def render_revision(
         if isinstance(text, InputError):
             yield Outcome([], [text]), ""
         else:
-            yield render_text(file, text, ask(file)), f"{revision}: "
+            yield render_text(file, text, asked), f"{revision}: "
 
 
 def render_text(name: str, text: str, asked: Asked) -> Outcome:
@@ -174,32 +173,20 @@ def format_problem(found: Manifest, path: Path, text: str) -> str:
 
 
 def lay_project(options: _Options, config: str | None, paths: Sequence[str]) -> _Options:
-    """Take line, facts and clusters from the project file unless flags give them; a configuration decides the line. Raises: UsageError."""
-    return apply_project(options, (*(("line",) if config is None else ()), "facts", "clusters"), paths)
+    """Take line and facts from the project file unless flags give them; a configuration decides the line. Raises: UsageError."""
+    return apply_project(options, (*(("line",) if config is None else ()), "facts"), paths)
 
 
-def ask_by_target(
-    targets: Targets, config: str | None, namespace: str, tell: Callable[[str], None], *, lenient: bool = False, restarted: bool = False
-) -> Callable[[str], Asked]:
-    """Renders files, each by its target; `tell` gets the assumptions of a target once. Raises: UsageError, also later, for unfit facts."""
-    done: dict[str, Asked] = {}
-
-    def asked(target: Target) -> Asked:
-        if target.cluster in done:
-            return done[target.cluster]
-        known = target.facts
-        operator, assumed = choose_operator(known, config, lenient=lenient)
-        if assumed:
-            tell(f"{f'cluster {target.cluster}: ' if target.cluster else ''}{assumed}")
-        if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
-            known = known._replace(operatorVersion=operator.settings.operator_version)
-        operator = operator._replace(restarted=restarted)
-        done[target.cluster] = Asked(known, operator, namespace or target.namespace or DEFAULT_NAMESPACE)
-        return done[target.cluster]
-
-    if not targets.several:
-        asked(targets.usual)
-    return lambda file: asked(targets.of(file))
+def ask_for(
+    known: Facts, config: str | None, namespace: str, tell: Callable[[str], None], *, lenient: bool = False, restarted: bool = False
+) -> Asked:
+    """The options of a run; `tell` gets the assumptions. Raises: UsageError for a configuration file that can't be used."""
+    operator, assumed = choose_operator(known, config, lenient=lenient)
+    if assumed:
+        tell(assumed)
+    if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
+        known = known._replace(operatorVersion=operator.settings.operator_version)
+    return Asked(known, operator._replace(restarted=restarted), namespace or DEFAULT_NAMESPACE)
 
 
 def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[Operator, str]:

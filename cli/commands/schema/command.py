@@ -13,7 +13,7 @@ from ...console.options import argument, option
 from ...console.output import write_stderr, write_stdout
 from ...files.write import store
 from ...project.apply import apply_project
-from ...project.options import OneCluster, ProjectOptions
+from ...project.options import ProjectOptions
 from .kinds import MIXED, mixed_schema, schema_of
 from .outputs import load, names
 
@@ -32,7 +32,7 @@ class Options(NamedTuple):
     catalogue: Annotated[
         str | None, option("write kinds as GROUP/KIND_VERSION.json, as yaml-language-server and kubeconform read them", "DIR")
     ] = None
-    project: OneCluster = ProjectOptions()
+    project: ProjectOptions = ProjectOptions()
 
 
 def run(options: Options) -> int:

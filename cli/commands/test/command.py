@@ -15,7 +15,7 @@ from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import Server
 from ...project.apply import RULES_FROM, apply_project, load_own_rules
-from ...project.options import OneCluster, ProjectOptions
+from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json
 from ...userrules.load import Asked
 from ...yaml.load import InputError
@@ -51,7 +51,7 @@ class Options(NamedTuple):
     output: Annotated[str, flags.output("text", "json")] = "text"
     user: Annotated[str, option("user name of requests, unless a case names one", "--as", "USER")] = ""
     facts: flags.FactFlags = flags.FactFlags()
-    project: OneCluster = ProjectOptions()
+    project: ProjectOptions = ProjectOptions()
     require_facts: flags.RequireFacts = False
     allow_empty: Annotated[bool, switch("accept no case")] = False
     quiet: Annotated[bool, switch("no summary, and nothing about rules that were not evaluated", "-q")] = False

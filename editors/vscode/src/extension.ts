@@ -11,7 +11,6 @@ const SELECTOR = [{ scheme: 'file', language: 'yaml' }];
 interface Status {
   version: string;
   line: string;
-  cluster: string;
   facts: string[];
 }
 
@@ -110,7 +109,7 @@ async function show(item: vscode.LanguageStatusItem): Promise<void> {
   }
   const status = await client.sendRequest<Status>(`${NAME}/status`, { uri: document.uri.toString() }).catch(() => undefined);
   if (status) {
-    item.text = `Dynamo ${status.line}${status.cluster && `, ${status.cluster}`}`;
+    item.text = `Dynamo ${status.line}`;
     item.detail = status.facts.length ? `facts: ${status.facts.join(', ')}` : 'no facts: some rules wait for them';
     item.severity = vscode.LanguageStatusSeverity.Information;
     item.command = { title: 'Restart', command: `${SECTION}.restart` };

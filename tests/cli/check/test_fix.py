@@ -120,7 +120,7 @@ MENDED = {
 
 def found(text: str, facts: Facts) -> list[LocatedFinding]:
     """What `check` finds in a text."""
-    run = Run(lambda _: Settings(facts), Choice(), "auto", None)
+    run = Run(Settings(facts), Choice(), "auto", None)
     run.take(Source("a.yaml", text), "")
     result = run.result()
     assert result.unreadable == []

@@ -90,7 +90,7 @@ def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Com
         ("spec.components[1]", "1.5"),
         ("spec.components[0].replicas", ""),
     }
-    for more in ((), ("-q",), ("-o", "github"), ("-o", "markdown"), ("-o", "html")):
+    for more in ((), ("-q",), ("-o", "github"), ("-o", "markdown")):
         assert "[since operator 1.6]" in command(*words, *more).out
     assert "[since operator 1.6]" not in command(*words, "--line", "1.5").out
 

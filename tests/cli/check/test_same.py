@@ -117,7 +117,7 @@ def test_many_objects_of_one_text_take_a_few_looks_at_it(monkeypatch: pytest.Mon
     read = Mock(side_effect=comments.comments)
     monkeypatch.setattr(comments, "comments", read)
     text = Text("---\n".join([GOOD] * 50) + "---\n# dynamo-webhooks: ignore[duplicate-object] made so\n" + GOOD)
-    run = Run(lambda _: Settings(Facts()), Choice(), AUTO, None)
+    run = Run(Settings(Facts()), Choice(), AUTO, None)
     run.take(Source("a.yaml", text), "")
     assert len(run.result().checked) == 51
     assert text.looks < 10

@@ -89,7 +89,7 @@ def test_a_script_asks_in_the_form_of_its_shell(command: Command) -> None:
         assert command("completion", shell, "--", "che") == (0, f"{told}\n:4\n", "")
     assert command("completion", "bash", "--", "check", "").out == ":0\n"
     assert command("completion", "bash", "--", "check", "--", "").out == ":0\n"
-    assert "--add-ignores\n" in command("completion", "bash", "--", "check", "--").out
+    assert "--upgrade-to\n" in command("completion", "bash", "--", "check", "--").out
     assert command("completion", "bash", "--", "check", "--set-fact", "gro").out == "grove=\n:6\n"
 
 
@@ -144,8 +144,8 @@ def test_a_real_shell_lists_flags_and_completes_values(shell: str, path: Path) -
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} on this machine")  # of the neighbours, which need not be there
     (path / "report.sarif").touch()
-    screen = _type(shell, path, "dynamo-webhooks check --\t\t", "--add-ignores")
-    assert ("--add-ignores" in screen, "check check" in screen) == (True, False)
+    screen = _type(shell, path, "dynamo-webhooks check --\t\t", "--against")
+    assert ("--against" in screen, "check check" in screen) == (True, False)
     rows = {"--op=c": "--op=create", "--set-fact grove=t": "grove=true", "--set-fact gro": "grove=", "-o sarif=rep": "sarif=report.sarif"}
     for typed, completed in rows.items():
         assert completed in _type(shell, path, f"dynamo-webhooks check {typed}\t", completed)

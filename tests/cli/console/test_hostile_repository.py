@@ -15,7 +15,7 @@ from tests.cli.repository import Repository
 from tests.cli.runners import obeyed
 from tests.cli.userrules.samples import GRAPH, binding, policy
 
-REPORTS: Final = ("text", "html", "markdown", "github", "junit", "gitlab", "sarif", "json", "jsonl")
+REPORTS: Final = ("text", "markdown", "github", "junit", "gitlab", "sarif", "json", "jsonl")
 HIDDEN: Final = "\u200b\u200d\ufeff"  # characters of no width
 ALL: Final = ODD + HIDDEN
 LINE: Final = ALL.translate({10: None, 13: None})
@@ -23,10 +23,10 @@ POLICY: Final = "few"
 FILE: Final = f"graph{ODD}{HIDDEN}.yaml"
 LED: Final = "::stop-commands::x##vso[task.setvariable]y.yaml"  # a file, and a path that names none
 COMMANDS: Final = (
-    *(("check", ".", "-o", form, "--statistics", "--answer") for form in REPORTS),
+    *(("check", ".", "-o", form, "--answer") for form in REPORTS),
     *(("check", "graphs", "--color", "always", "-v"), ("check", "graphs", "--summary"), ("check", "graphs", "--show-settings")),
     *(("check", "graphs", "-q"), ("check", "graphs", "--changed-since", ALL), ("check", "graphs", "--against", "HEAD", "-o", "markdown")),
-    *(("rules",), ("rules", "-o", "json"), ("rules", "--kind", ALL), ("rules", "--export", "vap", ALL)),
+    *(("rules",), ("rules", "-o", "json"), ("rules", "--kind", ALL)),
     *(
         ("explain", f"user/{POLICY}", "--examples"),
         ("explain", f"user/{POLICY}", "-o", "json"),
@@ -37,7 +37,7 @@ COMMANDS: Final = (
     *(("diff", "HEAD", "."), ("diff", f"refs/heads/{ALL}", "."), ("diff", "graphs/good.yaml", f"graphs/{FILE}", "-o", "json")),
     *(("default", "graphs", "-o", form) for form in ("text", "json", "patch", "diff")),
     *(("convert", "graphs", "--to", "v1beta1", "-o", form) for form in ("yaml", "json")),
-    *(("convert", "graphs", "--to", "v1beta1", "--check"), ("override", "graphs/good.yaml", f"graphs/{FILE}")),
+    *(("convert", "graphs", "--to", "v1beta1", "--check")),
     *(("render", "graphs/good.yaml", "-o", "json"), ("render", "graphs/good.yaml"), ("render", f"graphs/{FILE}")),
     *(("picture", "graphs/good.yaml", "-o", form) for form in ("mermaid", "svg")),
     *(("config", "--config", "configuration.yaml", "--lenient-config", "-o", form) for form in ("text", "yaml", "json")),
@@ -46,7 +46,7 @@ COMMANDS: Final = (
     *((ALL,), ("check", f"--{ALL}"), ("check", "graphs", f"--set-fact={ALL}"), ("check", "graphs", "--project", FILE)),
     *(("check", "graphs", "--baseline", "baseline.json"), ("check", "graphs", "--facts", "baseline.json")),
     *((*words, LED) for words in (("check",), ("check", "-q"), ("check", "--answer", "--color", "always"), ("check", "-o", "markdown"))),
-    *((*words, LED) for words in (("check", "-o", "html"), ("convert", "--check", "--to", "v1beta1"), ("default",), ("render",))),
+    *((*words, LED) for words in (("convert", "--check", "--to", "v1beta1"), ("default",), ("render",))),
     *((*words, f"{LED}.") for words in (("check",), ("render",), ("convert", "--to", "v1beta1"), ("explain",), ("test",))),
     *(("diff", "graphs/good.yaml", LED), (LED,), (f"--{LED}",), ("check", LED, f"--set={LED}"), ("check", "unread")),
 )
@@ -119,7 +119,6 @@ def test_a_hostile_project_is_told_about_plainly(hostile: Path, command: Command
 def test_what_a_policy_says_is_shown_as_escapes(hostile: Path, command: Command) -> None:
     assert r"\x1b]0;x\x07\u202e" in command("explain", f"user/{POLICY}").out
     assert r"\x1b]0;x\x07\u202e" in command("rules").out
-    assert r"\x1b]0;x\x07\u202e" in command("check", "graphs", "-o", "html").out.partition('id="pages"')[2]
 
 
 def test_a_document_is_cleaned_on_its_way_to_a_terminal_only(hostile: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

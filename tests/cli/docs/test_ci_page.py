@@ -1,10 +1,6 @@
-"""Every command of docs/ci.md is run in a repository as a reader may have it, and its recipes name what there is.
-
-And the last command of docs/sessions.md, whose chart is rendered by a real helm; the others run when the page is made.
-"""
+"""Every command of docs/ci.md is run in a repository as a reader may have it, and its recipes name what there is."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +11,6 @@ import yaml
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, GOOD
-from tests.cluster.assets.build import HELM
-from tests.cluster.assets.wanted import wanted
 from tools.manual.console import Terminal, terminal
 
 ROOT: Final = Path(__file__).parents[3]
@@ -28,13 +22,13 @@ CASE: Final = (ROOT / "docs" / "examples" / "cases" / "allow.small.yaml").read_t
 # stand-ins for programs that aren't on every machine; what is tried is what we make of their output
 _KUSTOMIZE: Final = '#!/bin/sh\ncat "$2/out.yaml"\n'
 _HELM: Final = "#!/bin/sh\ncat chart/rendered.txt\n"
+_ENVSUBST: Final = "#!/bin/sh\nexec sed 's/${REPLICAS}/2/'\n"
 
 # what each command ends with: deploy/ has a finding, which the branch to compare with has too
 CODES: Final = {
     "dynamo-webhooks check deploy -o github -o sarif=dynamo.sarif": 1,
     "dynamo-webhooks check deploy --against FETCH_HEAD -o text -o junit=dynamo.xml -o gitlab=dynamo.json": 0,
     "dynamo-webhooks check deploy -o text -o junit=dynamo.xml": 1,
-    "dynamo-webhooks check deploy -o text -o html=dynamo.html": 1,
     "dynamo-webhooks check rendered.yaml --facts facts.yaml": 0,
     "dynamo-webhooks check --show-config": 0,
     "dynamo-webhooks check deploy --against origin/main": 0,
@@ -42,13 +36,12 @@ CODES: Final = {
     "dynamo-webhooks render deploy --against origin/main --facts facts.yaml": 0,
     "dynamo-webhooks check -k overlays/prod": 0,
     "helm template release chart | dynamo-webhooks check - --stdin-name chart": 0,
-    "dynamo-webhooks check deploy --helm chart --values prod.yaml": 1,
-    "kubectl kustomize overlays/prod | dynamo-webhooks check - --facts-of prod": 0,
-    "dynamo-webhooks check flux --set REPLICAS=2 --env-file prod.env": 0,
+    "dynamo-webhooks check deploy/dev --facts clusters/dev.yaml": 0,
+    "dynamo-webhooks check deploy/prod --facts clusters/prod.yaml --line 1.5 --namespace llm": 0,
+    "envsubst < flux/graph.yaml | dynamo-webhooks check - --stdin-name flux/graph.yaml": 0,
     "dynamo-webhooks check deploy --facts facts.yaml --require-facts": 1,
     "dynamo-webhooks check deploy --baseline dynamo.baseline.json --update-baseline": 0,
     "dynamo-webhooks check deploy --baseline dynamo.baseline.json": 0,
-    'dynamo-webhooks check deploy --add-ignores "accepted until the move to v1beta1" --diff': 1,
     "dynamo-webhooks test cases": 0,
 }
 # need a cluster, here one in memory that holds what deploy/ does but for its replicas
@@ -68,7 +61,7 @@ def _commands() -> list[str]:
 def _called(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if "pip install" not in line and (
-            found := re.search(r"(?:(?:helm template|kubectl kustomize) .*\| )?\bdynamo-webhooks [a-z]+ .*", line)
+            found := re.search(r"(?:(?:helm template|kubectl kustomize|envsubst) .*\| )?\bdynamo-webhooks [a-z]+ .*", line)
         ):
             yield found[0].rstrip(" }'") if "steps {" in line else found[0]
 
@@ -79,17 +72,20 @@ def repository(tmp_path: Path) -> Iterator[Terminal]:
         for name, text in {
             "deploy/good.yaml": GOOD,
             "deploy/bad.yaml": BAD,
+            "deploy/dev/graph.yaml": GOOD,
+            "deploy/prod/graph.yaml": GOOD,
+            "clusters/dev.yaml": FACTS,
+            "clusters/prod.yaml": FACTS,
             "facts.yaml": FACTS,
             "cases/allow.small.yaml": CASE,
             "overlays/prod/out.yaml": GOOD,
             "chart/rendered.txt": GOOD,
             "chart/Chart.yaml": "name: chart\n",
-            "prod.yaml": "a: 1\n",
-            "prod.env": "TEAM=llm\n",
-            "flux/graph.yaml": GOOD.replace("replicas: 2", "replicas: ${REPLICAS}").replace("llm", "$(TEAM)"),
+            "flux/graph.yaml": GOOD.replace("replicas: 2", "replicas: ${REPLICAS}"),
             "bin/kustomize": _KUSTOMIZE,
             "bin/kubectl": _KUSTOMIZE,
             "bin/helm": _HELM,
+            "bin/envsubst": _ENVSUBST,
         }.items():
             session.write(name, text)
         session.run(
@@ -110,7 +106,7 @@ def test_every_command_of_the_page_is_known_here() -> None:
 def test_every_command_of_the_page_ends_as_it_should(repository: Terminal) -> None:
     repository.run("PATH=$PWD/bin:$PATH kubectl kustomize overlays/prod > rendered.yaml")
     for line in _commands():
-        if line not in CLUSTER and "--facts-of" not in line:
+        if line not in CLUSTER:
             printed = repository.run(f"PATH=$PWD/bin:$PATH; {line}")
             assert repository.code == CODES[line], (line, printed)
     repository.run("grep -q 2.1.0 dynamo.sarif && grep -q '<testsuites' dynamo.xml && test -s dynamo.json")
@@ -124,19 +120,6 @@ def test_the_project_file_of_the_page_holds(repository: Terminal) -> None:
     repository.run("rm dynamo.sarif; dynamo-webhooks check deploy/good.yaml && grep -q 2.1.0 dynamo.sarif")
     assert repository.code == 0
     assert "the gateway sets the host" in repository.run("dynamo-webhooks check --show-config")
-
-
-def test_the_clusters_of_the_page_hold(repository: Terminal) -> None:
-    repository.write(".dynamo-webhooks.yaml", next(text for kind, text in _BLOCK.findall(PAGE) if kind == "yaml" and "clusters:" in text))
-    for place in ("dev", "prod-eu"):
-        repository.write(f"deploy/{place}/graph.yaml", GOOD)
-    repository.write("deploy/prod.yaml", GOOD.replace("name: good", "name: other"))
-    for place in ("dev", "prod"):
-        repository.write(f"clusters/{place}.yaml", FACTS)
-    (line,) = (line for line in CODES if "--facts-of" in line)
-    printed = repository.run(f"PATH=$PWD/bin:$PATH; {line}")
-    assert repository.code == CODES[line], printed
-    assert "cluster dev" in repository.run("dynamo-webhooks check deploy/dev deploy/prod.yaml")
 
 
 def test_the_script_tells_findings_from_what_could_not_be_checked(repository: Terminal) -> None:
@@ -168,24 +151,3 @@ def test_the_recipes_are_yaml_and_name_inputs_and_hooks_that_exist() -> None:
     named = {hook["id"] for recipe in recipes if "repos" in recipe for repo in recipe["repos"] for hook in repo["hooks"]}
     assert named
     assert {*named, *re.findall(r"`(dynamo-[a-z-]+)`", PAGE)} - {"dynamo-webhooks"} <= hooks
-
-
-HOUR: Final = (ROOT / "docs" / "sessions.md").read_text().partition("## 6. The first hour")[2]
-FILES: Final = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.cluster  # needs helm, which is built as the programs of those tests are
-def test_the_last_command_of_the_first_hour_holds_with_a_real_helm(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    helm = wanted(HELM)
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "docs" / "examples" / "hour", tmp_path, dirs_exist_ok=True)
-    for name, text in FILES.findall(HOUR):
-        (tmp_path / name).write_text(text)
-    monkeypatch.setenv("PATH", f"{helm}:/usr/bin:/bin")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    said = [line for _, text in _BLOCK.findall(HOUR) for line in text.splitlines()]
-    at = next(index for index, line in enumerate(said) if line.startswith("$ dynamo-webhooks check --helm "))
-    ran = command(*said[at].removeprefix("$ dynamo-webhooks ").split())
-    assert (ran.code, ran.err.splitlines()[-1]) == (0, said[at + 1]), ran

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from dynamo_webhooks.cli.commands.explain.message import find
-from tests.cli.check.reports.browser import Browser, browser
+from tests.browser import Browser, browser
 from tests.cli.docs.test_site import SHORT, recorded_messages
 from tests.golden.corpus import cases
 

@@ -126,14 +126,6 @@ def test_the_version_names_everything_it_knows(command: Command) -> None:
     assert [row["kind"] for row in answer["kinds"]] == [kind.name for kind in KINDS]
 
 
-def test_a_flag_leads_to_the_commands_that_have_it(command: Command) -> None:
-    (page,) = command("explain", "--against", "-o", "json").json
-    assert [use["command"] for use in page["commands"]] == ["check", "render", "picture", "lsp"]
-    assert "`dynamo-webhooks check --against GIT-REF`: take stored objects from this Git revision" in command("explain", "--against").out
-    (page,) = command("explain", "check", "--against", "-o", "json").json
-    assert [use["command"] for use in page["commands"]] == ["check"]
-
-
 def test_a_flag_that_no_command_has_is_wrong_usage(command: Command) -> None:
     ran = command("explain", "--exmaples")
     assert (ran.code, ran.out) == (2, "")

@@ -198,7 +198,7 @@ async def test_an_editor_shows_the_lens_and_what_a_text_is_judged_by(repository:
         assert lens.command is not None
         assert (lens.command.title, lens.command.command) == ("restarts 3 pods against main", "")
         status = await editor.client.protocol.send_request_async(STATUS, {"uri": uri})
-        assert (status.line, status.cluster, status.facts) == ("1.5", "", ["grove"])
+        assert (status.line, status.facts) == ("1.5", ["grove"])
 
 
 @pytest.mark.asyncio

@@ -43,8 +43,8 @@ spec:
 kind: ConfigMap
 apiVersion: v1
 """
-ASKED = Asked(lambda _: Settings(Facts(operatorLine=Line.V1_2)), Choice())
-NEWEST_ASKED = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=DEFAULT_LINE)))
+ASKED = Asked(lambda: Settings(Facts(operatorLine=Line.V1_2)), Choice())
+NEWEST_ASKED = ASKED._replace(settings=lambda: Settings(Facts(operatorLine=DEFAULT_LINE)))
 
 
 class Editor:
@@ -253,7 +253,7 @@ async def test_an_editor_is_told_after_which_characters_to_ask(editor: Editor) -
 @pytest.mark.parametrize("line", Line)
 def test_what_is_offered_is_of_the_line(line: Line) -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
-    asked = ASKED._replace(settings=lambda _: Settings(Facts(operatorLine=line)))
+    asked = ASKED._replace(settings=lambda: Settings(Facts(operatorLine=line)))
     names = {one.text for one in offers("a", text, asked, 6, 5)}
     assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
@@ -262,7 +262,7 @@ def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     monkeypatch.chdir(tmp_path)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
-    assert [asked.settings("").line for asked in served] == ["1.5", "1.2", DEFAULT_LINE]
+    assert [asked.settings().line for asked in served] == ["1.5", "1.2", DEFAULT_LINE]
 
 
 PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])

@@ -11,7 +11,7 @@ from .....api.wording import count_of as many
 from .....api.wording import escape_unprintable
 from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import ERROR, FAULT, WARNING
-from ..result import BASELINE, COMMENT, PROJECT, Result, by_rule
+from ..result import BASELINE, COMMENT, PROJECT, Result
 from .shared import format_reason, group_notes
 
 if TYPE_CHECKING:
@@ -63,22 +63,6 @@ def format_summary(result: Result) -> str:
         checked += f", by {result.own_rules[0]} of {many(result.own_rules[1], 'rule')} of your own"
     others = f", {many(result.others, 'document')} of other kinds not" if result.others else ""
     return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
-
-
-def statistics(result: Result) -> str:
-    """Counts of findings by rule, in columns: how many, of which rule, in how many files, and how many of them `--fix` mends."""
-    rows = [
-        (
-            f"{row.findings:>5}",
-            f"{row.rule} ({row.code})",
-            row.level,
-            many(row.files, "file"),
-            f"{row.fixable} by --fix" * bool(row.fixable),
-        )
-        for row in by_rule(result)
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows)
 
 
 def _block(finding: LocatedFinding, colour: bool) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dynamo_webhooks.cli.validation.server_response import Answer
 from dynamo_webhooks.cli.yaml.load import Position, Source, load_documents
 from tests.cli.check.reports.results import assemble_result, everything, reported
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
+from tests.cli.samples import BAD, GOOD, NEEDS_GROVE, WARNED
 from tests.rows import run_each
 
 
@@ -90,24 +90,6 @@ def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
 def test_who_wants_more_is_sent_where_it_says_most(field: str, asked: str) -> None:
     lines = text(assemble_result(findings=[reported(field=field, fix="")]), colour=False, quiet=False).splitlines()
     assert f"  more: dynamo-webhooks explain {asked}" in lines
-
-
-def test_statistics_are_counts_by_rule_instead_of_findings(command: Command, files: Files) -> None:
-    misspelt = GOOD.replace("replicas: 2", "replicaz: 2")
-    folder = files(a=BAD, b=BAD.replace("name: bad", "name: other"), c=misspelt)
-    ran = command("check", ".", "--statistics", "-o", "text", "-o", "json=all.json", "-o", "text=all.txt")
-    first, second = (" ".join(line.split()) for line in ran.out.splitlines())
-    assert (ran.code, first) == (1, f"2 {BAD_RULE} ({BAD_CODE}) error 2 files")
-    assert second.startswith("1 unknown-field (DYN003) ")
-    assert second.endswith(" 1 file 1 by --fix")
-    assert ran.err.startswith("3 objects checked for operator 1.6 (the default; --line names another): ")
-    assert len(json.loads((folder / "all.json").read_text())["findings"]) == 3
-    assert (folder / "all.txt").read_text().startswith("a.yaml:10:")
-    assert command("check", ".", "--statistics", "-q").out == ran.out
-    clean = command("check", "a.yaml", "--statistics", "--ignore", BAD_RULE)
-    assert clean == (0, "", "1 object checked for operator 1.6 (the default; --line names another): nothing found\n")
-    refused = command("check", "a.yaml", "--statistics", "-o", "json")
-    assert (refused.code, "leave out -o json" in refused.err) == (2, True)
 
 
 @run_each(

@@ -132,3 +132,15 @@ async def _address(process: asyncio.subprocess.Process) -> str:
         if "DevTools listening on " in text:
             return text.partition("listening on ")[2].strip()
     raise RuntimeError("the browser ended before it said where it listens")
+
+
+def luminance(colour: str) -> float:
+    """How bright a colour such as rgb(1, 2, 3) is, as WCAG has it."""
+    parts = [int(word) / 255 for word in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    red, green, blue = (one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: float, other: float) -> float:
+    """The ratio of WCAG between two."""
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)

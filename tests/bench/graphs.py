@@ -100,7 +100,8 @@ async def _measure(site: Reconciled, number: int) -> list[Costs]:
         pids = site.processes[-1].pid, site.plane.server.pid
         before = [spent(pid) for pid in pids]
         await step
-        return Costs(*(1e3 * (spent(pid) - least) for pid, least in zip(pids, before, strict=True)), shares)
+        ours, beside = (1e3 * (spent(pid) - least) for pid, least in zip(pids, before, strict=True))
+        return Costs(ours, beside, shares)
 
     async def edit(one: int) -> None:
         while not written.empty():

@@ -35,7 +35,7 @@ def _objects() -> list[Node]:
     image = {"image": "img:1.4.0"}
     frontend = component("fe", "frontend", image, replicas=1)
     picker = component("epp", "epp", image, eppConfig={"config": {"plugins": [{"type": "t"}]}}, replicas=1)
-    provider = {WORKLOAD_PROVIDER: "disaggregatedset"}
+    roles = [vllm(name, main=image, replicas=1, multinode={"nodeCount": 2}) for name in ("a", "b")]
     policy = {"clusterTopologyName": "t", "domain": "rack"}
     return [
         graph(frontend, vllm("w", main=image, replicas=1), name="plain"),
@@ -43,9 +43,7 @@ def _objects() -> list[Node]:
         graph(frontend, vllm("w", main=image, replicas=1, experimental={"gpuMemoryService": {}}), name="shared"),
         graph(frontend, vllm("w", main=image, replicas=1, multinode={"nodeCount": 2}), name="wide"),
         graph(frontend, vllm("w", main=image, replicas=1), name="placed", experimental={"kvTransferPolicy": policy}),
-        graph(
-            frontend, *(vllm(name, main=image, replicas=1, multinode={"nodeCount": 2}) for name in "ab"), name="set", annotations=provider
-        ),
+        graph(frontend, *roles, name="set", annotations={WORKLOAD_PROVIDER: "disaggregatedset"}),
         draft(COMPONENTS, "alone", spec=vllm("w", main=image, replicas=1, experimental={"gpuMemoryService": {}})),
     ]
 
@@ -77,9 +75,8 @@ CASES: Final = [
 @pytest.mark.slow("thirteen clusters, with a reconciler that starts three times in each")
 @run_each(("grove", "group", "appears"), CASES)
 async def test_what_runs_goes_on_as_it_is(group: str, *, grove: bool, appears: bool) -> None:
-    site = Site(settings(GATEWAY, "1.7.0" if group == DISAGGREGATED else "1.4.0")).serve(
-        {name: versions for name, versions in APIS.items() if grove or name != "grove.io"}
-    )
+    site = Site(settings(GATEWAY, "1.7.0" if group == DISAGGREGATED else "1.4.0"))
+    site.serve({name: versions for name, versions in APIS.items() if grove or name != "grove.io"})
     gone = {group} if appears else set[str]()
 
     def fault(_verb: str, resource: Resource | None, *_: str) -> Exception | None:
@@ -95,6 +92,7 @@ async def test_what_runs_goes_on_as_it_is(group: str, *, grove: bool, appears: b
         run, states = await _look(site)
         failed = {name for name, state in states.items() if state == "failed"}
         assert len(run) >= 4
+        assert ("DisaggregatedSet set" in run) == (group == DISAGGREGATED and not appears)
         if appears:
             gone.clear()
             site.serve({group: APIS[group]})

@@ -18,10 +18,10 @@ from ..engine.context import Context
 from ..engine.reads import READ_SECONDS
 from ..engine.switch import Switch
 from ..render.checkpoint import storage
-from ..render.checkpoint.restore import Restore, format_offer, read_owner, read_restore, targets_of
+from ..render.checkpoint.restore import Restore, format_offer, images_in, read_owner, read_restore, targets_of
 from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
-from ..render.merge import object_items, string_map
+from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import Checkpoints, Settings
 from ..render.without_effect import explain_cold_start
@@ -180,14 +180,15 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
 def _kept(context: Context, pods: Pods | None, asked: Checkpoints) -> Choice | None:
     """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
     lacking, live = context.cache.lacking().get(CHECKPOINT), pods.live if pods is not None else None
-    if lacking is None or pods is None or live is None or not (asked.enabled and is_restored(live) and _images(live) == _images(pods.cold)):
+    if (
+        lacking is None
+        or pods is None
+        or live is None
+        or not (asked.enabled and is_restored(live) and images_in(live) == images_in(pods.cold))
+    ):
         return None
     text = f"pods stay restored, and {CHECKPOINT} can't be read: {lacking}"
     return Choice(read_restore(live, asked), RestoreState(RESTORED, text))
-
-
-def _images(template: Node) -> dict[Any, Any]:
-    return {one.get("name"): one.get("image") for one in object_items((template.get("spec") or {}).get("containers"))}
 
 
 def _held(pods: Pods) -> str:

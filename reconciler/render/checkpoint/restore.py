@@ -80,6 +80,11 @@ def restore_pod_metadata(metadata: Fields, targets: Sequence[str], restore: Rest
     return {**metadata, "labels": dict(sorted(labels.items())), "annotations": dict(sorted(annotations.items()))}
 
 
+def images_in(template: Fields) -> Fields:
+    """The images of a pod's containers, by name."""
+    return {str(one.get("name")): one.get("image") for one in object_items((template.get("spec") or {}).get("containers"))}
+
+
 def read_restore(pod: Fields, asked: Checkpoints) -> Restore:
     """What restored pods of a template are restored from. Raises: RenderError as `find_configured_storage`."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
@@ -173,7 +178,7 @@ def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
     labels = pod["metadata"].get("labels") or {}
     if names.RESTORE_TARGET in labels or names.CHECKPOINT_SOURCE in labels:
         return None
-    images = {one.get("name"): one.get("image") for one in object_items(pod["spec"].get("containers"))}
+    images = images_in(pod)
     if said["image"] and any(images.get(name) != said["image"] for name in targets):
         return None
     made, restore = copy.deepcopy(pod), Restore(identity, version, Storage(*storage), seccomp)

@@ -173,8 +173,11 @@ def test_after_a_storm_nothing_is_left_of_it(storm: Storm) -> None:
     site = storm.site
     storm.run(SECONDS)
     print(f"HOSTILE_SEED={SEED}", storm.done)
-    for namespace in storm.graphs:
-        site.ready(namespace)
+    try:
+        for namespace in storm.graphs:
+            site.ready(namespace)
+    finally:
+        print(*((namespace, site.condition(namespace)) for namespace in storm.graphs), sep="\n")
     time.sleep(REST)
     before = storm.versions()
     time.sleep(REST)

@@ -18,12 +18,12 @@ from ..engine.context import Context
 from ..engine.reads import READ_SECONDS
 from ..engine.switch import Switch
 from ..render.checkpoint import storage
-from ..render.checkpoint.restore import Restore, format_offer, read_owner, targets_of
+from ..render.checkpoint.restore import Restore, format_offer, images_in, read_owner, read_restore, targets_of
 from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
-from ..render.settings import Settings
+from ..render.settings import Checkpoints, Settings
 from ..render.without_effect import explain_cold_start
 from ..workload.prerequisites import check_storage
 from .index import find_checkpoint
@@ -125,7 +125,7 @@ async def choose_restore(context: Context, obj: Node, pods: Pods | None, setting
     if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
         return Choice(standing=waits, waits=True)
     if checkpoint is None or pods is None:
-        return Choice(standing=hindered)
+        return _kept(context, pods, asked) or Choice(standing=hindered)
     roll = context.settings.checkpoint.roll
     held = "" if roll else _held(pods)
     if hindered is not None and not (held and hindered.reason in UNDER_WAY):
@@ -175,6 +175,20 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, new ones are restored by the webhook of pods, if it is installed"
         return Choice(standing=RestoreState(WAITING, text))
     return Choice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
+
+
+def _kept(context: Context, pods: Pods | None, asked: Checkpoints) -> Choice | None:
+    """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
+    lacking, live = context.cache.lacking().get(CHECKPOINT), pods.live if pods is not None else None
+    if (
+        lacking is None
+        or pods is None
+        or live is None
+        or not (asked.enabled and is_restored(live) and images_in(live) == images_in(pods.cold))
+    ):
+        return None
+    text = f"pods stay restored, and {CHECKPOINT} can't be read: {lacking}"
+    return Choice(read_restore(live, asked), RestoreState(RESTORED, text))
 
 
 def _held(pods: Pods) -> str:

@@ -138,15 +138,14 @@ async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
     name, domain = read_topology(graph)
     if not name:
         return graph, ""
-    field = "spec.experimental.kvTransferPolicy.clusterTopologyName"
+    if key := _stored_key(context, graph):
+        return with_label_key(graph, key), ""
+    field, found = "spec.experimental.kvTransferPolicy.clusterTopologyName", None
     try:
-        found = await context.cluster.get(TOPOLOGY_BINDINGS, name)
+        with contextlib.suppress(NotServedError):
+            found = await context.cluster.get(TOPOLOGY_BINDINGS, name)
     except ForbiddenError as error:
         return graph, f"{field}: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
-    except NotServedError:
-        if key := _stored_key(context, graph):
-            return with_label_key(graph, key), ""
-        found = None
     key = key_in(found, domain)
     if key:
         return with_label_key(graph, key), ""
@@ -155,7 +154,7 @@ async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
 
 
 def _stored_key(context: Context, graph: Node) -> str:
-    """The label that running pods were made with."""
+    """The label that running pods were made with, which a graph keeps whatever becomes of the topology: its policy can't change."""
     pods = (pod for child in context.cache.owned(graph) if child["kind"] == CLIQUES for pod in pod_templates(child).values())
     return next((str(key) for pod in pods if (key := (pod.get("annotations") or {}).get(TOPOLOGY_LABEL))), "")
 

@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import statistics
 import tempfile
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -14,10 +17,12 @@ from dynamo_webhooks.kube.client import Client, connect
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, resource_of_kind
+from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.graph.controller import GraphController
 from tests.bench.table import Table
 from tests.cluster.assets.build import build
 from tests.cluster.planes import Planes
-from tests.cluster.processes import fetched, free_ports
+from tests.cluster.processes import fetched, free_ports, wait_until
 from tests.cluster.reconciling import Reconciled, installed
 from tests.footprint import footprint, spent
 from tests.reconciler.rendering import component, graph, stored, vllm
@@ -27,19 +32,35 @@ GRAPHS: Final = resource_of_kind("DynamoGraphDeployment", "v1beta1")
 FIRST: Final = 10  # graphs that are ready before the others come
 IN_NAMESPACE: Final = 100
 AT_ONCE: Final = 8  # requests of users, and of who makes Deployments ready
-REST_SECONDS: Final = 10.0  # in which the last is written about what is ready
+EDITS: Final = 30  # of graphs, one after the other
+SETTLE_SECONDS: Final = 10.0  # in which the last is written about what is ready
+REST_SECONDS: Final = 60.0
 # Addresses for all Services, given as API servers did it until 1.32. Those from 1.33 on count all addresses there are with each that they
 # give: at 16,000 Services that is 63 % of what an API server 1.34 does (CPU profile), and grows by the square.
 ADDRESSES: Final = ("--service-cluster-ip-range=10.0.0.0/16", "--emulated-version=1.32")
 QUOTA: Final = {"ETCD_QUOTA_BACKEND_BYTES": str(8 * 2**30)}  # ten thousand graphs with their history are near etcd's usual 2 GiB
 # what is measured of a graph, as it is written, and its goal
 COSTS: Final = (
-    ("CPU of the reconciler until it is ready", "{:.0f} ms", ""),
-    ("CPU of the API server until it is ready", "{:.0f} ms", ""),
-    ("calls of the reconciler", "{:.1f}", "24"),
-    ("memory of the reconciler at rest", "{:.0f} kB", "90 kB"),
+    ("CPU until it is ready", "{:.0f} ms", ""),
+    ("calls until it is ready", "{:.1f}", "24"),
+    ("memory at rest", "{:.0f} kB", "90 kB"),
+    ("time from an edit until its Deployment is written", "{:.0f} ms", ""),
+    ("CPU of an edit until it is ready again", "{:.0f} ms", ""),
+    ("CPU of a minute at rest", "{:.2f} ms", ""),
+    ("CPU of one list of all graphs", "{:.2f} ms", ""),
+    ("time from a restart until the Deployment of an edit is written", "{:.1f} ms", ""),
+    ("CPU from a restart until the Deployment of an edit is written", "{:.1f} ms", ""),
+    ("CPU of the passes after it, which find it and its components unchanged", "{:.1f} ms", ""),
 )
 MAX_GROWTH: Final = 1.3  # of each, for one of many beside one of few
+
+
+class Costs(NamedTuple):
+    """What was measured once, of which each row tells the share of one graph or edit."""
+
+    ours: float
+    beside: float = 0.0  # of the API server
+    shares: int = 1
 
 
 def crowd(table: Table, numbers: list[int]) -> None:
@@ -53,35 +74,86 @@ def crowd(table: Table, numbers: list[int]) -> None:
             installed(planes, Path(name), flags=ADDRESSES) as site,
         ):
             found = asyncio.run(_measure(site, number))
-        first = first or found
-        for (what, form, goal), value, few in zip(COSTS, found, first, strict=True):
-            ratio, aim = (0.0, goal) if found is first else (value / few, f"ratio {MAX_GROWTH:g}")
-            table.row(SECTION, f"one of {number:,} graphs: {what}", form.format(value), ratio=ratio, goal=aim)
+        values = [each.ours / each.shares for each in found]
+        for (what, form, goal), value, few, each in zip(COSTS, values, first or values, found, strict=True):
+            beside = form.format(each.beside / each.shares) if each.beside else ""
+            ratio, aim = (value / few, f"ratio {MAX_GROWTH:g}") if first else (0.0, goal)
+            table.row(SECTION, f"one of {number:,} graphs: {what}", form.format(value), beside, ratio, aim)
+        first = first or values
 
 
-async def _measure(site: Reconciled, number: int) -> list[float]:
-    """What a graph costs of so many."""
+async def _measure(site: Reconciled, number: int) -> list[Costs]:
+    """What so many graphs cost the reconciler, and the API server beside it."""
     [port] = free_ports(1)
     os.environ["DYNAMO_WEBHOOKS_METRICS_SECURE"] = "false"
-    process = site.reconcile(metrics_listen=f"127.0.0.1:{port}")
+    site.reconcile(metrics_listen=f"127.0.0.1:{port}")
     spaces = [site.plane.namespace() for _ in range((FIRST + number) // IN_NAMESPACE + 1)]
 
-    def used() -> list[float]:
+    def tell(metric: str) -> float:
         families = text_string_to_metric_families(fetched(f"127.0.0.1:{port}", "/metrics")[1])
-        calls = sum(each.value for family in families for each in family.samples if each.name == "rest_client_requests_total")
-        return [spent(process.pid) * 1e3, spent(site.plane.server.pid) * 1e3, calls, footprint(process.pid) / 1e3]
+        return sum(each.value for family in families for each in family.samples if each.name == metric)
 
+    def used() -> tuple[float, float]:
+        return tell("rest_client_requests_total"), footprint(site.processes[-1].pid) / 1e3
+
+    async def cost(step: Awaitable[None], shares: int) -> Costs:
+        pids = site.processes[-1].pid, site.plane.server.pid
+        before = [spent(pid) for pid in pids]
+        await step
+        ours, beside = (1e3 * (spent(pid) - least) for pid, least in zip(pids, before, strict=True))
+        return Costs(ours, beside, shares)
+
+    async def edit(one: int) -> None:
+        while not written.empty():
+            written.get_nowait()
+        step: Node = {"op": "replace", "path": "/spec/components/0/podTemplate/spec/containers/0/image", "value": f"img:{time.monotonic()}"}
+        await client.json_patch(GRAPHS, f"g{one}", [step], spaces[one // IN_NAMESPACE])
+
+    async def follow(one: int) -> None:
+        began = time.monotonic()
+        while await written.get() != f"g{one}-frontend":
+            pass
+        waited.append(1e3 * (time.monotonic() - began))
+
+    async def edit_some() -> None:
+        for one in range(EDITS):
+            await edit(one)
+            await follow(one)
+        await asyncio.sleep(SETTLE_SECONDS)
+
+    async def pass_over_all() -> None:
+        await asyncio.to_thread(wait_until, lambda: not tell("dynamo_webhooks_reconciler_queue_depth"), "an empty queue", *site.processes)
+
+    waited: list[float] = []
     client = await connect("crowd", str(site.plane.kubeconfig))
-    async with _making_ready(client) as ready:
+    async with _making_ready(client) as (ready, written):
         await _make(client, range(FIRST), spaces, ready)
-        await asyncio.sleep(REST_SECONDS)
+        await asyncio.sleep(SETTLE_SECONDS)
         before = used()
-        await _make(client, range(FIRST, FIRST + number), spaces, ready)
-        then = used()
-        await asyncio.sleep(REST_SECONDS)
-        after = [*then[:2], *used()[2:]]
+        found = [await cost(_make(client, range(FIRST, FIRST + number), spaces, ready), number)]
+        await asyncio.sleep(SETTLE_SECONDS)
+        found += [Costs(most - least, shares=number) for least, most in zip(before, used(), strict=True)]
+        edited = await cost(edit_some(), EDITS)
+        found += [Costs(statistics.median(waited)), edited, await cost(asyncio.sleep(REST_SECONDS), number)]
+        found.append(await _list(client, site.plane.server.pid, number))
+        site.processes.pop().stop()
+        await edit(0)
+        site.reconcile(metrics_listen=f"127.0.0.1:{port}")
+        restarted = await cost(follow(0), number)
+        found += [Costs(waited[-1], shares=number), restarted, await cost(pass_over_all(), number)]
     await client.close()
-    return [(most - least) / number for least, most in zip(before, after, strict=True)]
+    return found
+
+
+async def _list(client: Client, server: int, number: int) -> Costs:
+    """What it costs to list all graphs again, of which none has changed."""
+    cache, watch = Cache(client, lambda _: None), GraphController.watches[0]
+    reflector = cache._selected(watch, "", labels="", fields="")
+    reflector.subscribe(partial(cache._hear, watch))
+    await reflector._list()
+    ours, beside = time.process_time(), spent(server)
+    await reflector._list()
+    return Costs(1e3 * (time.process_time() - ours), 1e3 * (spent(server) - beside), number)
 
 
 async def _make(client: Client, numbers: range, spaces: list[str], ready: asyncio.Queue[str]) -> None:
@@ -98,15 +170,20 @@ async def _make(client: Client, numbers: range, spaces: list[str], ready: asynci
 
 
 @asynccontextmanager
-async def _making_ready(client: Client) -> AsyncIterator[asyncio.Queue[str]]:
-    """Makes Deployments ready, as controllers and kubelets do, until the end of the block; gives the names of graphs that are."""
+async def _making_ready(client: Client) -> AsyncIterator[tuple[asyncio.Queue[str], asyncio.Queue[str]]]:
+    """Makes Deployments ready, as controllers and kubelets do, until the end of the block.
+
+    Gives the names of graphs that have become ready, and those of Deployments that have been written.
+    """
     unready: asyncio.Queue[Node] = asyncio.Queue()
     ready: asyncio.Queue[str] = asyncio.Queue()
+    written: asyncio.Queue[str] = asyncio.Queue()
     known: set[str] = set()
 
     def hear_deployment(_: Node | None, new: Node | None) -> None:
         if new is not None and new.get("status", {}).get("observedGeneration") != new["metadata"]["generation"]:
             unready.put_nowait(new["metadata"])
+            written.put_nowait(new["metadata"]["name"])
 
     def hear_graph(_: Node | None, new: Node | None) -> None:
         if new is not None and new.get("status", {}).get("state") == "successful" and (name := new["metadata"]["name"]) not in known:
@@ -126,7 +203,7 @@ async def _making_ready(client: Client) -> AsyncIterator[asyncio.Queue[str]]:
     graphs.subscribe(hear_graph)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in (deployments.run(), graphs.run(), *(make_ready() for _ in range(AT_ONCE)))]
-        yield ready
+        yield ready, written
         for task in tasks:
             task.cancel()
 

@@ -12,7 +12,7 @@ from ....api.paths import Path
 from ....conversion.lens.protocol import Fields
 from .. import names
 from ..errors import RenderError
-from ..merge import object_items
+from ..merge import object_items, string_map
 from ..settings import Checkpoints
 from .identity import format_job_name, is_job_name
 from .storage import VOLUME, Storage, find_configured_storage
@@ -78,6 +78,22 @@ def restore_pod_metadata(metadata: Fields, targets: Sequence[str], restore: Rest
     labels = {**metadata.get("labels", {}), names.RESTORE_TARGET: "true", names.CHECKPOINT_ID: restore.hash}
     annotations = {**metadata.get("annotations", {}), **annotations}
     return {**metadata, "labels": dict(sorted(labels.items())), "annotations": dict(sorted(annotations.items()))}
+
+
+def images_in(template: Fields) -> Fields:
+    """The images of a pod's containers, by name."""
+    return {str(one.get("name")): one.get("image") for one in object_items((template.get("spec") or {}).get("containers"))}
+
+
+def read_restore(pod: Fields, asked: Checkpoints) -> Restore:
+    """What restored pods of a template are restored from. Raises: RenderError as `find_configured_storage`."""
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    volumes = {one.get("name"): (one.get("persistentVolumeClaim") or {}).get("claimName") for one in object_items(spec.get("volumes"))}
+    mounts = (one for container in object_items(spec.get("containers")) for one in object_items(container.get("volumeMounts")))
+    path = next((str(one.get("mountPath")) for one in mounts if one.get("name") == VOLUME), "")
+    kept = find_configured_storage(asked) or Storage(str(volumes.get(VOLUME) or ""), path, configured=False)
+    labels, annotations = string_map(metadata.get("labels")), string_map(metadata.get("annotations"))
+    return Restore(labels.get(names.CHECKPOINT_ID, ""), annotations.get(names.ARTIFACT_VERSION, ""), kept, asked.seccomp_profile)
 
 
 def strip_restore_marks(values: Mapping[str, str]) -> dict[str, str]:
@@ -162,7 +178,7 @@ def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
     labels = pod["metadata"].get("labels") or {}
     if names.RESTORE_TARGET in labels or names.CHECKPOINT_SOURCE in labels:
         return None
-    images = {one.get("name"): one.get("image") for one in object_items(pod["spec"].get("containers"))}
+    images = images_in(pod)
     if said["image"] and any(images.get(name) != said["image"] for name in targets):
         return None
     made, restore = copy.deepcopy(pod), Restore(identity, version, Storage(*storage), seccomp)

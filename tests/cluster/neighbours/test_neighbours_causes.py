@@ -19,8 +19,9 @@ from tests.cluster.neighbours.neighbourhood import change_configuration, leader_
 from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciler.grove import Grove, definitions
-from tests.cluster.reconciling import EVENTS, GRAPHS, NAMESPACE, PODS, Reconciled, installed
-from tests.cluster.rendering import charted
+from tests.cluster.reconciling import ACCOUNT, EVENTS, GRAPHS, NAMESPACE, PODS, Reconciled, installed
+from tests.cluster.rendering import charted, of_kind
+from tests.cluster.rights import GROUP
 from tests.reconciler.rendering import component, graph, vllm
 
 Node: TypeAlias = dict[str, Any]
@@ -32,6 +33,7 @@ ORCHESTRATORS: Final[dict[str, Node]] = {
     "LeaderWorkerSet": {"multinode": {"nodeCount": 2}},
     "Grove": {},
 }
+_WORKLOADS: Final = {"deployments", "leaderworkersets", "podcliquesets"}
 _WAITS: Final = {"phase": "Pending"}
 _ELSEWHERE: Final = "webhooks.example.com/refused"
 
@@ -99,6 +101,24 @@ def _unplaced(message: str) -> Node:
     return {**_WAITS, "conditions": [{**condition, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
 
 
+def _withhold(objects: list[Node]) -> Node:
+    """Takes the right to create workloads from the reconciler's cluster role; gives a role of it, to be bound in namespaces."""
+    [role] = [one for one in of_kind(objects, "ClusterRole") if one["metadata"]["name"] == ACCOUNT]
+    found = [rule for rule in role["rules"] if _WORKLOADS & {*rule["resources"]}]
+    granted = [{**rule, "verbs": ["create"]} for rule in found]
+    for rule in found:
+        rule["verbs"] = [verb for verb in rule["verbs"] if verb != "create"]
+    return {**role, "metadata": {"name": "workloads"}, "rules": granted}
+
+
+def _grant(namespace: str) -> Node:
+    """Lets the reconciler create workloads in a namespace."""
+    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}]
+    role = {"apiGroup": GROUP, "kind": "ClusterRole", "name": "workloads"}
+    return _object(f"{GROUP}/v1", "RoleBinding", namespace, "workloads", roleRef=role, subjects=subjects)
+
+
+_FORBIDDEN: Final = Cause("a permission that is missing in one namespace", f'{ACCOUNT}" cannot create resource')
 CAUSES: Final = (
     Cause("a quota of pods", "exceeded quota: few", _quota(pods="0")),
     Cause("a quota of GPUs", "exceeded quota: few", _quota(requests_nvidia_com__gpu="0")),
@@ -115,6 +135,7 @@ CAUSES: Final = (
     Cause("no node with room", "Unschedulable: 0/4 nodes are available", status=_unplaced("0/4 nodes are available")),
     Cause("another's webhook", 'failed calling webhook "pods.example.com"', _refuse),
     Cause("another's object of a child's name", "Service g-frontend", _take_name),
+    _FORBIDDEN,
 )
 
 
@@ -128,6 +149,7 @@ def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     built, home = wanted(LWS), tmp_path_factory.mktemp("causes")
     with contextlib.ExitStack() as stack:
         objects = charted(NAMESPACE, "reconciler.orchestrators=true")
+        objects.append(_withhold(objects))
         found = stack.enter_context(installed(planes, home, objects=objects, definitions=definitions()))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
         found.neighbours.append(stack.enter_context(controllers(found.plane)))
@@ -140,6 +162,7 @@ def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_the_cause_is_in_the_condition_and_in_an_event(site: Reconciled, orchestrator: str) -> None:
     namespaces = [(one, site.plane.namespace()) for one in CAUSES]
+    site.plane.apply(*(_grant(namespace) for cause, namespace in namespaces if cause is not _FORBIDDEN))
     for cause, namespace in namespaces:
         if cause.before is not None:
             cause.before(site, namespace)

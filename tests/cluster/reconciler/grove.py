@@ -128,7 +128,7 @@ class Grove(Player):
         for index in {*range(clique["spec"]["replicas"])} - by_index.keys():
             reply = self.plane.request("POST", PODS.format(clique["metadata"]["namespace"]), make_pod(clique, index, set_name))
             if reply.status >= 400:
-                self.refused[clique["metadata"]["uid"]] = str(reply.body["message"])
+                self.refused[clique["metadata"]["uid"]] = str(reply.body.get("message"))
 
     def count_clique(self, clique: Node, pods: list[Node]) -> Node:
         """Reports a clique."""

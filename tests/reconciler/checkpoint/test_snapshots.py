@@ -216,18 +216,35 @@ async def test_restored_workers_stay_while_another_version_is_made() -> None:
         assert await _told(site) == ("True", "Restored")
 
 
+def _unserved(verb: str, resource: Resource | None, *_: str) -> Exception | None:
+    asked = resource is not None and resource.plural == CHECKPOINTS.plural and verb != "allowed"
+    return NotServedError(404, "", "no such kind") if asked else None
+
+
 async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
     site = Scene(settings(RESTORING))
-
-    def unserved(verb: str, resource: Resource | None, *_: str) -> Exception | None:
-        asked = resource is not None and resource.plural == CHECKPOINTS.plural and verb != "allowed"
-        return NotServedError(404, "", "no such kind") if asked else None
-
-    site.cluster.fail(unserved)
+    site.cluster.fail(_unserved)
     await site.put(claim())
     async with site.running(warm(), seconds=40):
         assert (await site.graph())["status"]["state"] == "successful"
         assert (await site.condition(kind="Restore"))["status"] == "False"
+
+
+@run_each("grove", [False, True])
+async def test_pods_stay_restored_when_the_kind_vanishes_and_returns(*, grove: bool) -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": f"checkpoint-job-{HASH}-1"}}
+    async with scene(warm(checkpointRef="ck"), RESTORING, made, grove=grove) as site:
+        kind = CLIQUE_SETS if grove else DEPLOYMENTS
+        before = {name: one["spec"] for name, one in (await site.all(kind)).items()}
+        assert TARGET in str(before)
+        for fault in (_unserved, lambda *_: None):
+            site.cluster.fail(fault)
+            for _ in range(2):
+                await site.later(100)
+                assert {name: one["spec"] for name, one in (await site.all(kind)).items()} == before
+                assert (await site.graph())["status"]["state"] != "failed"
+                await site.stop()
+                site.start()
 
 
 @run_each(("fields", "more"), [({"multinode": {"nodeCount": 2}}, {}), ({}, {"gpuMemoryService": {"mode": "InterPod"}})])

@@ -200,6 +200,10 @@ async def test_a_topology_of_grove_means_a_node_label() -> None:
     async with running(obj, version="1.5.0", served=GROVE_API) as site:  # line 1.2 refuses the field
         assert await site.all(GROVE) == {}
         assert (await site.condition())["message"].endswith('must name a ClusterTopologyBinding, got "topo", which is not there')
+        site.cluster.denied.add(("get", "clustertopologybindings"))
+        await site.later(62)
+        assert "add manifests/components/orchestrators" in (await site.condition())["message"]
+        site.cluster.denied.clear()
         spec = {"levels": [{"domain": "rack", "key": "example/rack"}]}
         await site.user.create(TOPOLOGY_BINDINGS, draft(TOPOLOGY_BINDINGS, "topo", spec=spec))
         await site.later(62)
@@ -207,8 +211,8 @@ async def test_a_topology_of_grove_means_a_node_label() -> None:
         assert clique["annotations"]["nvidia.com/topology-label-key"] == "example/rack"
         assert await site.condition(kind="FieldsIgnored") == {}
         assert (await site.graph())["spec"]["experimental"]["kvTransferPolicy"] == policy
-        before = await site.all(GROVE)
-        site.cluster.denied.add(("get", "clustertopologybindings"))
-        await site.edit("g", 0, replicas=3)
-        assert "add manifests/components/orchestrators" in (await site.condition())["message"]
-        assert await site.all(GROVE) == before
+        await site.user.delete(TOPOLOGY_BINDINGS, "topo")
+        await site.edit("g", 0, **vllm("w", main={"image": "img:1.5.1"}), seconds=62)
+        [edited] = (await site.all(GROVE))["g"]["spec"]["template"]["cliques"]
+        assert edited["spec"]["podSpec"]["containers"][0]["image"] == "img:1.5.1"
+        assert edited["annotations"] == clique["annotations"]

@@ -6,13 +6,15 @@ import pytest
 
 from dynamo_webhooks.kube.errors import NotServedError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import DEPLOYMENTS, QUEUES, SERVICE_ACCOUNTS, TOPOLOGY_BINDINGS, Resource
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, DISAGGREGATED_SETS, QUEUES, SERVICE_ACCOUNTS, TOPOLOGY_BINDINGS, Resource
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, GRAPHS, LEADER_WORKER_SETS, POD_ACCOUNT
+from dynamo_webhooks.reconciler.render.names import WORKLOAD_PROVIDER
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, Site, draft, running, settings
 from tests.rows import run_each
 
 GATEWAY: Final = "ingress: {virtualServiceGateway: istio-system/gateway}\nserviceMesh: {provider: istio}\n"
+DISAGGREGATED: Final = "disaggregatedset.x-k8s.io"
 V1: Final = frozenset({"v1"})
 APIS: Final = {
     "scheduling.run.ai": frozenset({"v2"}),
@@ -22,15 +24,18 @@ APIS: Final = {
     "networking.istio.io": frozenset({"v1", "v1beta1"}),
     "inference.networking.k8s.io": V1,
     "grove.io": frozenset({"v1alpha1"}),
+    DISAGGREGATED: V1,
 }
 ROUTES: Final = ("resource.k8s.io", "networking.istio.io", "inference.networking.k8s.io")  # have children beside workloads
-RUN: Final = (DEPLOYMENTS, LEADER_WORKER_SETS, CLIQUE_SETS)
+SETS_OF_WORKERS: Final = ("leaderworkerset.x-k8s.io", DISAGGREGATED)
+RUN: Final = (DEPLOYMENTS, LEADER_WORKER_SETS, DISAGGREGATED_SETS, CLIQUE_SETS)
 
 
 def _objects() -> list[Node]:
     image = {"image": "img:1.4.0"}
     frontend = component("fe", "frontend", image, replicas=1)
     picker = component("epp", "epp", image, eppConfig={"config": {"plugins": [{"type": "t"}]}}, replicas=1)
+    roles = [vllm(name, main=image, replicas=1, multinode={"nodeCount": 2}) for name in ("a", "b")]
     policy = {"clusterTopologyName": "t", "domain": "rack"}
     return [
         graph(frontend, vllm("w", main=image, replicas=1), name="plain"),
@@ -38,6 +43,7 @@ def _objects() -> list[Node]:
         graph(frontend, vllm("w", main=image, replicas=1, experimental={"gpuMemoryService": {}}), name="shared"),
         graph(frontend, vllm("w", main=image, replicas=1, multinode={"nodeCount": 2}), name="wide"),
         graph(frontend, vllm("w", main=image, replicas=1), name="placed", experimental={"kvTransferPolicy": policy}),
+        graph(frontend, *roles, name="set", annotations={WORKLOAD_PROVIDER: "disaggregatedset"}),
         draft(COMPONENTS, "alone", spec=vllm("w", main=image, replicas=1, experimental={"gpuMemoryService": {}})),
     ]
 
@@ -69,7 +75,8 @@ CASES: Final = [
 @pytest.mark.slow("thirteen clusters, with a reconciler that starts three times in each")
 @run_each(("grove", "group", "appears"), CASES)
 async def test_what_runs_goes_on_as_it_is(group: str, *, grove: bool, appears: bool) -> None:
-    site = Site(settings(GATEWAY, "1.4.0")).serve({name: versions for name, versions in APIS.items() if grove or name != "grove.io"})
+    site = Site(settings(GATEWAY, "1.7.0" if group == DISAGGREGATED else "1.4.0"))
+    site.serve({name: versions for name, versions in APIS.items() if grove or name != "grove.io"})
     gone = {group} if appears else set[str]()
 
     def fault(_verb: str, resource: Resource | None, *_: str) -> Exception | None:
@@ -85,14 +92,15 @@ async def test_what_runs_goes_on_as_it_is(group: str, *, grove: bool, appears: b
         run, states = await _look(site)
         failed = {name for name, state in states.items() if state == "failed"}
         assert len(run) >= 4
+        assert ("DisaggregatedSet set" in run) == (group == DISAGGREGATED and not appears)
         if appears:
             gone.clear()
             site.serve({group: APIS[group]})
         else:
             gone.add(group)
             _withdraw(site, group)
-        if group == "leaderworkerset.x-k8s.io" and not appears:
-            failed |= {name for name in states if name.startswith("wide")}  # its pods went with the API
+        if group in SETS_OF_WORKERS and not appears:
+            failed |= {name for name in states if name.startswith(("wide", "set"))}  # its pods went with the API
         await site.later(100)
         for _ in range(2):
             now, states = await _look(site)

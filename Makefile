@@ -72,9 +72,9 @@ neighbours: $(READY) ## tests with real LeaderWorkerSets, scheduler, cert-manage
 	$(MAKE) --no-print-directory assets SETS='assets helm lws lws-0.9 kube-scheduler kwok cert-manager promtool actionlint'
 	$(PYTEST) $(BESIDE) -n 4 -m 'neighbours and not nightly'
 
-node: $(READY) ## the installation and graphs on a node that runs containers, in namespaces of its own; about ten minutes
-	@echo 'three times an etcd, an API server, a scheduler, containerd, a kubelet and kube-proxy in namespaces of their own: about ten minutes on two cores'
-	@echo "needs root, Debian's containerd, runc, containernetworking-plugins, conntrack and buildah, gcc, and Go 1.26 for the first run, twenty more"
+node: $(READY) ## the installation and graphs on nodes that run containers, in namespaces of their own; about eight minutes
+	@echo 'four times an etcd, an API server, a scheduler, containerd, a kubelet and kube-proxy in namespaces of their own: about eight minutes on two cores'
+	@echo "needs root, Debian's containerd, runc, containernetworking-plugins, conntrack and buildah, gcc, and Go 1.26 for the first run, twenty more; an image of changed code takes four"
 	$(BIN)/python -m tests.node tests/node
 
 browser: site ## the site, the playground and the page of a report in a headless Chromium, which must be on the PATH; about five minutes

@@ -29,6 +29,7 @@ ROLLING: Final = "rolling_update_in_progress"
 UNREACHABLE: Final = "orchestrator_not_served"
 NOT_READY: Final = "some_resources_are_not_ready"
 ALL_READY: Final = "all_resources_are_ready"
+_FIGURES: Final = {"readyReplicas": "ready", "updatedReplicas": "up to date", "availableReplicas": "available"}
 _SUMMED: Final = ("replicas", "readyReplicas", "availableReplicas")
 
 
@@ -139,8 +140,17 @@ def _why_not(obj: Node) -> str:
         return why
     figures = status.get("component") or {}
     wanted = (obj.get("spec") or {}).get("replicas", figures.get("replicas"))
-    count = f": {figures.get('readyReplicas') or 0} of {1 if wanted is None else wanted} replicas are ready" if figures else ""
-    return f"{figures.get('componentKind') or 'component'} is not ready{count}"
+    short = _count({"readyReplicas": 0, **figures}, 1 if wanted is None else wanted) if figures else ""
+    return f"{figures.get('componentKind') or 'component'} is not ready{': ' if short else ''}{short}"
+
+
+def _count(figures: Node, wanted: int) -> str:
+    """Which figure of a component's replicas is not as wanted; empty if all are."""
+    for name, what in _FIGURES.items():
+        if (found := int(figures.get(name, wanted) or 0)) < wanted:
+            return f"{found} of {wanted} replicas are {what}"
+    found = int(figures.get("replicas") or 0)
+    return f"{found} replicas are there, and {wanted} wanted" if found > wanted else ""
 
 
 def _sum_components(plan: Plan, result: Result) -> Node:

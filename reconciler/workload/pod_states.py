@@ -16,12 +16,15 @@ MAX_REASON_CHARACTERS: Final = 300  # or of a kubelet's message
 _USUAL: Final = frozenset({"ContainerCreating", "PodInitializing"})
 
 
-def explain_waiting_pods(pods: Sequence[Node]) -> str:
-    """What keeps the oldest waiting pod of each component from being ready; empty when nothing is known. Oldest pods come first."""
+def explain_waiting_pods(pods: Sequence[Node], *, probes: bool = True) -> str:
+    """What keeps the oldest waiting pod of each component from being ready; empty when nothing is known. Oldest pods come first.
+
+    `probes` says whether those that fail count, too: not those of pods that may be about to answer.
+    """
     reasons: dict[str, str] = {}
     for pod in pods:
         component = str((pod["metadata"].get("labels") or {}).get(COMPONENT) or "")
-        if component not in reasons and (reason := _reason(pod)):
+        if component not in reasons and (reason := _reason(pod, probes=probes)):
             reasons[component] = f"{pod['metadata']['name']}: {reason[:MAX_REASON_CHARACTERS]}"
     more = f"; and {len(reasons) - MAX_NAMED_COMPONENTS} other components" if len(reasons) > MAX_NAMED_COMPONENTS else ""
     return "; ".join([*reasons.values()][:MAX_NAMED_COMPONENTS]) + more
@@ -34,14 +37,16 @@ def explain_end(pod: Node) -> str:
     return f"{status.get('phase')}{': ' if said else ''}{said}"[:MAX_REASON_CHARACTERS]
 
 
-def _reason(pod: Node) -> str:
+def _reason(pod: Node, *, probes: bool) -> str:
     status: Node = pod.get("status") or {}
     if pod["metadata"].get("deletionTimestamp") or condition_of(status, "Ready").get("status") == "True":
         return ""
     scheduled = condition_of(status, "PodScheduled")
     if scheduled.get("status") == "False":
         return format_reason(scheduled, "it can't be scheduled")
-    return next((f"container {one['name']}: {why_not}" for one in _containers(status) if (why_not := _waits(one))), "")
+    return next((f"container {one['name']}: {why}" for one in _containers(status) if (why := _waits(one))), "") or (
+        _failing_probe(status) if probes else ""
+    )
 
 
 def _containers(status: Node) -> list[Node]:
@@ -49,12 +54,24 @@ def _containers(status: Node) -> list[Node]:
 
 
 def _waits(container: Node) -> str:
-    state: Node = container.get("state") or {}
-    waiting, ended = state.get("waiting") or {}, (container.get("lastState") or {}).get("terminated") or {}
+    waiting: Node = (container.get("state") or {}).get("waiting") or {}
     if waiting and waiting.get("reason") not in _USUAL:
-        last = f"; it ended with exit code {ended.get('exitCode')} ({ended.get('reason')})" if ended else ""
-        return format_reason(waiting, "it waits") + last
+        return format_reason(waiting, "it waits") + _last(container)
     return _ended(container)
+
+
+def _failing_probe(status: Node) -> str:
+    """What keeps the first container that runs from being ready. The time is that of its start, so that the text stays the same."""
+    for one in status.get("containerStatuses") or ():
+        if (running := (one.get("state") or {}).get("running")) and not one.get("ready"):
+            fails = "startup probe has not succeeded" if one.get("started") is False else "readiness probe fails"
+            return f"container {one['name']}: it has run since {running.get('startedAt')}, but its {fails}{_last(one)}"
+    return ""
+
+
+def _last(container: Node) -> str:
+    ended: Node = (container.get("lastState") or {}).get("terminated") or {}
+    return f"; it ended with exit code {ended.get('exitCode')} ({ended.get('reason')})" if ended else ""
 
 
 def _ended(container: Node) -> str:

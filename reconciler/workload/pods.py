@@ -19,6 +19,7 @@ from .refused_pods import explain_refused_pods
 
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
+PROBE_SECONDS: Final = 30.0  # that an object waits before it is said which probes fail
 MAX_PODS: Final = 100  # of an object that are read; anybody may label large ones
 _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 _MARK: Final = ". Pods wait: "
@@ -79,7 +80,9 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
     if not left:
         try:
-            context.reads.texts[uid] = await explain_refused_pods(context, obj) or explain_waiting_pods(await pods_of(context, obj))
+            refused = await explain_refused_pods(context, obj)
+            probes = not 0 <= age < PROBE_SECONDS
+            context.reads.texts[uid] = refused or explain_waiting_pods(await pods_of(context, obj), probes=probes)
         except ApiError as error:
             context.reads.texts[uid] = f"pods can't be read: {error.message}"
     text = context.reads.texts.get(uid, before)

@@ -111,8 +111,10 @@ def running(process: Process) -> Iterator[Process]:
         process.stop()
 
 
-def wait_until(question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = PATIENCE) -> Answer:
-    """Asks until the answer is neither None nor False and returns it.
+def wait_until(
+    question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = PATIENCE, pause: float = _PAUSE[0]
+) -> Answer:
+    """Asks until the answer is neither None nor False and returns it; `pause` is the shortest time between two questions.
 
     Raises StartError when one of the processes ends meanwhile, or after `patience` seconds.
     """
@@ -128,7 +130,7 @@ def wait_until(question: Callable[[], Answer | None], what: str, *processes: Pro
         now = time.monotonic()
         if now > deadline:
             raise StartError(f"{what} did not happen in {patience:.0f} s:\n" + "\n".join(process.tail() for process in processes))
-        time.sleep(min(max(_PAUSE[0], now - asked), _PAUSE[1]))
+        time.sleep(min(max(pause, now - asked), _PAUSE[1]))
 
 
 def fetched(address: str, path: str, seconds: float = 60) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from tests.node.node import CGROUPS, IMAGES
 from tests.node.pause import make_pause
 
 # each has a cluster: tests mostly wait for programs, and those for their intervals
-_MACHINES: Final = int(os.environ.get("MACHINES", "3"))
+_MACHINES: Final = int(os.environ.get("MACHINES", "4"))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,7 +40,8 @@ def main(arguments: Sequence[str]) -> int:
         command = [sys.executable, "-m", "pytest", *marked, *ordered, *workers, *arguments]
         around = {**os.environ, IMAGES: ":".join(map(str, [make_pause(Path(home)), *images]))}
         done = subprocess.run(command, check=False, env=around, preexec_fn=die_with_parent)
-    left = [*remove_cgroups(cgroups), *sorted(_look() - before)]
+        processes = [f"process {file.parent.name}" for file in Path("/proc").glob("[0-9]*/cmdline") if home in _read(file)]
+    left = [*processes, *remove_cgroups(cgroups), *sorted(_look() - before)]
     for each in left:
         sys.stderr.write(f"left behind: {each}\n")
     return done.returncode or int(bool(left))
@@ -51,6 +52,14 @@ def _worker(home: str, cgroups: str) -> str:
     inside = [sys.executable, "-m", "tests.node.inside", home, sys.executable]
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", *NAMESPACES, *inside]
     return f"popen//python={shlex.join(command)}//env:{CGROUPS}={cgroups}"
+
+
+def _read(file: Path) -> str:
+    """The text of a file of a process; empty if that has ended."""
+    try:
+        return file.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def _look() -> set[str]:

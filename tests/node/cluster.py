@@ -12,6 +12,7 @@ from tests.cluster.assets.build import CONTROL_PLANE, SCHEDULER, build
 from tests.cluster.harness import ControlPlane, control_plane, controllers
 from tests.cluster.neighbours.neighbourhood import scheduler
 from tests.cluster.processes import Process, StartError, wait_until
+from tests.node.admin import Admin
 from tests.node.machine import remove_beside
 from tests.node.node import Node, node
 from tests.node.place import FIRST, SECOND, SERVICES
@@ -27,6 +28,7 @@ _FLAGS: Final = (
 )
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _STARTING: Final = re.compile(r": (Readiness probe failed: |Liveness probe failed: .*connection refused)")
+_PAUSE: Final = 0.3  # seconds between two looks, which cost CPU
 _SECONDS: Final = 180.0  # in which pods of a machine that does much else besides must be ready
 
 
@@ -38,11 +40,12 @@ class Cluster:
     home: Path
     first: Node
     processes: list[Process] = field(default_factory=list)
+    standing: dict[str, Admin] = field(default_factory=dict)  # the commands that made its overlay -> who has installed it; one at most
 
     def until(self, question: Callable[[], Any], what: str) -> None:
         """Waits for something while all programs run. What pods lack is part of the error."""
         try:
-            wait_until(lambda: bool(question()), what, *self.processes, patience=_SECONDS)
+            wait_until(lambda: bool(question()), what, *self.processes, patience=_SECONDS, pause=_PAUSE)
         except StartError as error:
             raise StartError("\n".join([*self.describe_pods(), str(error)])) from error
 

@@ -1,5 +1,6 @@
 """Graphs whose containers answer the operator's probes: the image's Python serves them."""
 
+import re
 from typing import Any, Final, TypeAlias
 
 from tests.node.admin import Admin
@@ -9,12 +10,23 @@ from tests.node.image import ENGINE_MODULES, NAME
 Json: TypeAlias = dict[str, Any]
 GRAPHS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeployments"
 SERVES: Final = (ENGINE_MODULES / "dynamo" / "serving.py").read_text()
+PUBLISHES: Final = (ENGINE_MODULES / "dynamo" / "publishing.py").read_text() + SERVES
 CRASHES: Final = "raise SystemExit(3)"
-SILENT: Final = "import time; time.sleep(3600)"
+SILENT: Final = "import signal; signal.signal(signal.SIGTERM, lambda *_: exit(0)); signal.pause()"
+_PYTHON: Final = "/opt/dynamo-webhooks/bin/python"
+# "2 of 2 replicas are ready", which is no reason for not being ready
+_ALL: Final = re.compile(r"\b(\d+) of \1 replicas")
+
+
+def hurry(kind: str) -> Json:
+    """Probes as the operator's, but asked each second: the graphs of a user who can't wait."""
+    port = "http" if kind == "frontend" else "system"
+    live, health = ({"httpGet": {"path": path, "port": port}, "periodSeconds": 1} for path in ("/live", "/health"))
+    return {"startupProbe": {**live, "failureThreshold": 3600}, "readinessProbe": {**health, "failureThreshold": 3}}
 
 
 def component(name: str, kind: str, replicas: int, program: str = SERVES, **container: Any) -> Json:
-    main = {"name": "main", "image": NAME, "command": ["/opt/dynamo-webhooks/bin/python", "-c", program], **container}
+    main = {"name": "main", "image": NAME, "command": [_PYTHON, "-c", program], **container}
     template = {"spec": {"containers": [main]}}
     return {"name": name, "type": kind, "replicas": replicas, "runtimeVersionOverride": "1.6.0", "podTemplate": template}
 
@@ -31,11 +43,19 @@ class Graph:
 
     def apply(self, program: str = SERVES, **container: Any) -> None:
         """Writes it with workers that run the program; their number is the adapter's once it is there."""
-        workers = {**component("worker", "worker", 2, program, **container), "scalingAdapter": {}}
+        workers = {**component("worker", "worker", 2, program, **hurry("worker"), **container), "scalingAdapter": {}}
         reply = self.cluster.plane.request("GET", self.path)
         if reply.status == 200:
             workers["replicas"] = reply.body["spec"]["components"][1]["replicas"]
-        self.write([component("frontend", "frontend", 1), workers])
+        self.write([component("frontend", "frontend", 1, **hurry("frontend")), workers])
+
+    def scale(self, replicas: int) -> None:
+        """Scales its workers by their adapter."""
+        self.admin.run(f"kubectl -n {self.namespace} scale dgdsa/g-worker --replicas={replicas}")
+
+    def execute(self, pod: str, statement: str) -> None:
+        """Runs a statement beside the program of a pod."""
+        self.admin.run(f"kubectl -n {self.namespace} exec {pod} -c main -- {_PYTHON} -c '{statement}'")
 
     def write(self, components: list[Json]) -> None:
         """Writes it with these components."""
@@ -49,7 +69,10 @@ class Graph:
         return status if status.get("observedGeneration") == found["metadata"]["generation"] else {}
 
     def message(self) -> str:
-        return str(self._condition("Ready").get("message", ""))
+        """What it says of being ready; never that all replicas are, as the reason why it isn't."""
+        told = str(self._condition("Ready").get("message", ""))
+        assert not _ALL.search(told), told
+        return told
 
     def reason(self, kind: str) -> str:
         """The reason of a condition; empty if it has none."""

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from tests.node.cgroups import find_hierarchies
+
 # program -> Debian's package of it
 _PROGRAMS: Final = {
     "containerd": "containerd",
@@ -33,6 +35,9 @@ def find_lacking() -> str:
     if packages:
         return f"a node needs Debian's packages {', '.join(sorted(packages))}"
     tried = subprocess.run(["unshare", *NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"], capture_output=True, text=True, check=False)
+    hierarchies = find_hierarchies()
+    if not hierarchies or not all(os.access(hierarchy, os.W_OK) for hierarchy in hierarchies):
+        return "a node needs cgroups that may be written"
     if tried.returncode:
         return f"a node needs namespaces and mounts of its own: {tried.stderr.strip()}"
     return ""

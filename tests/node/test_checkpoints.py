@@ -12,7 +12,7 @@ from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 from tests.node.graphs import Graph
 from tests.node.image import ENGINE
-from tests.node.installing import installed
+from tests.node.installing import stand
 
 Json = dict[str, Any]
 # DynamoCheckpoints are of operator 1.2 to 1.4
@@ -43,11 +43,11 @@ def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     profile.parent.mkdir(parents=True, exist_ok=True)
     profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
     home = tmp_path_factory.mktemp("checkpoints")
-    with installed(cluster, home, "overlays/own", _OVERLAY, line="1.4") as found:
-        cluster.plane.apply(_volume(home / "snapshots"))
-        yield found
-        # the claim, which holds data, stays when everything else is deleted
-        found.run("kubectl delete dgd,dckpt --all --all-namespaces\nkubectl delete pvc --all --all-namespaces\nkubectl delete pv snapshots")
+    found = stand(cluster, home, _OVERLAY, line="1.4")
+    cluster.plane.apply(_volume(home / "snapshots"))
+    yield found
+    # the claim, which holds data, stays when everything else is deleted
+    found.run("kubectl delete dgd,dckpt --all --all-namespaces\nkubectl delete pvc --all --all-namespaces\nkubectl delete pv snapshots")
 
 
 def _volume(folder: Path) -> Json:
@@ -69,6 +69,7 @@ def test_workers_are_restored_from_the_checkpoint_that_their_job_has_made(cluste
         for pod in {*_targets(cluster, graph)} - restored:
             admin.run(f"kubectl -n {graph.namespace} exec {pod} -c main -- {_RESTORE}")
             restored.add(pod)
+        graph.message()
         return graph.reason("Restore") == "Restored" and graph.status().get("state") == "successful"
 
     cluster.until(is_restored, "the graph being restored")

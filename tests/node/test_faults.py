@@ -21,7 +21,7 @@ from tests.cluster.processes import wait_until
 from tests.footprint import footprint
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import SERVER, installed, kill, pids
+from tests.node.installing import SERVER, kill, pids, restart, stand
 from tests.node.loading import loaded, settle
 
 MAX_CONVERSION_BYTES: Final = 60 * 2**20  # that a server accepts
@@ -30,9 +30,8 @@ CONFIGURATION: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 
 
 @pytest.fixture(scope="module")
-def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
-    with installed(cluster, tmp_path_factory.mktemp("faults")) as found:
-        yield found
+def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
+    return stand(cluster, tmp_path_factory.mktemp("faults"))
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def load(cluster: Cluster, admin: Admin, request: pytest.FixtureRequest) -> Iter
 
 
 def test_a_rolling_restart_costs_no_request(cluster: Cluster, admin: Admin, load: Load) -> None:
-    admin.run(f"kubectl -n {NAMESPACE} rollout restart deployment; kubectl -n {NAMESPACE} rollout status deployment dynamo-webhooks-server")
+    restart(admin)
     settle(cluster, load)
     assert load.failures == []
 

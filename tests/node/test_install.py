@@ -13,7 +13,7 @@ from tests.cluster.neighbours.test_neighbours_certificates import cert_manager
 from tests.cluster.objects import graph
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import REMOVE_OVERLAY, charted, installed, remove_namespace
+from tests.node.installing import REMOVE_OVERLAY, charted, clear, installed, remove_namespace, stand
 
 GRAPHS: Final = "/apis/nvidia.com/{}/namespaces/{}/dynamographdeployments"
 RESTRICTED: Final = "dynamo-restricted"
@@ -33,6 +33,12 @@ _COLLECTIONS: Final = (
 def _objects(cluster: Cluster) -> set[str]:
     named = ((path, each["metadata"]) for path in _COLLECTIONS for each in cluster.items(path))
     return {f"{path} {metadata.get('namespace', '')}/{metadata['name']}" for path, metadata in named}
+
+
+def _empty(cluster: Cluster) -> set[str]:
+    """Removes what stands, and returns what is left."""
+    clear(cluster)
+    return _objects(cluster)
 
 
 def _check(cluster: Cluster, admin: Admin, namespace: str, count: int, where: str = "default") -> None:
@@ -63,7 +69,7 @@ def _secret() -> str:
 
 @pytest.mark.parametrize(("overlay", "count"), [("self-signed", 4), ("ha", 7), ("external-certificate", 4)])
 def test_an_overlay_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path, overlay: str, count: int) -> None:
-    before = _objects(cluster)
+    before = _empty(cluster)
     first = _secret() if overlay == "external-certificate" else ""
     with installed(cluster, tmp_path, f"overlays/{overlay}", first) as admin:
         _check(cluster, admin, NAMESPACE, count)
@@ -71,32 +77,30 @@ def test_an_overlay_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Pat
 
 
 def test_the_chart_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path) -> None:
-    before = _objects(cluster)
+    before = _empty(cluster)
     with charted(cluster, tmp_path) as admin:
         _check(cluster, admin, NAMESPACE, 4)
     assert _objects(cluster) - before == set()
 
 
 def test_an_overlay_for_one_namespace_is_installed_beside_another_and_uninstalled(cluster: Cluster, tmp_path: Path) -> None:
-    with installed(cluster, tmp_path) as admin:
-        before = _objects(cluster)
-        create = (
-            f"kubectl create namespace {RESTRICTED}; kubectl label namespace {RESTRICTED} pod-security.kubernetes.io/enforce=restricted"
-        )
-        wait = f"kubectl -n {RESTRICTED} rollout status deployment --selector app.kubernetes.io/name=dynamo-webhooks"
-        admin.run(f"{create}\nkubectl apply -k manifests/overlays/namespaced\n{wait}")
-        _check(cluster, admin, RESTRICTED, 4, RESTRICTED)
-        remove = BLOCKS["uninstall: keep the objects"].partition(REMOVE_OVERLAY)[2].partition("\n")[2]
-        admin.run(f"kubectl -n {RESTRICTED} delete dgd --all\nkubectl delete -k manifests/overlays/namespaced")
-        claim = f"kubectl -n {RESTRICTED} delete --ignore-not-found lease/dynamo-operator-namespace-scope"
-        admin.run(remove.replace(NAMESPACE, RESTRICTED) + claim)
-        remove_namespace(admin, RESTRICTED)
-        assert _objects(cluster) - before == set()
+    admin = stand(cluster, tmp_path)
+    before = _objects(cluster)
+    create = f"kubectl create namespace {RESTRICTED}; kubectl label namespace {RESTRICTED} pod-security.kubernetes.io/enforce=restricted"
+    wait = f"kubectl -n {RESTRICTED} rollout status deployment --selector app.kubernetes.io/name=dynamo-webhooks"
+    admin.run(f"{create}\nkubectl apply -k manifests/overlays/namespaced\n{wait}")
+    _check(cluster, admin, RESTRICTED, 4, RESTRICTED)
+    remove = BLOCKS["uninstall: keep the objects"].partition(REMOVE_OVERLAY)[2].partition("\n")[2]
+    admin.run(f"kubectl -n {RESTRICTED} delete dgd --all\nkubectl delete -k manifests/overlays/namespaced")
+    claim = f"kubectl -n {RESTRICTED} delete --ignore-not-found lease/dynamo-operator-namespace-scope"
+    admin.run(remove.replace(NAMESPACE, RESTRICTED) + claim)
+    remove_namespace(admin, RESTRICTED)
+    assert _objects(cluster) - before == set()
 
 
 def test_the_overlay_for_cert_manager_is_installed_and_uninstalled(cluster: Cluster, tmp_path: Path) -> None:
     with cert_manager(cluster.plane):
-        before = _objects(cluster)
+        before = _empty(cluster)
         with installed(cluster, tmp_path, "overlays/cert-manager") as admin:
             _check(cluster, admin, NAMESPACE, 4)
         assert _objects(cluster) - before == set()

@@ -1,7 +1,6 @@
 """Stores objects in the other version and back, by the commands of docs/migration.md, while they are read and written."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -9,19 +8,20 @@ import pytest
 from tests.cluster.rendering import MANIFESTS
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import installed
+from tests.node.installing import stand
 from tests.node.loading import loaded
 
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
 PAGE: Final = (MANIFESTS.parent / "docs" / "migration.md").read_text()
 JOB: Final = re.findall(r"^```sh\n# migrate: kustomize\n((?:.*\n)+?)^```$", PAGE, re.MULTILINE)
+# seconds before the proof, instead of a minute, in which an API server ends every request that it has begun
+SETTLE: Final = "--settle=5"
 BACK: Final = re.findall(r"^## The way back\n\n```sh\n(.+)\n```$", PAGE, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
-    with installed(cluster, tmp_path_factory.mktemp("migrate")) as found:
-        yield found
+def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
+    return stand(cluster, tmp_path_factory.mktemp("migrate"))
 
 
 def _stored(cluster: Cluster) -> list[str]:
@@ -31,8 +31,9 @@ def _stored(cluster: Cluster) -> list[str]:
 
 def test_objects_are_stored_in_the_older_version_and_by_the_job_in_the_newer_again(cluster: Cluster, admin: Admin) -> None:
     [back], [job] = BACK, JOB
+    admin.run(f"sed -i 's/- --to=v1beta1/&\\n            - {SETTLE}/' manifests/overlays/migrate/job.yaml")
     with loaded(cluster, "migration there and back") as load:
-        report = admin.run(back)
+        report = admin.run(f"{back.strip()} {SETTLE}")
         assert _stored(cluster) == ["v1alpha1"], report
         report = admin.run(job)
         assert _stored(cluster) == ["v1beta1"], report

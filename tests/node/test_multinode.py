@@ -12,22 +12,11 @@ from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 from tests.node.graphs import Graph, component
 from tests.node.image import ENGINE
-from tests.node.installing import installed
+from tests.node.installing import clear, restart, stand
 from tests.node.names import name_server
 
 Json = dict[str, Any]
 PODS: Final = "/api/v1/namespaces/{}/pods"
-# as docs/components.md adds components; LeaderWorkerSets are used without Volcano if the configuration says so
-_OVERLAY: Final = """
-mkdir manifests/overlays/own
-cat > manifests/overlays/own/kustomization.yaml <<'EOF'
-resources: [../self-signed]
-components: [../../components/orchestrators, ../../components/requests]
-EOF
-cat >> manifests/base/config.yaml <<'EOF'
-orchestrators: {lws: {enabled: true}}
-EOF
-"""
 # upstream's documented start of a node: the leader listens at the port that ours adds, a worker tells it its rank
 _DOCUMENTED: Final = ["-m", "dynamo.vllm", "--nnodes", "2", "--node-rank", "$(DYNAMO_RANK)", "--master-addr", "$(DYNAMO_LEADER_ADDRESS)"]
 
@@ -35,9 +24,11 @@ _DOCUMENTED: Final = ["-m", "dynamo.vllm", "--nnodes", "2", "--node-rank", "$(DY
 @pytest.fixture(scope="module")
 def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
     cluster.first.import_other(ENGINE)
-    own = installed(cluster, tmp_path_factory.mktemp("multinode"), "overlays/own", _OVERLAY)
-    with leader_worker_sets(cluster.plane, build(LWS)), name_server(cluster), own as found:
+    with leader_worker_sets(cluster.plane, build(LWS)), name_server(cluster):
+        found = stand(cluster, tmp_path_factory.mktemp("multinode"))
+        restart(found, "dynamo-webhooks-reconciler")  # which finds LeaderWorkerSets at once then
         yield found
+        clear(cluster)  # while somebody acts on LeaderWorkerSets
 
 
 def _role(name: str, *more: str) -> Json:

@@ -7,26 +7,19 @@ from typing import Any, Final
 from tests.cluster.install.test_up import NAMESPACE
 from tests.node.cluster import Cluster
 from tests.node.image import NAME
-from tests.node.installing import installed
+from tests.node.installing import restart, stand
 from tests.node.loading import loaded
 from tests.node.sniffing import sniffing
 
 Json = dict[str, Any]
 POLICIES: Final = f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies"
-_OVERLAY: Final = """
-mkdir manifests/overlays/own
-cat > manifests/overlays/own/kustomization.yaml <<'EOF'
-resources: [../self-signed]
-components: [../../components/control-plane]
-EOF
-"""
-_NONE: Final = {"matchLabels": {"": ""}}
 # what a Prometheus does
 _SCRAPES: Final = "import sys, urllib.request\nfor each in sys.argv[1:]: urllib.request.urlopen(f'http://{each}:8080/metrics').read()"
 
 
 def test_the_policies_allow_the_connections_that_occur_and_no_others(cluster: Cluster, tmp_path: Path) -> None:
-    with sniffing() as seen, installed(cluster, tmp_path, "overlays/own", _OVERLAY):
+    with sniffing() as seen:
+        restart(stand(cluster, tmp_path))  # connections that were begun before are not seen
         with loaded(cluster, "connections"):
             pods = {pod["status"]["podIP"]: pod for pod in cluster.pods(NAMESPACE)}
             scraper = _scrape(cluster, [*pods])

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.install.test_up import NAMESPACE
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import SERVER, installed
+from tests.node.installing import SERVER, stand
 from tests.node.loading import loaded, settle
 from tests.node.machine import set_link
 from tests.node.node import Node
@@ -24,10 +24,12 @@ def second(cluster: Cluster) -> Iterator[Node]:
 
 
 @pytest.fixture(scope="module")
-def admin(cluster: Cluster, second: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
-    with installed(cluster, tmp_path_factory.mktemp("nodes")) as found:
-        assert _nodes(cluster) == {"node0", second.place.name}, "the servers are not spread over both nodes"
-        yield found
+def admin(cluster: Cluster, second: Node, tmp_path_factory: pytest.TempPathFactory) -> Admin:
+    found = stand(cluster, tmp_path_factory.mktemp("nodes"))
+    found.run(f"kubectl -n {NAMESPACE} delete pods --wait=false --selector {SERVER}")  # those after them find two nodes
+    cluster.until(lambda: cluster.has_ready(NAMESPACE, 4), "all pods being ready")
+    assert _nodes(cluster) == {"node0", second.place.name}, "the servers are not spread over both nodes"
+    return found
 
 
 def _nodes(cluster: Cluster) -> set[str]:

@@ -11,7 +11,7 @@ from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 from tests.node.graphs import Graph
 from tests.node.image import OLDER_COMMIT, OLDER_NAME
-from tests.node.installing import CREATE, REMOVE_CHART, REMOVE_OVERLAY, removed
+from tests.node.installing import CREATE, REMOVE_CHART, REMOVE_OVERLAY, clear, removed
 from tests.node.loading import loaded, settle
 from tools.release.source import export
 
@@ -44,6 +44,7 @@ def _pods(cluster: Cluster, namespace: str) -> set[tuple[str, int]]:
 
 @pytest.mark.parametrize("way", ["kustomize", "helm"])
 def test_an_upgrade_costs_no_request_and_no_pod(cluster: Cluster, older: Callable[[Path], Admin], tmp_path: Path, way: str) -> None:
+    clear(cluster)
     before, now = older(tmp_path / "older"), Admin(cluster.plane, tmp_path / "newer")
     with removed(now, REMOVE_CHART if way == "helm" else REMOVE_OVERLAY):
         before.run(OLDER_HELM if way == "helm" else OLDER_KUSTOMIZE)

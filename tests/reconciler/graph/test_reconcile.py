@@ -11,6 +11,7 @@ from dynamo_webhooks.reconciler.render.children import worker_hashes
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
+from tests.rows import run_each
 
 
 async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_status_says_when_all_is_ready() -> None:
@@ -86,6 +87,22 @@ async def test_what_is_not_ready_is_named_until_it_is() -> None:
         site.held.clear()
         await site.rest()
         assert (await site.condition())["status"] == "True"
+
+
+@run_each(
+    ("figures", "words"),
+    [
+        ({"updatedReplicas": 1, "replicas": 3}, "1 of 2 replicas are up to date"),  # as while new pods are restored
+        ({"replicas": 3}, "3 replicas are there, and 2 wanted"),
+        ({"availableReplicas": 0}, "0 of 2 replicas are available"),
+    ],
+)
+async def test_old_pods_that_are_ready_are_no_reason_for_a_component_not_to_be(figures: dict[str, int], words: str) -> None:
+    async with running(disagg()) as site:
+        name = next(name for name in await site.all(DEPLOYMENTS) if "decode" in name)
+        await site.kubelet.merge_patch(DEPLOYMENTS, name, {"status": figures}, NAMESPACE, subresource="status")
+        await site.timing.advance(10)
+        assert (await site.condition())["message"] == f"Resources not ready: {name}: Deployment is not ready: {words}"
 
 
 async def test_the_finalizer_that_the_go_operator_left_does_not_keep_a_graph_for_ever() -> None:

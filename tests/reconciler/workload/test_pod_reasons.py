@@ -38,6 +38,7 @@ UNSCHEDULABLE = {
     "reason": "Unschedulable",
     "message": "0/3 nodes: 3 Insufficient gpu",
 }
+RUNS = {"name": "main", "ready": False, "started": False, "state": {"running": {"startedAt": "2030-01-01T00:00:00Z"}}}
 CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
 
 
@@ -49,6 +50,15 @@ CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
         (_held("CrashLoopBackOff", lastState=CRASHED), "p: container main: CrashLoopBackOff; it ended with exit code 1 (Error)"),
         ({"initContainerStatuses": [{"name": "wait", "state": CRASHED}]}, "p: container wait: it ended with exit code 1 (Error)"),
         (_held("ContainerCreating"), ""),
+        ({"initContainerStatuses": [RUNS | {"name": "wait"}]}, ""),
+        (
+            {"containerStatuses": [RUNS]},
+            "p: container main: it has run since 2030-01-01T00:00:00Z, but its startup probe has not succeeded",
+        ),
+        (
+            {"containerStatuses": [RUNS | {"started": True, "lastState": CRASHED}]},
+            "p: container main: it has run since 2030-01-01T00:00:00Z, but its readiness probe fails; it ended with exit code 1 (Error)",
+        ),
         ({"conditions": [{"type": "Ready", "status": "True"}], **_held("CrashLoopBackOff")}, ""),
         ({}, ""),
     ],
@@ -231,6 +241,20 @@ async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_a
         for limit, one in found:
             assert (limit, one["spec"], len(str(one)) < 2000) == (100, {"serviceAccountName": "mine"}, True)
         assert ". Pods wait: d: Unschedulable" in (await site.condition())["message"]
+
+
+async def test_a_roll_whose_new_workers_never_answer_probes_names_one_of_their_pods() -> None:
+    async with running(disagg()) as site:
+        site.settled, site.newcomers = {*await site.all(DEPLOYMENTS)}, 0
+        await site.edit("g", 1, sharedMemorySize="1Gi")
+        await _add(site, _pod("new", containerStatuses=[RUNS]))
+        await site.later(20)
+        assert (await site.condition())["message"] == "Rolling update in progress"  # it may be about to answer
+        await site.later(20)
+        told = "new: container main: it has run since 2030-01-01T00:00:00Z, but its startup probe has not succeeded"
+        assert (await site.condition())["message"] == f"Rolling update in progress. Pods wait: {told}"
+        assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [told]
+        assert await site.writes_within(200) == []
 
 
 async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:

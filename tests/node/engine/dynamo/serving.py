@@ -4,14 +4,16 @@ import os
 import signal
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Final
 
 _PORTS: Final = (8000, 9090)  # of a frontend, and of a worker's system status
+_ILL: Final = Path("/dev/shm/ill")  # noqa: S108 - a file of the pod; while it is there, the process isn't ready
 
 
 class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.send_response(200)
+        self.send_response(503 if self.path == "/health" and _ILL.exists() else 200)
         self.end_headers()
 
 

@@ -1,11 +1,22 @@
 """Stands in for an engine: its nodes find each other by the documented arguments, and then it serves, and may be dumped."""
 
 import argparse
+import contextlib
 import os
 import socket
+import time
 from pathlib import Path
 
 from .serving import serve
+
+
+def _await_name(host: str) -> None:
+    """Waits until a name is known, as engines do: a name server hears of a pod after it has started."""
+    while True:
+        with contextlib.suppress(socket.gaierror):
+            socket.getaddrinfo(host, None)
+            return
+        time.sleep(0.2)
 
 
 def _await_node(server: socket.socket) -> str:
@@ -25,6 +36,7 @@ def main() -> None:
     given, _ = parser.parse_known_args()
     if given.nnodes:
         address = given.master_addr, int(given.master_port)
+        _await_name(given.master_addr)
         if given.node_rank == "0":
             with socket.create_server(address) as server:
                 print("joined by", _await_node(server), flush=True)

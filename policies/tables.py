@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..api.paths import Key, Path
-from ..api.walk.metadata import is_subdomain, qualified_name_error
+from ..api.walk.metadata import is_qualified, is_subdomain
 from .patterns import is_label
 from .review import Fields
 from .words import quote_once
@@ -160,7 +160,7 @@ LABEL: Final = text(is_label, "must have at most 63 lower-case letters, digits a
 SUBDOMAIN: Final = text(is_subdomain, _SUBDOMAIN_WANTED)
 ADDRESS: Final = text(_is_address, "must be an IP address")
 QUALIFIED: Final = text(
-    lambda key: qualified_name_error(key) is None,
+    is_qualified,
     "must be the key of a label: letters, digits, inner dashes, dots and underscores, with or without a domain",
 )
 LABELS: Final[Check] = _check_labels

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from ...api.walk.metadata import is_subdomain
+from ...api.walk.metadata import is_qualified, is_subdomain
 from ...cel.parser import NO_NAMES
 from ...cel.types import DYN
 from .expressions import BOOL, STRING, STRING_OR_NULL, Expressions
@@ -35,7 +35,7 @@ from .policy import (
     Validation,
     rule_of,
 )
-from .reader import Reader, is_label_value, is_qualified
+from .reader import Reader, is_label_value
 
 MAX_ENTRIES: Final = 500  # validations or variables of one policy
 MAX_CONDITIONS: Final = 64  # these and the next as for an API server

@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from ...api.paths import Path
-from ...api.walk.metadata import qualified_name_error
+from ...api.walk.metadata import is_qualified
 from ...api.wording import article, shorten
 from .policy import PolicyError
 
@@ -19,11 +19,6 @@ MAX_LABEL_CHARACTERS: Final = 63
 def is_label_value(text: str) -> bool:
     """Whether a text may be the value of a label."""
     return not text or (len(text) <= MAX_LABEL_CHARACTERS and _LABEL.fullmatch(text) is not None)
-
-
-def is_qualified(text: str) -> bool:
-    """Whether a text may be the key of a label: a name, perhaps behind a domain."""
-    return qualified_name_error(text) is None
 
 
 class Reader:

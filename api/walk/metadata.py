@@ -107,6 +107,11 @@ def is_subdomain(text: str) -> bool:
     return len(text) <= 253 and _SUBDOMAIN.fullmatch(text) is not None
 
 
+def is_qualified(text: str) -> bool:
+    """Whether a text may be the key of a label: a name, perhaps behind a domain."""
+    return qualified_name_error(text) is None
+
+
 def metadata_errors(obj: dict[str, Any]) -> Iterator[FieldError]:
     """Yield the errors in the metadata of a namespaced object."""
     metadata = obj.get("metadata")

@@ -179,16 +179,13 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
 
 def _kept(context: Context, pods: Pods | None, asked: Checkpoints) -> Choice | None:
     """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
-    lacking, live = context.cache.lacking().get(CHECKPOINT), pods.live if pods is not None else None
-    if (
-        lacking is None
-        or pods is None
-        or live is None
-        or not (asked.enabled and is_restored(live) and images_in(live) == images_in(pods.cold))
-    ):
+    lacking = context.cache.lacking().get(CHECKPOINT)
+    if lacking is None or pods is None or pods.live is None or not asked.enabled:
+        return None
+    if not is_restored(pods.live) or images_in(pods.live) != images_in(pods.cold):
         return None
     text = f"pods stay restored, and {CHECKPOINT} can't be read: {lacking}"
-    return Choice(read_restore(live, asked), RestoreState(RESTORED, text))
+    return Choice(read_restore(pods.live, asked), RestoreState(RESTORED, text))
 
 
 def _held(pods: Pods) -> str:

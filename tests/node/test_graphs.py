@@ -46,7 +46,7 @@ def test_workers_publish_themselves_with_the_account_of_their_graph(cluster: Clu
         workers["podTemplate"]["spec"]["containers"][0]["env"] = [{"name": "CHANGED", "value": changed}]
         graph.write([component("frontend", "frontend", 1), workers])
         found = graph.ready(1)
-        cluster.until(lambda: _published(graph) == found, "the workers being known, and no older ones")  # noqa: B023
+        cluster.until(lambda: _published(graph) == found, "the workers being known, and no older ones")  # noqa: B023 - called at once
     assert {pod["spec"]["serviceAccountName"] for pod in cluster.pods(graph.namespace)} == {"g-k8s-service-discovery"}
 
 

@@ -1,6 +1,7 @@
 """The address of the documentation (`site`, and `serving.site` of a server): who names the page of a rule, and who does not."""
 
 import json
+from typing import Any
 
 import orjson
 import pytest
@@ -41,19 +42,19 @@ def test_another_value_than_an_address_is_refused(command: Command, files: Files
     assert ".dynamo-webhooks.yaml:1: site: must be a URL such as https://docs.example.org/, got " in ran.err
 
 
-def _refused(site: str) -> dict[str, object]:
+def _refused(site: str) -> dict[str, Any]:
     obj = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {"components": []}}
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": obj}}
     route = find_route("/validate-nvidia-com-v1beta1-dynamographdeployment")
     assert route is not None
-    status: dict[str, object] = orjson.loads(answer(route, orjson.dumps(review), Settings(site=site)).body)["response"]["status"]
+    status: dict[str, Any] = orjson.loads(answer(route, orjson.dumps(review), Settings(site=site)).body)["response"]["status"]
     return status
 
 
 def test_causes_of_a_refusal_name_the_page_and_the_message_stays_as_it_is() -> None:
     plain, linked = _refused(""), _refused(SITE)
     assert plain["message"] == linked["message"]
-    causes = [status["details"]["causes"][0]["message"] for status in (plain, linked)]  # type: ignore[index]
+    causes = [status["details"]["causes"][0]["message"] for status in (plain, linked)]
     assert causes[1] == f"{causes[0]} {SITE}/rules/dgd-services-required/"
 
 

@@ -41,28 +41,40 @@ def decode_and_shape(obj: Fields, kind: str, version: str, line: Line) -> tuple[
     """Shapes an object in place as a server does, or returns why it can't be read."""
     errors = decoder(kind, version)(obj)
     if not errors:
-        shaped(obj, kind, version, line)
+        shaped(obj, load_schema(kind, version, line))
     return errors
 
 
 class Admission:
     """One write; `object` is the result of the stages called so far. They may change the object given."""
 
-    __slots__ = ("kind", "object", "old", "operation", "settings", "user", "version")
+    __slots__ = ("_schema", "kind", "object", "old", "operation", "settings", "user", "version")
 
     def __init__(
-        self, kind: str, version: str, operation: str, obj: Fields, old: Fields | None = None, *, user: str, settings: Settings
+        self,
+        kind: str,
+        version: str,
+        operation: str,
+        obj: Fields,
+        old: Fields | None = None,
+        *,
+        user: str,
+        settings: Settings,
+        schema: Node | None = None,
     ) -> None:
-        """`version` is the author's, without group; `old` is the stored object of an update in that version."""
+        """`version` is the author's, without group; `old` is the stored object of an update in that version.
+
+        `schema` is another than the kind's whole one, which also has the parts that definitions leave open.
+        """
         self.kind, self.version, self.operation = kind, version, operation
         self.object = obj
         self.old = old if operation == UPDATE else None
-        self.user, self.settings = user, settings
+        self.user, self.settings, self._schema = user, settings, schema
 
     @property
     def schema(self) -> Node:
         """The schema of the object, as the line judges by it."""
-        return load_schema(self.kind, self.version, self.settings.line)
+        return self._schema or load_schema(self.kind, self.version, self.settings.line)
 
     def decode(self) -> tuple[FieldError, ...]:
         """Values whose type the webhooks refuse with 400."""
@@ -74,7 +86,7 @@ class Admission:
 
     def shape(self, *, nulls: bool = False) -> Shaped:
         """Set the schema's defaults, drop unknown fields and, but for `nulls`, nulls, and take the stored object's status."""
-        done = shaped(self.object, self.kind, self.version, self.settings.line, nulls=nulls)
+        done = shaped(self.object, self.schema, nulls=nulls)
         with_status_of(self.object, self.old, self.kind)
         return done
 

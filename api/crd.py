@@ -3,11 +3,13 @@
 from base64 import b64encode
 from collections.abc import Collection, Mapping
 from copy import deepcopy
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from .kinds import ALPHA, BETA, BY_NAME, GAMMA, GROUP, Kind, Version, api_version
 from .line import Line
-from .schema import BRIEF, MARKS, Node, load_schema, resolve
+from .paths import Path
+from .schema import BRIEF, MARKS, PRESERVE, Node, child_node, load_schema, resolve
 
 Column: TypeAlias = dict[str, str]
 
@@ -136,6 +138,37 @@ _CHILDREN: Final = ("properties", "items", "additionalProperties")
 _LONGEST: Final = frozenset({"affinity", "ephemeralContainers", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "volumes"})
 
 
+@cache
+def served_schema(kind: str, version: str, line: Line) -> Node:
+    """The schema that the definition of a line has, which leaves parts of templates open; the same object every time, to be read only.
+
+    Raises KeyError when there is none.
+    """
+    return _outline_brief(load_schema(kind, version, line))
+
+
+def _outline_brief(node: Node) -> Node:
+    """A schema whose brief parts are written out as definitions have them; the rest of it is shared."""
+    if BRIEF in node:
+        return inline(node)
+    changed: Node = {key: _outline_brief(below) for key in ("items", "additionalProperties") if isinstance(below := node.get(key), dict)}
+    if "properties" in node:
+        changed["properties"] = {name: _outline_brief(member) for name, member in node["properties"].items()}
+    return {**node, **changed}
+
+
+def is_open(path: Path, schema: Node) -> bool:
+    """Whether a definition leaves a place of a kind's whole schema to the webhook."""
+    node, brief = resolve(schema), False
+    for step in path:
+        brief = brief or BRIEF in node
+        below = child_node(node, step)
+        if below is None:
+            return brief and PRESERVE in node
+        node = _outline(below) if brief and step in _LONGEST else below
+    return False
+
+
 def inline(node: Node, *, brief: bool = False) -> Node:
     """Copies a schema with every `$ref` written out; an own description beside a `$ref` is kept."""
     meant = resolve(node)
@@ -157,11 +190,11 @@ def inline(node: Node, *, brief: bool = False) -> Node:
 def _outline(node: Node) -> Node:
     """An object that keeps every field, or a list of those with its keys."""
     if "items" not in node:
-        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        return {"type": "object", PRESERVE: True}
     out = {key: value for key, value in node.items() if key not in _CHILDREN and key not in MARKS}
     keys = node.get("x-kubernetes-list-map-keys", ())
     members = {key: inline(resolve(node["items"])["properties"][key]) for key in keys}
-    return out | {"items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": members, "required": [*keys]}}
+    return out | {"items": {"type": "object", PRESERVE: True, "properties": members, "required": [*keys]}}
 
 
 def _version(kind: Kind, version: Version, line: Line, *, stored: bool) -> Node:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .kinds import GROUP
 from .paths import Key, Path, format_path
 from .scalars import SCALARS, json_type, scalar_form
-from .schema import Node, resolve, whole_schema
+from .schema import PRESERVE, Node, resolve, whole_schema
 from .walk.errors import FieldError, Reason, field_error
 
 Decoder: TypeAlias = "Callable[[object], tuple[FieldError, ...]]"
@@ -169,7 +169,7 @@ def _read_shape(node: Node, memo: dict[int, Shape]) -> Shape:
         return Shape("map", item=shape_of(extra, memo))
     if isinstance(items, dict):
         return Shape("list", item=shape_of(items, memo))
-    if node.get("x-kubernetes-preserve-unknown-fields"):
+    if node.get(PRESERVE):
         return ANY
     return Shape("object") if node.get("type") == "object" else Shape(scalar_form(node))
 

@@ -21,6 +21,7 @@ DEFINITIONS: Final = f"{_HERE}/kubernetes/definitions.json"
 SINCE: Final = "x-since"  # on a field: the first line that has it
 BELOW: Final = "x-below"  # by line: the keywords that the lines below it have instead; null is none
 BY_LINE: Final = "x-by-line"  # on a Kubernetes type: the first line that has it as it is here
+PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 BRIEF: Final = "x-brief"  # written into definitions without the members of its longest parts, which keep what they are given
 MARKS: Final = frozenset((SINCE, BELOW, BY_LINE, BRIEF))
 OLDER: Final = "x-line"  # beside a `$ref`: the line whose type it is, if that is another one

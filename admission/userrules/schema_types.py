@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from ...api.line import Line
-from ...api.schema import Node, load_definitions, load_schema, resolve
+from ...api.schema import PRESERVE, Node, load_definitions, load_schema, resolve
 from ...cel.types import DYN, StaticType, make_type, read_type
 
 _METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -67,7 +67,7 @@ def _type_of(node: Node, name: str) -> StaticType:
     """The type of a node; `name` is that of its structure. What a schema leaves open may be anything."""
     node = resolve(node)
     kind = node.get("type")
-    if node.get("x-kubernetes-int-or-string") or (node.get("x-kubernetes-preserve-unknown-fields") and not node.get("properties")):
+    if node.get("x-kubernetes-int-or-string") or (node.get(PRESERVE) and not node.get("properties")):
         return DYN
     if kind == "array" and "items" in node:
         return make_type("list", _type_of(node["items"], name))

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from ..kinds import BY_NAME
-from ..line import Line
 from ..paths import Path
-from ..schema import Node, load_schema, resolve
+from ..schema import PRESERVE, Node, resolve
 from .default import default, drop_nulls
 from .metadata import EMBEDDED
 from .prune import METADATA_FIELDS, TEXTS, prune
@@ -20,12 +19,11 @@ class Shaped(NamedTuple):
     dropped: tuple[Path, ...]
 
 
-def shape(obj: dict[str, Any], kind: str, version: str, line: Line, *, nulls: bool = False) -> Shaped:
-    """Makes of an object what a server with the definitions of a line holds when it has read it: defaulted, pruned, without nulls.
+def shape(obj: dict[str, Any], schema: Node, *, nulls: bool = False) -> Shaped:
+    """Makes of an object what a server with this schema holds when it has read it: defaulted, pruned, without nulls.
 
     Changes the object. With `nulls` these stay, as in the result of a server-side apply.
     """
-    schema = load_schema(kind, version, line)
     defaulted = default(obj, schema)
     if is_tidy(obj, schema):
         return Shaped(defaulted, (), ())
@@ -62,7 +60,7 @@ def _check(node: Node, *, whole: bool = False) -> Check:
 def _compiled(node: Node, *, whole: bool) -> Check:
     properties: dict[str, Node] = node.get("properties") or {}
     extra, items = node.get("additionalProperties"), node.get("items")
-    free = bool(node.get("x-kubernetes-preserve-unknown-fields"))
+    free = bool(node.get(PRESERVE))
     known = {*properties, "apiVersion", "kind"} if whole else {*properties}
     fields: dict[str, Check] = {"metadata": _is_tidy_metadata} if whole else {}
     others: Check = _check(extra) if isinstance(extra, dict) and extra else _anything if extra or free else _nothing

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..paths import Key, Path
-from ..schema import Node, resolve
+from ..schema import PRESERVE, Node, resolve
 from .metadata import METADATA
 
 # Fields of an object's metadata; the API server drops all others, wherever an object is.
@@ -30,7 +30,7 @@ def _prune(gone: list[Path], path: Path, value: Any, node: Node | None) -> None:
         _prune_object(gone, path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
     elif isinstance(value, list):
         items = node.get("items") if node else None
-        if items is None and node and node.get("x-kubernetes-preserve-unknown-fields"):
+        if items is None and node and node.get(PRESERVE):
             return
         if items is None:
             gone += _empty_objects(path, value)
@@ -46,7 +46,7 @@ def _prune_object(gone: list[Path], path: Path, value: dict[str, Any], node: Nod
     node = node or {}
     properties: dict[str, Node] = node.get("properties") or {}
     extra = node.get("additionalProperties")
-    keep = bool(node.get("x-kubernetes-preserve-unknown-fields"))
+    keep = bool(node.get(PRESERVE))
     for name in list(value):
         item = value[name]
         if whole and name in _OF_AN_OBJECT:

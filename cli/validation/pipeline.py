@@ -11,13 +11,14 @@ from ...admission.judging import OldError
 from ...admission.pipeline import Admission
 from ...admission.pipeline import Settings as Serving
 from ...admission.registration import Purpose, read_as
+from ...api.crd import is_open, served_schema
 from ...api.kinds import BY_NAME, GAMMA, GROUP, api_version, list_kind_versions
 from ...api.line import Line
 from ...api.paths import MISSING, Key, Path, format_path, lookup
-from ...api.schema import find_node, whole_schema
+from ...api.schema import find_node, load_schema, whole_schema
 from ...api.walk.admit import shape
 from ...api.walk.errors import NOWHERE, FieldError, Reason
-from ...api.walk.validate import HINT
+from ...api.walk.validate import HINT, validate
 from ...api.wording import shorten
 from ...conversion.lens.protocol import ConversionError
 from ...policies import checks
@@ -77,8 +78,7 @@ def describe_unknown_fields(found: Manifest, facts: Facts) -> list[str]:
     if not found.known or recognise(found.data):
         return []
     run = _Run(found, CREATE, None, Settings(facts, validate=WARN), deepcopy(found.data))
-    run.write.decode()
-    run.find_dropped()
+    run.find_dropped(readable=not run.write.decode())
     dropped = [one for one in run.findings.located if one.rule == checks.UNKNOWN_FIELD.name]
     return [f"{one.source.name}:{one.position.line}:{one.position.column}: {one.identity}: {one.about}" for one in dropped]
 
@@ -132,7 +132,7 @@ class _Run:
         if self.settings.schema:
             told = {error.path for error in wrong}
             self._wrong_types(tuple(error for error in self.write.decode_metadata() if error.path not in told))
-            self.find_dropped()
+            self.find_dropped(readable=not wrong)
         if not wrong and self.settings.defaults:
             with suppress(ConversionError):  # the policies report it
                 self.write.mutate(schema=self.settings.schema)
@@ -183,29 +183,20 @@ class _Run:
             edit = Edit(SET, (field,), api_version(version))
         self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
 
-    def find_dropped(self) -> None:
-        """Report fields that the server drops. A known status is dropped without a report, since only the subresource writes it."""
-        schema, done = self.write.schema, self.write.shape(nulls=self.settings.server_side)
+    def find_dropped(self, *, readable: bool = True) -> None:
+        """Report fields that the server drops, or of an object with the right types its webhook refuses.
+
+        A known status is dropped without a report, since only the subresource writes it.
+        """
+        schema, refused = self.write.schema, self._refused_open() if readable else None
+        done = self.write.shape(nulls=self.settings.server_side)
         level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
-        for path in _refused(done.pruned, self.kind, self.settings.validate):
-            if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
-                continue
-            if find_node(whole_schema(self.kind, self.version), path) is not None:
-                later = first_line(self.kind, self.version, path)
-                text = f"is a field of operator {later}, not of {self.settings.line}{lost}"
-                fix = f"remove the field, or use --line {later} if your operator is newer"
-                self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix)
-                continue
-            if self._foreign(path, level, lost):
-                continue
-            known = known_fields(schema, path)
-            text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
-            edit = correct_spelling(self.found.data, path, known)
-            fix = ""
-            if edit is not None:
-                fix = f"Rename it to {edit.value}"
-                self.slips[format_path((*path[:-1], edit.value))] = f"Rename {path[-1]} to {edit.value}"
-            self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
+        left_open = [path for path in done.pruned if is_open(path, schema)]
+        for path in _refused(tuple(path for path in done.pruned if path not in left_open), self.kind, self.settings.validate):
+            self._unknown_field(path, level, DECODE, lost)
+        for path in left_open:
+            if refused is None or path in refused:
+                self._unknown_field(path, ERROR, POLICIES, "")
         for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
                 # the rule of this name meets no null service behind a schema, which drops it
@@ -218,7 +209,33 @@ class _Run:
             text = f"is {BY_NAME[self.kind].other(self.version)}'s name of {name}; here it is another resource"
             self.findings.add(checks.OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
 
-    def _foreign(self, path: Path, level: str, lost: str) -> bool:
+    def _refused_open(self) -> set[Path]:
+        """The unknown fields that the webhook refuses where definitions are open."""
+        return {finding.path for finding in self._judge_open_parts() if finding.rule is checks.UNKNOWN_FIELD}
+
+    def _unknown_field(self, path: Path, level: str, stage: str, lost: str) -> None:
+        """Reports a field that the kind lacks, unless it is below a value of a wrong type, which is reported."""
+        schema = self.write.schema
+        if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
+            return
+        if find_node(whole_schema(self.kind, self.version), path) is not None:
+            later = first_line(self.kind, self.version, path)
+            text = f"is a field of operator {later}, not of {self.settings.line}{lost}"
+            fix = f"remove the field, or use --line {later} if your operator is newer"
+            self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix)
+            return
+        if self._foreign(path, level, stage, lost):
+            return
+        known = known_fields(schema, path)
+        text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
+        edit = correct_spelling(self.found.data, path, known)
+        fix = ""
+        if edit is not None:
+            fix = f"Rename it to {edit.value}"
+            self.slips[format_path((*path[:-1], edit.value))] = f"Rename {path[-1]} to {edit.value}"
+        self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix, edit)
+
+    def _foreign(self, path: Path, level: str, stage: str, lost: str) -> bool:
         """Reports a field of the kind's other version, with its name in this one; returns whether it is one."""
         from .other_version import find_foreign
 
@@ -234,19 +251,24 @@ class _Run:
             if lookup(self.found.data, found.here) is MISSING:
                 self.slips[format_path(found.here)] = f"Write {found.name} in place of {path[-1]}"
         edit = Edit(MOVE, path, (self.settings.line, found.there)) if found.is_sure else None
-        self.findings.add(checks.UNKNOWN_FIELD, level, DECODE, path, text, fix, edit)
+        self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix, edit)
         return True
 
     def _reads_as(self, version: str) -> bool:
         """Whether the object has only fields of another version, beside those that its own lacks."""
         if version not in self._read_as:
-            self._read_as[version] = not shape(deepcopy(self.found.data), self.kind, version, self.settings.line).pruned
+            self._read_as[version] = not shape(deepcopy(self.found.data), load_schema(self.kind, version, self.settings.line)).pruned
         return self._read_as[version]
 
     def _schema(self, told: set[Path]) -> set[Path]:
         """Report errors of the server's own validation, except where a finding exists; returns the paths of all errors."""
         seen: set[Path] = set()
+        whole = self.write.schema
         errors = dict.fromkeys(self.write.conform())  # a server repeats what two parts of an allOf refuse
+        left_open = {error: None for error in errors if is_open(error.path, whole)}
+        if left_open:  # rules of the definition don't wait for them
+            defined = served_schema(self.kind, self.version, self.settings.line)
+            errors = dict.fromkeys(validate(self.write.object, defined, self.write.old)) | left_open
         placed = {error.path for error in errors if error.field != NOWHERE}
         for error in sorted(errors, key=lambda error: bool(error.rule)):
             if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter summarises findings of the path
@@ -256,6 +278,8 @@ class _Run:
                 continue
             seen.add(error.path)
             rule, stage = (checks.CEL_RULE, CEL) if error.rule else (checks.SCHEMA_RULE, SCHEMA)
+            if error in left_open:
+                stage = POLICIES
             level = WARNING if self.version == GAMMA else ERROR  # whose definition is not known whole
             from .schema_messages import explain_schema_error as allowed
 
@@ -326,10 +350,13 @@ class _Run:
 
     def _pods_of_roles(self) -> list[Finding]:
         """What an API server would refuse of pods of roles; the schema has found all else that the webhook finds in their templates."""
+        return [finding for finding in self._judge_open_parts() if finding.rule.name == "pod-refused"]
+
+    def _judge_open_parts(self) -> list[Finding]:
         from ...admission.open_parts import judge_open_parts
         from ...policies.answer import MAX_FINDINGS
 
-        return [finding for finding in judge_open_parts(self.write.review(), MAX_FINDINGS) if finding.rule.name == "pod-refused"]
+        return judge_open_parts(self.write.review(), MAX_FINDINGS)
 
     def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
         """Asks the users' own rules about an object that can be read into its type."""
@@ -346,8 +373,9 @@ class _Run:
             return
         from ...admission.losses import losses
 
-        ours = (checks.UNKNOWN_FIELD.name,)  # the rest of the object is judged without them
-        refused = any(one.level == ERROR and one.stage != POLICIES and one.rule not in ours for one in self.findings.located)
+        by_schema = [one for one in self.findings.located if one.stage != POLICIES or one.rule == checks.SCHEMA_RULE.name]
+        # the rest of the object is judged without unknown fields
+        refused = any(one.level == ERROR and one.rule != checks.UNKNOWN_FIELD.name for one in by_schema)
         write, admitted = self.write, self.settings.schema and not refused  # by the schema, as far as it was asked
         for loss in losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
             rule = loss.rule

@@ -14,6 +14,7 @@ import orjson
 from ...admission.pipeline import Admission
 from ...admission.pipeline import Settings as Serving
 from ...admission.registration import Purpose, read_as, webhook_name
+from ...api.crd import served_schema
 from ...api.kinds import BETA, BY_NAME, GROUP, api_version
 from ...api.paths import MISSING, lookup
 from ...api.schema import Node, find_node
@@ -148,7 +149,8 @@ class _Server:
         self.settings = settings
         self.serving = Serving(settings.facts)
         obj, old = copy.deepcopy(found.data), copy.deepcopy(old)
-        self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving)
+        schema = served_schema(self.kind, self.version, settings.line) if self.known else None
+        self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving, schema=schema)
         self.warnings: list[str] = []
         self._status = {"status": obj["status"]} if "status" in obj else {}  # only the mutating webhook reads it
         self._conflicts = dict(find_conflicts(obj, old)) if settings.held else {}

@@ -33,7 +33,7 @@ def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | No
     if undecodable := tuple(metadata_type_errors(obj, schema)):
         return Answer(obj, (), (), (), undecodable)
     if old is not None:
-        shape(old, kind, version, line)
-    done = shape(obj, kind, version, line)
+        shape(old, schema)
+    done = shape(obj, schema)
     with_status_of(obj, old, kind)
     return Answer(obj, *done, tuple(validate(obj, schema, old)))

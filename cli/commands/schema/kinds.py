@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ....api.kinds import GROUP, KINDS, Kind, api_version, list_kind_versions
 from ....api.line import DEFAULT_LINE, Line
-from ....api.schema import OLDER, Node, load_schema, resolve
+from ....api.schema import OLDER, PRESERVE, Node, load_schema, resolve
 from ....api.walk.metadata import METADATA, Shape
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
@@ -87,7 +87,7 @@ class Translation:
         extra = node.get("additionalProperties")
         if isinstance(extra, dict):
             out["additionalProperties"] = or_null(self.node(extra))
-        elif not extra and not node.get("x-kubernetes-preserve-unknown-fields"):
+        elif not extra and not node.get(PRESERVE):
             out["additionalProperties"] = False
         return out
 

@@ -52,7 +52,6 @@ OTHER_WORDS: Final = (
     "Q" * 201,
 )
 UNPLACED: Final = "<nil>"
-OPEN: Final = re.compile(r"roles\[\d+]\.podTemplate")  # pod templates of roles, which definitions hold in part
 CONNECTIONS: Final = 4
 LINE_OBJECTS: Final = int(os.environ.get("LINE_OBJECTS", "15"))  # `make nightly` tries 150, so that a line has 2,000 writes
 LABEL: Final = "dynamo-webhooks.test/judged-by"
@@ -216,8 +215,6 @@ def _by_file(report: Node, uncertain: Collection[int]) -> dict[int, tuple[Node, 
 def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]:
     """What the command says otherwise than the server."""
     if (answer["status"], answer["stage"]) != (said.status, said.stage):
-        if _is_left_open(said, answer):
-            return
         yield f"{answer['status']} {answer['stage']} {answer['message']}"
         return
     if sorted(answer["warnings"]) != sorted(said.warnings):
@@ -228,25 +225,13 @@ def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]
         return
     stages = {SCHEMA, CEL, DECODE} if said.stage in (SCHEMA, CEL) else {said.stage}
     ours = {dotted(finding["path"]) for finding in findings if finding["stage"] in stages}
-    open_ = {dotted(finding["path"]) for finding in findings if OPEN.search(finding["path"])}
     fields = {dotted(field) for field, _ in said.causes} - {UNPLACED}
-    ours = ours | open_ if said.stage == POLICIES else ours - (open_ - fields) if said.stage in (SCHEMA, CEL) else ours
     # rules that read a placeholder wait
     waiting = any(finding["rule"] == UNFILLED.name for finding in findings)
     if not waiting and (not ours or (fields and ours != fields)):
         yield f"fields {sorted(ours)}, not {sorted(fields)}"
-    if (
-        KUBERNETES == USUAL
-        and not _is_left_open(said, answer)
-        and not any(words in said.message for words in OTHER_WORDS)
-        and not _same_words(said, answer["message"])
-    ):
+    if KUBERNETES == USUAL and not any(words in said.message for words in OTHER_WORDS) and not _same_words(said, answer["message"]):
         yield f"message {answer['message']!r}"
-
-
-def _is_left_open(said: Said, answer: Node) -> bool:
-    """Whether only `check` finds an unknown field of a role's template before all else: definitions leave it to the webhook."""
-    return bool(answer["stage"] == DECODE and said.stage in (DECODE, SCHEMA, CEL) and OPEN.search(answer["message"]))
 
 
 def _same_words(said: Said, message: str) -> bool:

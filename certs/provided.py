@@ -58,8 +58,9 @@ def phase(state: CertificateState, now: datetime) -> Phase:
     if not is_trusted_everywhere(state, bundle):
         return Phase.TRUST
     lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
-    # no trusted certificate is served: waiting would not prevent any failure
-    idle = not blind(state) and not any(leaf.valid_at(now) for leaf in list_presented_leaves(state))
+    # at most the new issuer's certificate is served, as by servers that started before there was a gate: waiting would prevent no failure
+    older = [leaf for leaf in list_presented_leaves(state) if leaf.valid_at(now) and not issuers_of(state, _new_here(state), (leaf,))]
+    idle = not blind(state) and not older
     return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
 
 
@@ -100,10 +101,10 @@ def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
     yield Wait(now + state.timings.resync, "certificates and trust are managed externally; differences are reported")
 
 
-def _new_here(state: CertificateState) -> bool:
-    """Whether a provided authority is not yet listed as usable for servers."""
+def _new_here(state: CertificateState) -> tuple[Certificate, ...]:
+    """The provided authorities that are not yet listed as usable for servers."""
     known = state.trust.usable if state.trust else frozenset()
-    return not fingerprints(list_trusted_authorities(state)) <= known
+    return tuple(one for one in list_trusted_authorities(state) if one.fingerprint not in known)
 
 
 def _usable(state: CertificateState) -> frozenset[str]:

@@ -40,6 +40,7 @@ DRAIN_LOOK_SECONDS: Final = 60.0  # between two looks while only time has to pas
 MAX_BURST_STEPS: Final = 60  # several times what a whole rotation takes
 BURST_SECONDS: Final = 60.0
 UPDATE_SECONDS: Final = 2.0  # for API servers and nodes to update endpoints and bundles
+INSTALLING_SECONDS: Final = 60.0  # for one `kubectl apply` to write all objects
 START_TIMEOUT_SECONDS: Final = 300.0  # after which an installation that isn't up holds no roll-out up any more
 
 
@@ -219,7 +220,7 @@ class Provisioner:
         if down != self._down:
             self._down, self._since = down, self._clock()
         step = next_step(found.state, found.now)
-        await self._teller.stands(found)
+        await self._teller.stands(found, installing=self._installing() > 0)
         return found, step
 
     async def _take(self, step: Step, found: Gathered) -> None:
@@ -251,7 +252,13 @@ class Provisioner:
             longest = min(longest, (step.until - found.now).total_seconds())
         if (soonest := self._refusals.soonest()) is not None:
             longest = min(longest, soonest)
+        if (left := self._installing()) > 0:
+            longest = min(longest, left)
         return max(longest, 0.05)
+
+    def _installing(self) -> float:
+        """Seconds for which objects of an installation that began with this process may still come."""
+        return self._began + INSTALLING_SECONDS - self._clock()
 
     def _reflectors(self) -> list[Reflector]:
         """Watches of exactly the objects that matter, by name, as the permissions are."""

@@ -62,12 +62,12 @@ def not_up(state: CertificateState, now: datetime) -> str:
     return "" if bundle and is_trusted_everywhere(state, bundle) else "the trust is not published to every configuration object yet"
 
 
-def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
-    """All current problems that waiting may not repair."""
+def reports(state: CertificateState, now: datetime, *, installing: bool = False) -> tuple[Report, ...]:
+    """All current problems that waiting may not repair; while objects are `installing`, waiting repairs their absence."""
     untrusting = _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
     found = (
         Report("ClockSkew", _skew_text(state) if abs(state.skew) > SKEW_WARN else ""),
-        Report("WebhookConfigMissing", _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")),
+        Report("WebhookConfigMissing", "" if installing else _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")),
         Report("WebhookConfigMissing", _standing(state, Stance.FOREIGN, "points to another service and is left alone")),
         Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and creates it again" if state.fixed else ""),
         Report("CARotationStuck", _stuck(state, now)),

@@ -28,9 +28,9 @@ class Teller:
         self._unread = ""  # why the servers' Deployment can't be read
         self._other_release = ""  # of the definitions, as it was last logged
 
-    async def stands(self, found: Gathered) -> None:
-        """Reports the current problems that are new since the last call."""
-        now = frozenset(reports(found.state, found.now))
+    async def stands(self, found: Gathered, *, installing: bool) -> None:
+        """Reports the current problems that are new since the last call; what is `installing` may still come."""
+        now = frozenset(reports(found.state, found.now, installing=installing))
         for report in sorted(now - self._reported):
             LOG.warning("%s: %s", report.reason, report.text)
             await self.record(found, "Warning", report.reason, report.text)

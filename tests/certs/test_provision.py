@@ -92,6 +92,15 @@ async def test_the_order_in_which_things_are_installed_does_not_matter(site: Sit
     await site.install("10.0.0.1")
     await site.advance(2)
     assert all(found and set(found) == {current(site).pem} for found in site.bundles().values())
+    await site.advance(60)
+    assert "WebhookConfigMissing" not in site.events()
+
+
+async def test_objects_that_do_not_come_are_told_of_after_a_minute(site: Site) -> None:
+    site.start()
+    await site.advance(59)
+    assert "WebhookConfigMissing" not in site.events()
+    await site.advance(2)
     assert "WebhookConfigMissing" in site.events()
 
 

@@ -64,10 +64,11 @@ def not_up(state: CertificateState, now: datetime) -> str:
 
 def reports(state: CertificateState, now: datetime, *, installing: bool = False) -> tuple[Report, ...]:
     """All current problems that waiting may not repair; while objects are `installing`, waiting repairs their absence."""
+    absent = "" if installing else _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")
     untrusting = _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
     found = (
         Report("ClockSkew", _skew_text(state) if abs(state.skew) > SKEW_WARN else ""),
-        Report("WebhookConfigMissing", "" if installing else _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")),
+        Report("WebhookConfigMissing", absent),
         Report("WebhookConfigMissing", _standing(state, Stance.FOREIGN, "points to another service and is left alone")),
         Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and creates it again" if state.fixed else ""),
         Report("CARotationStuck", _stuck(state, now)),

@@ -29,7 +29,7 @@ class Teller:
         self._other_release = ""  # of the definitions, as it was last logged
 
     async def stands(self, found: Gathered, *, installing: bool) -> None:
-        """Reports the current problems that are new since the last call; what is `installing` may still come."""
+        """Reports the current problems that are new since the last call; objects that are `installing` may still come."""
         now = frozenset(reports(found.state, found.now, installing=installing))
         for report in sorted(now - self._reported):
             LOG.warning("%s: %s", report.reason, report.text)

@@ -15,9 +15,9 @@ from tests.node.node import IMAGES
 # modules in the order in which they begin, the longest first; the tests of the last ones need a clean machine each
 ORDER: Final = [
     *("test_certificates", "test_faults", "test_graphs", "test_nodes", "test_migrate", "test_checkpoints", "test_multinode"),
-    *("test_network", "test_upgrade", "test_install"),
+    *("test_network", "test_upgrade", "test_install", "test_try"),
 ]
-ALONE: Final = ORDER[-2:]
+ALONE: Final = ORDER[-3:]
 
 
 class Machines(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints the figures of the tests, of which docs/bench.md has a table."""
     reports = {report.capstdout: None for reports in terminalreporter.stats.values() for report in reports if hasattr(report, "capstdout")}
-    for line in (line for text in reports for line in text.splitlines() if " requests, " in line):
+    for line in (line for text in reports for line in text.splitlines() if " requests, " in line or line.startswith("up: ")):
         terminalreporter.write_line(line)
 
 

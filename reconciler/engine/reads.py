@@ -2,13 +2,26 @@
 
 import time
 from collections.abc import Callable
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from ...kube.protocol import Node
+from ..common.conditions import is_acted_on
+from ..common.keys import uid_of
 
 SETTLE_SECONDS: Final = 5.0  # in which pods are placed and images found, mostly
 READ_SECONDS: Final = 60.0  # between two reads for one object, once it has waited for so long; before, as long as it has waited
 MAX_WAITS: Final = 4  # that one object begins in that time and that are looked at soon: its start, a roll, its undo and one more
 MAX_READS: Final = 20  # for all graphs within a tenth of that time
+_SETTLE: Final = timedelta(seconds=SETTLE_SECONDS)
+
+
+class _Wait(NamedTuple):
+    """A moment since which an object waits."""
+
+    since: datetime
+    noted: float  # when that was, on the monotonic clock
+    generation: int | None  # of the object's spec; None while its status is about an earlier one
 
 
 class Reads:
@@ -17,24 +30,29 @@ class Reads:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
-        self._waits: dict[str, list[tuple[datetime, float]]] = {}  # uid of the object -> since when it waits, and when that was noted
+        self._waits: dict[str, list[_Wait]] = {}  # uid of the object -> since when it has waited, oldest first
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
-    def is_early(self, uid: str, since: datetime) -> bool:
-        """Whether an object that waits since a moment ago is looked at soon: for `MAX_WAITS` such moments in `READ_SECONDS`.
+    def begin(self, obj: Node, since: datetime, moment: datetime) -> tuple[datetime, bool]:
+        """Since when an object waits: `since`, or when its spec was edited, if that is later; and whether it is looked at soon.
 
-        Moments near each other count once. Another writer of its status may set the moment anew each time, and a pass for each
-        would fight over the status.
+        It is for `MAX_WAITS` such moments in `READ_SECONDS`, and further edits don't count. Moments near each other count once.
+        Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
         """
-        now = self._clock()
-        self._waits = {one: waits for one, waits in self._waits.items() if now - waits[-1][1] < READ_SECONDS}
-        waits = [wait for wait in self._waits.get(uid, ()) if now - wait[1] < READ_SECONDS]
-        if not any(abs((since - moment).total_seconds()) < SETTLE_SECONDS for moment, _ in waits):
-            if len(waits) == MAX_WAITS:
-                return False
-            waits.append((since, now))
+        now, uid, generation = self._clock(), uid_of(obj), obj["metadata"].get("generation")
+        self._waits = {one: waits for one, waits in self._waits.items() if now - waits[-1].noted < READ_SECONDS}
+        known = generation if is_acted_on(obj) else None
+        waits = [wait for wait in self._waits.get(uid, ()) if now - wait.noted < READ_SECONDS] or [_Wait(since, now, known)]
+        last = waits[-1]
+        begun = max(since, last.since) if generation == last.generation else moment
+        if abs(begun - last.since) < _SETTLE:
+            waits[-1] = last._replace(generation=generation)
+        elif len(waits) < MAX_WAITS:
+            waits.append(_Wait(begun, now, generation))
+        else:
+            return since, False
         self._waits[uid] = waits
-        return True
+        return waits[-1].since, True
 
     def may(self, uid: str, namespace: str, pause: float = READ_SECONDS) -> bool:
         """Whether an object's pods may be read now, and then are: not within `pause` seconds, and half of all reads for a namespace."""

@@ -65,31 +65,36 @@ async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
 async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
     """A status of what is not ready whose condition also says why pods wait, and the seconds after which to look again.
 
-    Another reason than before is an Event, too.
+    Another reason than before is an Event, too. Until pods are read for the first time after an edit, the reason before stays.
     """
-    ready = condition_of(status, condition)
-    since = parse_time(ready.get("lastTransitionTime"))
-    if since is None:
+    ready, before = condition_of(status, condition), condition_of(obj.get("status") or {}, condition)
+    unready = parse_time(ready.get("lastTransitionTime"))
+    if unready is None:
         return status, 0.0
-    age = (context.clocks.wall() - since).total_seconds()
-    uid = uid_of(obj)
+    uid, moment = uid_of(obj), context.clocks.wall()
+    text = told = str(before.get("message") or "").partition(_MARK)[2]
+    since, early = context.reads.begin(obj, unready, moment)
+    age = (moment - since).total_seconds()
     if 0 <= age < SETTLE_SECONDS:  # what became so in the future says nothing: the wall clock went back
-        return status, SETTLE_SECONDS - age if context.reads.is_early(uid, since) else READ_SECONDS
-    pause = min(age, READ_SECONDS) if age > 0 else READ_SECONDS
-    before = str(condition_of(obj.get("status") or {}, condition).get("message") or "").partition(_MARK)[2]
-    left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
-    if not left:
-        try:
-            refused = await explain_refused_pods(context, obj)
-            probes = not 0 <= age < PROBE_SECONDS
-            context.reads.texts[uid] = refused or explain_waiting_pods(await pods_of(context, obj), probes=probes)
-        except ApiError as error:
-            context.reads.texts[uid] = f"pods can't be read: {error.message}"
-    text = context.reads.texts.get(uid, before)
+        left = SETTLE_SECONDS - age if early else READ_SECONDS
+    else:
+        pause = min(age, READ_SECONDS) if age > 0 else READ_SECONDS
+        left = context.reads.seconds_until(uid, obj["metadata"]["namespace"], pause)
+        if not left:
+            left = pause
+            probes = not 0 <= (moment - unready).total_seconds() < PROBE_SECONDS
+            context.reads.texts[uid] = await _explain(context, obj, probes=probes)
+        text = context.reads.texts.get(uid, told)
     if not text:
-        return status, left or pause
+        return status, left
     message = f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]
-    if message.partition(_MARK)[2] != before:
+    if message.partition(_MARK)[2] != told:
         await context.say(obj, "Warning", "PodsWait", text)
-    told = {**ready, "message": message}
-    return {**status, "conditions": [told if one is ready else one for one in status["conditions"]]}, left or pause
+    return {**status, "conditions": [{**ready, "message": message} if one is ready else one for one in status["conditions"]]}, left
+
+
+async def _explain(context: Context, obj: Node, *, probes: bool) -> str:
+    try:
+        return await explain_refused_pods(context, obj) or explain_waiting_pods(await pods_of(context, obj), probes=probes)
+    except ApiError as error:
+        return f"pods can't be read: {error.message}"

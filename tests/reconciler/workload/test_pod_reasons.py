@@ -39,6 +39,7 @@ UNSCHEDULABLE = {
     "message": "0/3 nodes: 3 Insufficient gpu",
 }
 RUNS = {"name": "main", "ready": False, "started": False, "state": {"running": {"startedAt": "2030-01-01T00:00:00Z"}}}
+READY = {"metadata": {"uid": "g", "generation": 1}, "status": {"observedGeneration": 1}}
 CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
 
 
@@ -100,10 +101,20 @@ def test_a_graph_rolled_within_a_minute_of_its_start_is_looked_at_as_soon() -> N
     for number in range(6):
         timing.seconds = number * 10.0
         moment = datetime.fromtimestamp(timing.seconds, UTC)
-        early.append((reads.is_early("g", moment), reads.is_early("g", moment + timedelta(seconds=1))))
+        early.append(tuple(reads.begin(READY, since, moment)[1] for since in (moment, moment + timedelta(seconds=1))))
     assert early == [(True, True)] * MAX_WAITS + [(False, False)] * 2  # another writer sets the moment anew each time
     timing.seconds += READ_SECONDS
-    assert reads.is_early("g", datetime.fromtimestamp(timing.seconds, UTC))
+    moment = datetime.fromtimestamp(timing.seconds, UTC)
+    assert reads.begin(READY, moment, moment) == (moment, True)
+
+
+def test_few_edits_within_a_minute_are_looked_at_soon_and_further_ones_as_the_wait_before_them() -> None:
+    timing = Timing()
+    reads, unready = Reads(timing.clock), datetime.fromtimestamp(-100, UTC)
+    for number in range(6):
+        timing.seconds = number * 10.0
+        moment, edited = datetime.fromtimestamp(timing.seconds, UTC), {**READY, "metadata": {"uid": "g", "generation": number + 2}}
+        assert reads.begin(edited, unready, moment) == ((moment, True) if number < MAX_WAITS - 1 else (unready, False))
 
 
 async def _add(site: Site, pod: Node) -> None:
@@ -254,6 +265,33 @@ async def test_a_roll_whose_new_workers_never_answer_probes_names_one_of_their_p
         told = "new: container main: it has run since 2030-01-01T00:00:00Z, but its startup probe has not succeeded"
         assert (await site.condition())["message"] == f"Rolling update in progress. Pods wait: {told}"
         assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [told]
+        assert await site.writes_within(200) == []
+
+
+async def _messages(site: Site, seconds: int) -> list[str]:
+    """What the graph says of its pods, each second."""
+    said = []
+    for _ in range(seconds):
+        await site.later(1)
+        said.append((await site.condition())["message"].partition(". Pods wait: ")[2])
+    return said
+
+
+async def test_a_graph_rolled_before_it_was_ever_ready_names_the_new_pod_at_the_first_read() -> None:
+    async with running(newcomers=0) as site:
+        await site.make(disagg())
+        await _add(site, _pod("old", **_held("ErrImagePull")))
+        await site.later(200)
+        old, new = (f"{name}: container main: ErrImagePull" for name in ("old", "new"))
+        assert (await site.condition())["message"].endswith(old)
+        await site.edit("g", 1, sharedMemorySize="1Gi")
+        await site.delete(PODS, "old")
+        await _add(site, _pod("new", **_held("ErrImagePull")))
+        said = await _messages(site, 70)
+        assert (said[0], {*said[1:5]} <= {old, new}, said[5:]) == (old, True, [new] * 65)
+        await site.edit("g", 0, sharedMemorySize="1Gi")  # which replaces no worker
+        assert await _messages(site, 70) == [new] * 70
+        assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [new]
         assert await site.writes_within(200) == []
 
 

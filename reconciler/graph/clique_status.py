@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from ...api.line import Line
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, explain_unprocessed
+from ..common.keys import kind_and_name
 from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
 from ..common.workers import runtime_figures
 from ..engine.cache import Cache
@@ -41,7 +42,7 @@ def kind_of(member: Member) -> str:
 
 def pair_with_runners(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Member, Node | None]]:
     """Each component with the object that runs it, or None. `owned` are the objects that the set controls."""
-    there = {(one["kind"], one["metadata"]["name"]): one for one in owned}
+    there = {kind_and_name(one): one for one in owned}
     for member in graph.members:
         yield member, there.get((kind_of(member), names.runner(graph, member)))
 

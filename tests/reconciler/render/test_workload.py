@@ -37,24 +37,18 @@ def _types(obj: Fields, observed: Observed) -> tuple[str, str, str]:
     return labels[TYPE], selector[TYPE], env_of(main_of(made["Deployment"]))["DYN_COMPONENT"]
 
 
-def test_pods_are_selected_by_their_type() -> None:
-    assert _types(_component(), Observed()) == ("decode", "decode", "decode")
-
-
 @run_each(
-    ("obj", "observed"),
+    ("obj", "observed", "kind"),
     [
-        (_component(labels={TYPE: "worker"}), Observed()),
-        (_component(labels={TYPE: "worker", SUB_TYPE: "decode"}), Observed()),
-        (_component(), Observed(old_selectors=frozenset({"g-decode"}))),
+        (_component(), Observed(), "decode"),
+        (_component(labels={TYPE: "worker", SUB_TYPE: "prefill"}), Observed(), "decode"),  # the label of another role
+        (_component(labels={TYPE: "worker"}), Observed(), "worker"),
+        (_component(labels={TYPE: "worker", SUB_TYPE: "decode"}), Observed(), "worker"),
+        (_component(), Observed(old_selectors=frozenset({"g-decode"})), "worker"),
     ],
 )
-def test_pods_of_an_older_operator_stay_selected_as_they_were(obj: Fields, observed: Observed) -> None:
-    assert _types(obj, observed) == ("worker", "worker", "worker")
-
-
-def test_a_label_of_another_role_changes_nothing() -> None:
-    assert _types(_component(labels={TYPE: "worker", SUB_TYPE: "prefill"}), Observed())[0] == "decode"
+def test_pods_are_selected_by_their_type_and_those_of_an_older_operator_as_they_were(obj: Fields, observed: Observed, kind: str) -> None:
+    assert _types(obj, observed) == (kind, kind, kind)
 
 
 LABELLED: Fields = {"labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}

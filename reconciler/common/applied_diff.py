@@ -22,14 +22,10 @@ def fingerprint(live: Node) -> str:
 def contains(live: Any, wanted: Any) -> bool:
     """Whether `live` contains `wanted`. False may be wrong if a server writes values differently; true never is."""
     if isinstance(wanted, dict):
-        if not isinstance(live, dict):
-            return not wanted and live is None
-        return all(_says_member(name, live.get(name), value) for name, value in wanted.items())
+        return isinstance(live, dict) and all(_says_member(name, live.get(name), value) for name, value in wanted.items())
     if isinstance(wanted, list):
-        if not wanted and live is None:
-            return True
         return isinstance(live, list) and len(live) == len(wanted) and all(map(contains, live, wanted))
-    return bool(live == wanted) or (wanted is None and live is None)
+    return bool(live == wanted)
 
 
 def _says_member(name: str, live: Any, wanted: Any) -> bool:

@@ -22,6 +22,11 @@ def key_of(obj: Node) -> Key:
     return Key(str(obj["kind"]), str(metadata.get("namespace") or ""), str(metadata["name"]))
 
 
+def kind_and_name(obj: Node) -> tuple[str, str]:
+    """What tells an object from others of its namespace."""
+    return obj["kind"], obj["metadata"]["name"]
+
+
 def controller_reference(obj: Node) -> Node | None:
     """The reference to the controlling owner of an object, or None."""
     owners = obj["metadata"].get("ownerReferences") or ()

@@ -7,7 +7,7 @@ from ...kube.protocol import Node
 from ..checkpoint.index import index_user
 from ..checkpoint.restoring import publish_offers, say_standing, write_choices
 from ..common.conditions import RECONCILING, Condition, condition_of, set_condition
-from ..common.keys import Key, controller_reference, key_of
+from ..common.keys import Key, controller_reference, key_of, kind_and_name
 from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
 from ..common.resources import (
     COMPONENT,
@@ -81,7 +81,7 @@ async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
             workload = made
     if not problems:
         try:
-            await context.prune(obj, plan.wanted, plan.kept)
+            await context.prune(obj, {*map(kind_and_name, plan.children)}, plan.kept)
         except ApiError as error:
             problems.append(problem_of_error(error, "what is not asked for any more"))
     await context.report_repairs(obj)

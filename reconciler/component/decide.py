@@ -28,11 +28,6 @@ class Plan(NamedTuple):
     problems: Sequence[Problem] = ()
     notes: Sequence[Note] = ()  # fields without effect
 
-    @property
-    def wanted(self) -> set[tuple[str, str]]:
-        """Kinds and names of the children that are not pruned, either."""
-        return {(child["kind"], child["metadata"]["name"]) for child in self.children}
-
 
 def decide(seen: Seen) -> Plan:
     """Plan the children of a component."""

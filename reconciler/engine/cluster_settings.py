@@ -12,7 +12,6 @@ from ..render.settings import Settings, settings_from
 from .cache import Cache
 from .context import Context
 
-# for pods with discovery by etcd; of several in a namespace the first by name counts
 _ACCOUNTS: Final = "accounts of pods"  # with discovery by etcd; of several in a namespace the first by name counts
 
 

@@ -19,7 +19,8 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
         keys.append(key)
     elif controller is not None and controller.switch is not None and not change.ours and change.differs(read_status):
         keys.append(key)  # another controller may have begun, or ended, to act on it
-    if not is_known(change, controllers):
+    # the pass that made a change knows all about it
+    if not change.ours or (controller is not None and change.differs(read_status)):
         # an owner that is gone may have been the one that controlled it: what else waits for that object, its pass finds
         keys += [one for one, controls in _owners(change, controllers).items() if controls or cache.get(one) is not None]
     for each in controllers.values():
@@ -33,11 +34,6 @@ def is_overwritten(change: Change, controllers: Controllers) -> bool:
     if change.ours or not change.there or controller is None or controller.switch is not None:
         return False
     return change.differs(read_status)
-
-
-def is_known(change: Change, controllers: Controllers) -> bool:
-    """Whether the pass that made a change knows all about it."""
-    return change.ours and (change.key.kind not in controllers or not change.differs(read_status))
 
 
 def _owners(change: Change, controllers: Controllers) -> dict[Key, bool]:

@@ -6,11 +6,12 @@ from typing import Final, NamedTuple
 from ...api.line import Line
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, explain_unprocessed
+from ..common.keys import kind_and_name
 from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
 from ..common.workers import runtime_figures
 from ..engine.cache import Cache
 from ..render.generation import is_parallel, order
-from ..render.graph import Graph, Member, restart_id
+from ..render.graph import Graph, Member, replicas_in, restart_id
 from ..render.grove import names
 from ..render.grove.clique_set import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
@@ -41,7 +42,7 @@ def kind_of(member: Member) -> str:
 
 def pair_with_runners(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Member, Node | None]]:
     """Each component with the object that runs it, or None. `owned` are the objects that the set controls."""
-    there = {(one["kind"], one["metadata"]["name"]): one for one in owned}
+    there = {kind_and_name(one): one for one in owned}
     for member in graph.members:
         yield member, there.get((kind_of(member), names.runner(graph, member)))
 
@@ -96,7 +97,7 @@ def why_not(member: Member, one: Node | None) -> str:
     if one is None:
         return "resource not found"
     status: Node = one.get("status") or {}
-    asked, live = member.fields.get("replicas"), _number(one["spec"].get("replicas"))
+    asked, live = member.fields.get("replicas"), replicas_in(one["spec"])
     if asked is not None and asked != live:
         return f"not scaled yet: desired={asked}, spec.replicas={live}"
     if why := _unseen(one):
@@ -127,11 +128,10 @@ def _unprocessed(made: Node, cliques: Sequence[Node]) -> str:
 
 def _is_current(clique: Node) -> bool:
     """Whether all pods of a clique are of its current template, as far as Grove tells it."""
-    status: Node = clique.get("status") or {}
-    if _unseen(clique) or int(status.get("updatedReplicas") or 0) < _number(clique["spec"].get("replicas")):
+    if not _is_updated(clique):
         return False
     wanted = (clique["metadata"].get("labels") or {}).get(_TEMPLATE)
-    return wanted is None or wanted == status.get("currentPodTemplateHash", wanted)
+    return wanted is None or wanted == clique["status"].get("currentPodTemplateHash", wanted)
 
 
 def _is_restarted(name: str, asked: str, owned: Sequence[Node]) -> bool:
@@ -143,11 +143,7 @@ def _is_restarted(name: str, asked: str, owned: Sequence[Node]) -> bool:
 
 
 def _is_updated(made: Node) -> bool:
-    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= _number(made["spec"].get("replicas"))
-
-
-def _number(said: object) -> int:
-    return said if isinstance(said, int) else 1
+    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= replicas_in(made["spec"])
 
 
 def _templates(made: Node, member: Member) -> Iterator[Node]:

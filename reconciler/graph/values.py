@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..common.conditions import Condition
+from ..common.keys import kind_and_name
 from ..common.problems import Problem
 from ..common.resources import COMPONENT
 from ..render.graph import Graph
@@ -51,7 +52,7 @@ class Plan(NamedTuple):
     @property
     def wanted(self) -> set[tuple[str, str]]:
         """Kinds and names of the children that are not pruned."""
-        return {(child["kind"], child["metadata"]["name"]) for child in self.rendered}
+        return {*map(kind_and_name, self.rendered)}
 
     @property
     def expected(self) -> list[str]:

@@ -38,17 +38,12 @@ def _index_model(model: Node) -> Iterator[Hashable]:
 
 def _index_slice(found: Node) -> Iterator[Hashable]:
     """Where the index has a slice: at the digest of the base model."""
-    yield "slices", *_place(found)
+    yield "slices", key_of(found).namespace, _base_of(found)
 
 
-def _models_of_slice(found: Node) -> Hashable:
-    """The place in the index of the models whose pods a slice has."""
-    return "models", *_place(found)
-
-
-def _place(found: Node) -> tuple[str, str]:
-    metadata = found["metadata"]
-    return str(metadata.get("namespace") or ""), str((metadata.get("labels") or {}).get(BASE_MODEL_HASH) or "")
+def _base_of(found: Node) -> str:
+    """The digest of the base model that a slice's pods serve."""
+    return str((found["metadata"].get("labels") or {}).get(BASE_MODEL_HASH) or "")
 
 
 class ModelController(Controller):
@@ -72,7 +67,7 @@ class ModelController(Controller):
         places: set[Hashable] = set()
         known = [one for one in (change.old, change.new) if one is not None]
         if change.key.kind == SLICE:
-            places = {_models_of_slice(one) for one in known}
+            places = {("models", change.key.namespace, _base_of(one)) for one in known}
         elif change.key.kind == MODEL:
             if change.new is None and self._loader is not None:
                 self._loader.forget(change.key)

@@ -50,7 +50,10 @@ def component_children(obj: Fields, settings: Settings, observed: Observed = NOT
         return [_deployment(workload, settings, observed.restores.get(name)), *services(workload, settings)]
     if not settings.lws:
         raise RenderError(("spec", "multinode"), no_orchestrator(settings, "Grove runs whole graphs only"))
-    return [_leader_worker_set(workload, settings), *services(workload, settings)]
+    # the labels of all children, but not their annotations, as recorded
+    api_version, labels, spec = "leaderworkerset.x-k8s.io/v1", workload.labels, leader_worker_spec(workload, settings)
+    lws = make_child(api_version, "LeaderWorkerSet", set_name(workload.name), labels=labels, owner=workload.object, spec=spec)
+    return [lws, *services(workload, settings)]
 
 
 def _deployment(workload: Workload, settings: Settings, restore: Restore | None) -> Fields:
@@ -90,12 +93,6 @@ def _strategy(workload: Workload) -> Fields:
         return {"type": "Recreate"}
     figures = {"maxSurge": share(said.get(names.MAX_SURGE, "")), "maxUnavailable": share(said.get(names.MAX_UNAVAILABLE, ""))}
     return {"type": "RollingUpdate", "rollingUpdate": figures}
-
-
-def _leader_worker_set(workload: Workload, settings: Settings) -> Fields:
-    # the labels of all children, but not their annotations, as recorded
-    api_version, labels, spec = "leaderworkerset.x-k8s.io/v1", workload.labels, leader_worker_spec(workload, settings)
-    return make_child(api_version, "LeaderWorkerSet", set_name(workload.name), labels=labels, owner=workload.object, spec=spec)
 
 
 def leader_worker_spec(workload: Workload, settings: Settings) -> Fields:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from ...kube.errors import NotServedError
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of
+from ..common.keys import kind_and_name
 from ..common.resources import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT
 from ..engine.cluster_settings import read_served
 from ..engine.context import Context
@@ -115,8 +116,7 @@ def find_shared_services(
     graph: Node, owned: Sequence[Node], settings: Settings, observed: Observed, wanted: set[tuple[str, str]]
 ) -> frozenset[str]:
     """Names of children on Grove that components take over: clients keep the Service that they know. Pure."""
-    mine = {(child["kind"], child["metadata"]["name"]) for child in owned if child["kind"] in _REACHED_BY}
+    mine = {kind_and_name(child) for child in owned if child["kind"] in _REACHED_BY}
     if mine <= wanted:
         return frozenset()
-    below = {(one["kind"], one["metadata"]["name"]) for one in render(graph, settings, observed).children}
-    return frozenset(name for kind, name in mine & below)
+    return frozenset(name for _, name in mine.intersection(map(kind_and_name, render(graph, settings, observed).children)))

@@ -68,10 +68,8 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     Another reason than before is an Event, too. Until pods are read for the first time after an edit, the reason before stays.
     """
     ready, before = condition_of(status, condition), condition_of(obj.get("status") or {}, condition)
-    unready = parse_time(ready.get("lastTransitionTime"))
-    if unready is None:
-        return status, 0.0
     uid, moment = uid_of(obj), context.clocks.wall()
+    unready = parse_time(ready["lastTransitionTime"]) or moment
     text = told = str(before.get("message") or "").partition(_MARK)[2]
     since, early = context.reads.begin(obj, unready, moment)
     age = (moment - since).total_seconds()

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from ...api.operator.controllers import NONE
 from ...kube.protocol import Node
 from ..common.applied_diff import contains, digest
-from ..common.keys import key_of
+from ..common.keys import key_of, kind_and_name
 from ..common.problems import Problem
 from ..common.resources import APPLIED_HASH, PODS_HASH, SECRET
 from ..engine.context import Context
@@ -45,7 +45,7 @@ def observe_pull_secrets(context: Context, obj: Node) -> PullSecrets | None:
     if lacks is not None:
         return PullSecrets({}, {}, f"the Secrets of the namespace {namespace} can't be read: {lacks or 'not listed yet'}; {GRANT}")
     names = index((secret["metadata"]["name"], secret[ADDRESSES] or ()) for secret in context.cache.all(SECRET, namespace))
-    return PullSecrets(names, {_key(child): child for child in context.cache.owned(obj) if pod_templates(child)})
+    return PullSecrets(names, {kind_and_name(child): child for child in context.cache.owned(obj) if pod_templates(child)})
 
 
 def render_with_secrets(
@@ -69,13 +69,9 @@ def render_with_secrets(
     kept = {address: chosen for address, names in secrets.names.items() if (chosen := tuple(name for name in names if name in held))}
     if kept != secrets.names and live:
         before = [child for child in make(settings._replace(pull_secrets=kept)).children if pod_templates(child)]
-        unchanged = {key: child for child in before if (key := _key(child)) in live and _is_as_before(child, live[key])}
-        full = full._replace(children=[unchanged.get(_key(child), child) for child in full.children])
+        unchanged = {key: child for child in before if (key := kind_and_name(child)) in live and _is_as_before(child, live[key])}
+        full = full._replace(children=[unchanged.get(kind_and_name(child), child) for child in full.children])
     return full._replace(children=[_noted(child) for child in full.children])
-
-
-def _key(child: Node) -> tuple[str, str]:
-    return child["kind"], child["metadata"]["name"]
 
 
 def _is_as_before(child: Node, live: Node) -> bool:

@@ -63,5 +63,4 @@ async def _read_events(context: Context, lws: Node) -> str:
 
 
 def _lacks_pods(workload: Node) -> bool:
-    wanted, made = (workload.get("spec") or {}).get("replicas", 1), (workload.get("status") or {}).get("replicas") or 0
-    return int(made) < int(wanted)
+    return int((workload.get("status") or {}).get("replicas") or 0) < replicas_in(workload.get("spec") or {})

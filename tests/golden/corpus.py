@@ -4,21 +4,16 @@ import copy
 import gzip
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import orjson
-import pytest
 import yaml
 
-from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.policies.facts import Facts, facts_from
-from dynamo_webhooks.reconciler.common.problems import PassResult
-from dynamo_webhooks.reconciler.engine.context import Context
-from dynamo_webhooks.reconciler.engine.controller import Controller
 from tests.laws.conftest import WHOLE
 
 FOLDER = Path(os.environ.get("DYNAMO_CORPUS") or Path(__file__).with_name("recorded"))
@@ -73,19 +68,6 @@ def admissions() -> Iterator[dict[str, Any]]:
 
 
 @cache
-def limit(patch: pytest.MonkeyPatch, controller: type[Controller], passes: int, counts: Callable[[Node], bool]) -> None:
-    """Lets so many passes over objects that count do something, and none over others."""
-    left, inner = [passes], controller.reconcile
-
-    async def limited(self: Controller, context: Context, obj: Node) -> PassResult:
-        if not counts(obj) or not left[0]:
-            return PassResult()
-        left[0] -= 1
-        return await inner(self, context, obj)
-
-    patch.setattr(controller, "reconcile", limited)
-
-
 def facts_of(context: str) -> Facts:
     """What the recorded server had in a context."""
     return facts_from(yaml.safe_load(corpus_file(f"context-{context}.yaml").read_text()))

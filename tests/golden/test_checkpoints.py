@@ -7,25 +7,23 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
 from dynamo_webhooks.reconciler.checkpoint.controller import CheckpointController
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
-from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS, JOBS
-from dynamo_webhooks.reconciler.render.checkpoint import storage
-from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS, jobs
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.gms import refusal_of
+from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
+from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS
+from dynamo_webhooks.reconciler.render.held import Held
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
-from dynamo_webhooks.reconciler.render.settings import Settings, settings_from
-from tests.golden.corpus import cases, compare, compare_render, limit
+from dynamo_webhooks.reconciler.render.settings import settings_from
+from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import check
+from tests.golden.playing import limit, list_differences, store
 from tests.reconciler.site import NAMESPACE, Site, settings
 
-DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 RECORDED_JOBS: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "checkpoint-job")}
 STEPS: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "checkpoint-step")}
 RESTORES: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "restore")}
@@ -41,24 +39,13 @@ def _lines(case: Node) -> str:
     return str(yaml.safe_dump(more)) if more else ""
 
 
-def _settings(case: Node) -> Settings:
-    return settings_from(settings(_lines(case)))
-
-
-def made_of(case: Node) -> tuple[list[Node], str]:
-    """What is made of a recorded checkpoint, and why nothing is."""
+def made_of(case: Node) -> list[Node]:
+    """What is rendered of a recorded checkpoint; nothing where the configuration is refused."""
     try:
-        found = _settings(case).checkpoints
-        refusal = refusal_of(case["object"], gate=found.gate)
-        if refusal is not None:
-            return [], refusal[1]
-        made, kept = jobs(case["object"], found), storage.find_configured_storage(found)
-    except (UsageError, RenderError) as error:
-        return [], str(error)
-    names = {one["metadata"]["name"] for one in case.get("others", ()) if one["kind"] == "PersistentVolumeClaim"}
-    if kept is not None and not found.pvc.create and kept.claim not in names:
-        return [], storage.explain_missing(kept, "demo")
-    return [one for one in made if one["kind"] == "Job" or one["metadata"]["name"] not in names], ""
+        how = settings(_lines(case))
+    except UsageError:
+        return []
+    return [*children(case["object"], Held(case.get("others", ())), Operator(settings_from(how), lambda: how)).children]
 
 
 def _differences(made: list[Node], expected: list[Node]) -> list[str]:
@@ -101,18 +88,10 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def _set_up(site: Site, case: Node) -> None:
-    deleted = case["object"]["metadata"].get("deletionTimestamp")
     for obj in (*case.get("others", ()), case["object"]):
-        resource = {each.kind: each for each in (CHECKPOINTS, CLAIMS, COMPONENTS, DAEMON_SETS, JOBS, LEASES)}[obj["kind"]]
         site.storage.now += timedelta(seconds=2)  # the others are older
-        metadata = {key: value for key, value in obj["metadata"].items() if key != "deletionTimestamp"}
-        if obj["kind"] == "Job":  # the recorded operator gives its own this label
-            metadata["labels"] = {CHECKPOINT_ID: metadata["name"].split("-")[2]}
-        await site.user.create(resource, {**copy.deepcopy(obj), "metadata": metadata}, NAMESPACE)
-        if status := obj.get("status"):
-            await site.kubelet.merge_patch(resource, metadata["name"], {"status": status}, NAMESPACE, subresource="status")
-    if deleted:
-        await site.user.delete(CHECKPOINTS, case["object"]["metadata"]["name"], NAMESPACE)
+        label = {CHECKPOINT_ID: obj["metadata"]["name"].split("-")[2]} if obj["kind"] == "Job" else {}  # as the recorded operator's own
+        await store(site, {**obj, "metadata": {**obj["metadata"], **({"labels": label} if label else {})}})
 
 
 def _plain(made: Node) -> Node:
@@ -124,11 +103,8 @@ def _plain(made: Node) -> Node:
 
 
 def _status_differences(expected: Node, found: Node) -> list[str]:
-    theirs = {one["type"]: (one["status"], one["reason"], one["message"]) for one in expected.get("conditions", ())}
-    ours = {one["type"]: (one["status"], one["reason"], one["message"]) for one in found.get("conditions", ()) if one["type"] in theirs}
-    out = [] if theirs == ours else [f"conditions: {ours}"]
     names = ("phase", "identityHash", "jobName", "message")
-    out += [f"{name}: {found.get(name)}" for name in names if found.get(name) != expected.get(name)]
+    out = list_differences(expected, found) + [f"{name}: {found.get(name)}" for name in names if found.get(name) != expected.get(name)]
     return out if ("createdAt" in expected) == ("createdAt" in found) else [*out, f"createdAt: {found.get('createdAt')}"]
 
 

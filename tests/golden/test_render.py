@@ -27,11 +27,8 @@ class _Recorded:
 
     def of(self, flag: str) -> list[str]:
         """The ids of the cases of an orchestrator; plain ones have none."""
-        return [case["id"] for case in self.cases if flag == _orchestrator(case["flags"])]
-
-
-def _orchestrator(flags: dict[str, bool]) -> str:
-    return next((name for name in ("grove", "lws") if flags[name]), "plain")
+        asked = {case["id"]: [name for name in ("grove", "lws") if case["flags"][name]] for case in self.cases}
+        return [name for name, on in asked.items() if flag == next(iter(on), "plain")]
 
 
 @cache

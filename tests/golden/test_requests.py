@@ -10,12 +10,12 @@ import yaml
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, ROLE_BINDINGS, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
 from dynamo_webhooks.reconciler.component.controller import ComponentController
 from dynamo_webhooks.reconciler.graph.controller import GraphController
-from dynamo_webhooks.reconciler.reconciler import Reconciler
 from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.held import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -23,14 +23,14 @@ from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.controller import RequestController
 from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, JOB_NAME, MANAGED, OPERATOR, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
-from tests.golden.corpus import cases, compare, compare_render, limit
+from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import check
+from tests.golden.playing import limit, store
 from tests.reconciler.request.test_request import FakeExporters
-from tests.reconciler.site import NAMESPACE, Site, settings
+from tests.reconciler.site import Site, settings
 
 CASES: Final = {case["id"]: case for kind in ("request-step", "profiling-job") for case in cases("controllers.ndjson.gz", kind)}
 PROFILED: Final = [name for name, case in CASES.items() if case["kind"] == "profiling-job"]
-_RESOURCES: Final = {one.kind: one for one in (CLAIMS, CONFIG_MAPS, GRAPHS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS)}
 _MADE: Final = (CONFIG_MAPS, JOBS, ROLE_BINDINGS, SERVICE_ACCOUNTS, GRAPHS, GRAPHS_ALPHA)
 _RIGHTS: Final = ("ServiceAccount", "Role", "RoleBinding")  # ours to choose: compared by what the Job's pods need of them
 _FIELDS: Final = ("phase", "dgdName", "profilingJobName", "profilingPhase", "deploymentInfo")
@@ -54,13 +54,13 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for one in (GraphController, ComponentController):
         limit(monkeypatch, one, 0, lambda _: False)
     if said := case.get("flags", {}).get("createError"):
-        site.cluster.fail(lambda verb, what, *_: _unavailable(said) if verb in ("create", "apply") and what in _MADE else None)
-    timing = site.timing
-    clocks = timing.clocks()
-    site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, controllers=[RequestController(FakeExporters)]))
+        error = UnavailableError(500, "", said)
+        site.cluster.fail(lambda verb, what, *_: error if verb in ("create", "apply") and what in _MADE else None)
+    site.callers = {"controllers": [RequestController(FakeExporters)]}
+    site.start()
     try:
         await site.later(5 if passes == 1 else 40)
-        return _differences(case, await _outcome(site, case), _new(site, before))
+        return _differences(case, await site.get(REQUESTS, case["object"]["metadata"]["name"]), _new(site, before))
     finally:
         await site.stop()
 
@@ -80,12 +80,6 @@ def as_we_read_products(case: Node) -> Node:
     return {**case, **json.loads(expected)}
 
 
-def _unavailable(said: str) -> Exception:
-    from dynamo_webhooks.kube.errors import UnavailableError
-
-    return UnavailableError(500, "", said)
-
-
 def _lines(case: Node) -> str:
     """The configuration of a case, which writes GPUs into the spec as the Go operator does."""
     more = {**(case.get("config") or {}), "controllers": {"requests": "on"}}
@@ -99,37 +93,20 @@ def _waits(obj: Node) -> bool:
 
 
 async def _set_up(site: Site, case: Node) -> set[Any]:
-    for other in case.get("others", ()):
-        made = convert_object(other, target("nvidia.com/v1beta1", line=Line.V1_2)).object if other["kind"] == GRAPHS.kind else other
-        await _store(site, made)
-    await _store(site, _beta(case["object"]))
+    for obj in (*case.get("others", ()), case["object"]):
+        made = _beta(obj) if obj["kind"] in (GRAPHS.kind, REQUESTS.kind) else obj
+        if obj["kind"] == "Job":  # the recorded operator gives its own these labels
+            made = {**obj, "metadata": {**obj["metadata"], "labels": {JOB_NAME: "req", MANAGED: OPERATOR}}}
+        await store(site, made)
     return {(key, json.dumps(record.obj, sort_keys=True)) for key, record in site.storage.records.items()}
-
-
-async def _store(site: Site, obj: Node) -> None:
-    """Stores an object as it is, with its status and generation; a Job with the labels that the recorded operator gives its own."""
-    if obj["kind"] == "Job":
-        obj = {**obj, "metadata": {**obj["metadata"], "labels": {JOB_NAME: "req", MANAGED: OPERATOR}}}
-    resource = REQUESTS if obj["kind"] == REQUESTS.kind else _RESOURCES[obj["kind"]]
-    namespace = obj["metadata"].get("namespace", "") if resource.namespaced else ""
-    await site.user.create(resource, copy.deepcopy(obj), namespace)
-    record = site.storage.records[resource.group, resource.plural, namespace, obj["metadata"]["name"]]
-    record.obj |= {name: copy.deepcopy(obj[name]) for name in ("status",) if obj.get(name)}
-    record.obj["metadata"] |= {name: obj["metadata"][name] for name in ("generation",) if name in obj["metadata"]}
 
 
 def _beta(obj: Node) -> Node:
     """An object as it is stored; what v1alpha1 leaves to its schema's defaults is there."""
     if obj["apiVersion"].endswith("v1beta1"):
         return obj
-    whole = {**obj, "spec": {"autoApply": False, **obj["spec"]}}
+    whole = {**obj, "spec": {"autoApply": False, **obj["spec"]}} if obj["kind"] == REQUESTS.kind else obj
     return convert_object(whole, target("nvidia.com/v1beta1", line=Line.V1_2)).object
-
-
-async def _outcome(site: Site, case: Node) -> Node:
-    found = await site.user.get(REQUESTS, case["object"]["metadata"]["name"], NAMESPACE)
-    assert found is not None
-    return found
 
 
 def _new(site: Site, before: set[Any]) -> list[Node]:

@@ -137,16 +137,12 @@ def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
     main["volumeMounts"] = [*mounts, {"name": _SHARED_MEMORY, "mountPath": _SHARED_MEMORY_PATH}]
 
 
-def _claim_volume(name: str) -> Fields:
-    """A volume with the claim of the same name."""
-    return {"name": name, "persistentVolumeClaim": {"claimName": name}}
-
-
 def _settle(spec: Fields, main: Fields) -> None:
     """Add a claim's volume for each mount without one, and list each volume once, ordered by the main container's mounts."""
     mounted = [one["name"] for one in object_items(main.get("volumeMounts"))]
     volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
-    if ordered := {name: _claim_volume(str(name)) for name in mounted} | volumes:
+    claimed = {name: {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in map(str, mounted)}
+    if ordered := claimed | volumes:
         spec["volumes"] = list(ordered.values())
 
 

@@ -152,7 +152,7 @@ async def test_the_jobs_account_may_write_its_own_result_and_nothing_else(scene:
 
 
 async def test_every_job_that_is_made_of_the_record_is_accepted(scene: Scene) -> None:
-    made = [one for case in RECORDED_JOBS.values() for one in made_of(case)[0]]
+    made = [one for case in RECORDED_JOBS.values() for one in made_of(case)]
     made += [one for name in PROFILED for one in rendered_of(CASES[name]).children]
     jobs = [deepcopy(one) for one in made if one["kind"] == "Job"]
     assert len(jobs) > 90

@@ -17,11 +17,6 @@ _LIMIT: Final = ("resources", "limits", "gpu")
 
 same("gms-interpod-immutable", "failover-interpod-immutable", "dgd-node-layout-immutable", where=GRAPH_COMPONENT)
 same("epp-inferencepool-unavailable", where=GRAPH_COMPONENT)
-# an empty mode is none there, see engine.py
-same("failover-intrapod-mode-mismatch", "failover-intrapod-requires-gms", "failover-intrapod-shadows")
-# a checkpoint that is off is judged there, see engine.py
-same("checkpoint-job-auto-only", "checkpoint-job-with-ref", "checkpoint-target-name", "checkpoint-gms-client-name")
-same("checkpoint-gms-clients-intrapod-only", "checkpoint-gms-clients-need-gms")
 
 
 def _gpus(service: dict[str, Any]) -> Gpus:

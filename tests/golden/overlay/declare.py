@@ -24,7 +24,6 @@ def variant(
             "on": frozenset(on) or rule.on,
             "where": where or rule.where,
             "when": rule.when if when is None else when,
-            "ratchets": False,
         }
         made = VARIANTS[name] = Rule(**{**vars(rule), "documentation": rule.documentation, "check": check, **own})
         return made

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 from unittest import mock
 
-from dynamo_webhooks.admission import judging, pipeline
+from dynamo_webhooks.admission import judging
 from dynamo_webhooks.admission.judging import Defaulted, VersionView
-from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.engine import convert_for_reading
@@ -24,9 +22,6 @@ from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.graph import annotations as graph_annotations
 from dynamo_webhooks.policies.review import DELETE, Fields, Review
 from dynamo_webhooks.policies.rule import DCD, DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Rule
-from dynamo_webhooks.webhooks import admission
-from dynamo_webhooks.webhooks.envelope import Call, Outcome
-from dynamo_webhooks.webhooks.routes import Route
 from tests.golden.overlay import component, graph
 from tests.golden.overlay.declare import VARIANTS
 
@@ -36,7 +31,7 @@ _AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only 
 # rules that read v1alpha1, whatever the object was written in
 _READ_V1ALPHA1: Final = {DGD: DGD_V1ALPHA1, DCD: DCD_V1ALPHA1}
 
-_judge, _compute_defaults, _answer = judging.judge, judging.compute_defaults, admission._judge
+_judge, _compute_defaults = judging.judge, judging.compute_defaults
 _list_declared, _says_nothing = catalogue.list_declared, sameness._says_nothing
 
 
@@ -70,13 +65,6 @@ def compute_defaults(review: Review) -> Defaulted:
     return _compute_defaults(lean)
 
 
-def _answered(route: Route, call: Call, settings: Settings, length: int) -> Outcome:
-    if route.purpose is Purpose.MUTATE:
-        call.old = None
-        settings = settings._replace(facts=settings.facts._replace(excludedNamespaces=UNKNOWN))
-    return _answer(route, call, settings, length)
-
-
 def _is_intrapod(component: Fields) -> bool:
     """The mode must be written."""
     return (read_failover(component) or {}).get("mode") == INTRA_POD
@@ -94,11 +82,7 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (evaluate, "_pardon", lambda _, found: found),
     (VersionView, "judged", _judged),
     (judging, "judge", judge),
-    (pipeline, "judge", judge),
     (judging, "compute_defaults", compute_defaults),
-    (pipeline, "compute_defaults", compute_defaults),
-    (admission, "_judge", _answered),
-    (admission, "long_remainder", lambda *_: []),
     (failover, "is_intrapod", _is_intrapod),
     (graph_annotations, "is_intrapod", _is_intrapod),
     (sameness, "_says_nothing", _as_written),

@@ -23,8 +23,6 @@ from dynamo_webhooks.policies.semver import is_semver
 from dynamo_webhooks.policies.v1alpha1.services import service_null as service_null_here
 from tests.golden.overlay.declare import VARIANTS, same, variant
 
-same("failover-intrapod-discovery-mode")  # an empty mode is none there, see engine.py
-
 
 @variant("dgd-annotation-discovery-mode", when=())
 def dgd_annotation_discovery_mode(at: At) -> Hits:
@@ -101,7 +99,6 @@ _DETECTOR: Final = "eppConfig.config.saturationDetector"
 _REPOSITORY: Final = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 
 same("dgdr-sla-optimization-type", "dgdr-thorough-needs-backend", on=(CREATE,))
-same("dgdr-spec-locked")  # specs are compared as they are written, see engine.py
 
 
 @variant("ckpt-server-container")

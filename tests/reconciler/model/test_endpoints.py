@@ -38,18 +38,15 @@ def test_a_pod_in_two_slices_and_two_families_is_one_endpoint() -> None:
 @run_each(
     ("conditions", "callable_"),
     [
-        ({}, True),
-        ({"ready": False}, False),
-        ({"ready": False, "serving": True}, True),
-        ({"ready": False, "serving": False}, False),
+        ({}, [True]),
+        ({"ready": False}, [False]),
+        ({"ready": False, "serving": True}, [True]),
+        ({"ready": False, "serving": False}, [False]),
+        ({"ready": False, "serving": True, "terminating": True}, []),
     ],
 )
-def test_a_pod_is_called_when_it_is_ready_or_serves(conditions: dict[str, Any], callable_: bool) -> None:
-    assert [one.callable for one in found(slice_of(pod("10.0.0.1", **conditions))).endpoints] == [callable_]
-
-
-def test_a_terminating_pod_counts_no_more() -> None:
-    assert found(slice_of(pod("10.0.0.1", ready=False, serving=True, terminating=True))).endpoints == ()
+def test_a_pod_is_called_when_it_is_ready_or_serves_until_it_terminates(conditions: dict[str, Any], callable_: list[bool]) -> None:
+    assert [one.callable for one in found(slice_of(pod("10.0.0.1", **conditions))).endpoints] == callable_
 
 
 def test_a_pod_that_is_ready_in_one_slice_is_ready() -> None:
@@ -83,10 +80,8 @@ def test_endpoints_that_are_no_pods_of_the_namespace_are_passed_over() -> None:
     other["targetRef"]["namespace"] = "elsewhere"
     nobody = {"addresses": ["10.0.0.3"]}
     node = {"addresses": ["10.0.0.4"], "targetRef": {"kind": "Node", "name": "n"}}
-    assert (
-        found(slice_of(other, nobody, node, {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}}, endpoints=None)).endpoints == ()
-    )
-    assert found(slice_of(other, nobody, node, {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}})).endpoints == ()
+    nowhere = {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}}
+    assert found(slice_of(other, nobody, node, nowhere)).endpoints == found(slice_of(endpoints=None)).endpoints == ()
 
 
 def test_a_name_is_one_path() -> None:

@@ -36,28 +36,28 @@ class FakeWorkers(Workers):
         """As a worker does."""
         found = await self._answer("POST", base, name)
         if found.fine:
-            self.loaded.setdefault(_address(base), {})[name] = uri
+            self.loaded.setdefault(address_of(base), {})[name] = uri
         return found
 
     async def unload(self, base: str, name: str) -> Reply:
         """As a worker does."""
         found = await self._answer("DELETE", base, path_of(name))
-        if found.fine and self.lists and name not in self.loaded.get(_address(base), {}):
+        if found.fine and self.lists and name not in self.loaded.get(address_of(base), {}):
             return Reply(404, "no such adapter")
-        self.loaded.get(_address(base), {}).pop(name, None)
+        self.loaded.get(address_of(base), {}).pop(name, None)
         return found
 
     async def names(self, base: str) -> frozenset[str] | None:
         """As a worker does."""
         await self._answer("GET", base, "")
-        return frozenset(self.loaded.get(_address(base), {})) if self.lists else None
+        return frozenset(self.loaded.get(address_of(base), {})) if self.lists else None
 
     async def close(self) -> None:
         """As a worker does."""
         self.closed = True
 
     async def _answer(self, verb: str, base: str, what: str) -> Reply:
-        address = _address(base)
+        address = address_of(base)
         self.calls.append((verb, address, what))
         self.open += 1
         self.most = max(self.most, self.open)
@@ -73,7 +73,8 @@ class FakeWorkers(Workers):
         return Reply(status, "" if status < 300 else "busy")
 
 
-def _address(base: str) -> str:
+def address_of(base: str) -> str:
+    """The address of a base URL."""
     return base.removeprefix("http://").rpartition(":")[0]
 
 

@@ -33,16 +33,13 @@ def test_a_scheduled_pod_gets_the_one_label_that_it_names() -> None:
     assert decide(_pod(), _node(**{ZONE: "a", "other": "x"})) == Plan(labels={ZONE: "a"})
 
 
-@run_each("pod", [_pod(node=""), _pod(key=""), _pod(**{ZONE: "b"}), _pod() | {"spec": None}])
+GOES: Final = {**_pod(), "metadata": {**_pod()["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+
+@run_each("pod", [_pod(node=""), _pod(key=""), _pod(**{ZONE: "b"}), _pod() | {"spec": None}, GOES])
 def test_other_pods_get_none(pod: Node) -> None:
     assert find_missing_label(pod) == ""
     assert decide(pod, _node(**{ZONE: "a"})) == Plan()
-
-
-def test_a_pod_that_goes_is_left_alone() -> None:
-    going = _pod()
-    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert decide(going, _node(**{ZONE: "a"})) == Plan()
 
 
 def test_a_node_without_the_label_is_told_of() -> None:

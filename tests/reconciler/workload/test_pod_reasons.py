@@ -139,9 +139,7 @@ async def _reads(site: Site, pods: list[Node]) -> int:
 
 
 async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
-    async with running() as site:
-        site.newcomers = 0
-        await site.make(disagg())
+    async with running(disagg(), newcomers=0) as site:
         assert "Pods wait" not in (await site.condition())["message"]
         assert 1 <= await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])]) <= 8  # after 5, 10, 20 and 40 seconds, then each minute
         assert (await site.condition())["message"].endswith(". Pods wait: d: Unschedulable: 0/3 nodes: 3 Insufficient gpu")
@@ -172,9 +170,7 @@ async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None
 
 
 async def test_pods_are_read_after_5_10_20_and_40_seconds_though_none_were_there_at_first() -> None:
-    async with running() as site:
-        site.newcomers = 0
-        await site.make(disagg())
+    async with running(disagg(), newcomers=0) as site:
         moments: list[float] = []
 
         def noted(verb: str, resource: Resource | None, *_: str) -> None:
@@ -216,9 +212,7 @@ async def test_reasons_are_read_each_minute_though_the_wall_clock_goes_back(monk
 
 
 async def test_pods_that_can_not_be_made_are_told_of() -> None:
-    async with running() as site:
-        site.newcomers = 0
-        await site.make(disagg())
+    async with running(disagg(), newcomers=0) as site:
         refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: gpus"}
         status = (await site.all(DEPLOYMENTS))["g-frontend"]["status"]
         patch = {"status": {"conditions": [*status["conditions"], refused]}}
@@ -232,9 +226,7 @@ async def test_pods_that_can_not_be_made_are_told_of() -> None:
 async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_and_few_are_read_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with running() as site:
-        site.newcomers = 0
-        await site.make(disagg())
+    async with running(disagg(), newcomers=0) as site:
         large = _pod("d", conditions=[UNSCHEDULABLE])
         large["metadata"]["annotations"] = {"a": "x" * 200_000}
         large["spec"] = {"serviceAccountName": "mine", "containers": [{"name": "c", "args": ["x" * 200_000]}]}
@@ -278,8 +270,7 @@ async def _messages(site: Site, seconds: int) -> list[str]:
 
 
 async def test_a_graph_rolled_before_it_was_ever_ready_names_the_new_pod_at_the_first_read() -> None:
-    async with running(newcomers=0) as site:
-        await site.make(disagg())
+    async with running(disagg(), newcomers=0) as site:
         await _add(site, _pod("old", **_held("ErrImagePull")))
         await site.later(200)
         old, new = (f"{name}: container main: ErrImagePull" for name in ("old", "new"))

@@ -22,9 +22,4 @@ def test_the_main_container_brings_the_claims_that_it_mounts() -> None:
     mounts = [mount, {"name": "shared-memory", "mountPath": "/m"}]
     spec = {"containers": [{"name": "main", "volumeMounts": [mount]}, None, {"name": "side", "image": "a", "volumeMounts": mounts}]}
     assert list_refused({}, {"spec": spec}) == []
-    found = list_template_mistakes({"spec": spec}, frozenset(), frozenset({"main"}))
-    assert [path[2:] for path, _ in found] == [
-        (0, "volumeMounts", 0, "name"),
-        (2, "volumeMounts", 0, "name"),
-        (2, "volumeMounts", 1, "name"),
-    ]
+    assert [path[2::2] for path, _ in list_template_mistakes({"spec": spec}, frozenset())] == [(0, 0), (2, 0), (2, 1)]

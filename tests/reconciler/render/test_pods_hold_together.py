@@ -55,8 +55,7 @@ EXTRAS: tuple[Fields, ...] = (
 
 
 def _faults(spec: Fields) -> Iterator[str]:
-    found = list_template_mistakes({"spec": spec}, frozenset())
-    yield from (f"{format_path(path)}: {wrong}" for path, wrong in found)
+    yield from (f"{format_path(path)}: {wrong}" for path, wrong in list_template_mistakes({"spec": spec}, frozenset()))
     yield from (f"{error.field}: {error.message}" for error in list_errors(spec, POD))
     yield from (f"$$ in {text[:60]!r}" for text in re.findall(r'"[^"]*\$\$[^"]*"', json.dumps(spec)))  # Kubernetes would take one away
 

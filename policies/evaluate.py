@@ -68,11 +68,14 @@ class _Waking:
         """The bits of the fields of a block; null ones are absent."""
         bits = 0
         if type(block) is dict:
-            fewer: dict[str, Any] = block if len(block) < len(self.below) else self.below
-            for field in fewer:
-                waking, content = self.below.get(field), block.get(field)
-                if waking is not None and content is not None:
-                    bits |= waking.read(content)
+            if len(block) < len(self.below):
+                for field, content in block.items():
+                    if content is not None and (waking := self.below.get(field)) is not None:
+                        bits |= waking.read(content)
+            else:
+                for field, step in self.below.items():
+                    if (content := block.get(field)) is not None:
+                        bits |= step.read(content)
         return bits
 
 

@@ -286,13 +286,12 @@ def _explain_amount(name: str, amount: Any, limits: Fields | None) -> str:
     """Why an amount of a resource is refused, "" if it isn't; a request is compared with the limits beside it."""
     if not is_quantity(amount):
         return ""
+    number, device = parse(amount), "/" in name and "kubernetes.io/" not in name  # which can't be shared
     if "/" not in name and name not in _STANDARD and not name.startswith("hugepages-"):
         return f'must be {", ".join(_STANDARD)}, hugepages-SIZE, or have a domain, got "{quote_once(name)}"'
-    number = parse(amount)
-    device = "/" in name and "kubernetes.io/" not in name  # which can't be shared
     if number < 0:
         return f"must not be negative, got {quote_once(str(amount))}"
-    if device and number != int(number):
+    if device and type(number) is not int:
         return f"must be a whole number, got {quote_once(str(amount))}"
     if limits is None:
         return ""

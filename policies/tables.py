@@ -15,7 +15,6 @@ Mistake: TypeAlias = tuple[Path, str]
 Check: TypeAlias = Callable[[Any, "Mistakes"], None]  # is asked only about values that are there
 
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
-_SUBDOMAIN_WANTED: Final = "must be lower-case letters, digits, dots and inner dashes"
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _MAX_KNOWN_TEXTS: Final = 1_000  # of a form
 _MAX_KNOWN_CHARACTERS: Final = 63
@@ -204,11 +203,10 @@ def _requirement(*more: str) -> Check:
 
 
 LABEL: Final = text(is_label, "must have at most 63 lower-case letters, digits and inner dashes")
-SUBDOMAIN: Final = text(is_subdomain, _SUBDOMAIN_WANTED)
+SUBDOMAIN: Final = text(is_subdomain, "must be lower-case letters, digits, dots and inner dashes")
 ADDRESS: Final = text(_is_address, "must be an IP address")
 QUALIFIED: Final = text(
-    is_qualified,
-    "must be the key of a label: letters, digits, inner dashes, dots and underscores, with or without a domain",
+    is_qualified, "must be the key of a label: letters, digits, inner dashes, dots and underscores, with or without a domain"
 )
 LABELS: Final[Check] = _check_labels
 SELECTOR: Final = block({"matchLabels": LABELS, "matchExpressions": each(_requirement())})

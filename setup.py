@@ -21,7 +21,8 @@ _MODULES = {
     "admission": "judging pipeline",
     "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",
-    "policies": "annotations at components edit engines evaluate facts gpu grove image_tag no_effect patterns pods review semver unchanged",
+    "policies": "annotations at components edit engines evaluate facts gpu grove image_tag no_effect patterns pods review semver tables "
+    "unchanged",
     "policies/component": "pods",
     "policies/defaults": "component graph",  # of rules those that are asked about objects without a mistake
     "policies/graph": "annotations backend component_set grove_names names no_effect replicas",

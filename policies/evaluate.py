@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from typing import Any, TypeAlias
+from functools import cache, lru_cache
+from typing import Any, Final
 
 from ..api.line import Line
 from ..api.paths import Path
@@ -20,56 +20,99 @@ from .finding import Edit, Finding
 from .raised import log
 from .ratchet import new_ones
 from .review import DELETING, UPDATE, Fields, Review, is_line_1_6
-from .rule import DCD, DCD_V1ALPHA1, Level, Rule, field_of
+from .rule import DCD, DCD_V1ALPHA1, Level, Rule
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
-Rules: TypeAlias = dict[Rule, None]  # in their order; a rule's hash is that of the object
-# by the field of a place that wakes them: rules, and what else must hold for that field; None for no more than that it is there
-Keyed: TypeAlias = dict[str, list[tuple["Condition | None", Rules]]]
+_ALWAYS: Final = 1  # the bit of rules without conditions
 
 
-class Condition:
-    """What a rule's `when` says of a field, behind the field's name. No closure: compiled code reads the parts of this faster."""
+class _Waking:
+    """Which conditions `when` hold, as bits: because a field is there, because of its value, and because of the fields below it."""
 
-    __slots__ = ("sign", "steps", "values")
+    __slots__ = ("below", "bits", "by_value", "every")
 
-    def __init__(self, text: str) -> None:
-        """`text` is a path below the field, a sign and values, each of which may be absent: ".*.type=lpx,epp"."""
-        path, self.sign, values = (*re.split("(!?=|[<>])", text, maxsplit=1), "", "")[:3]
-        self.steps: Path = tuple(path.split(".")[1:])
-        self.values = tuple({"true": True, "0": 0}.get(value, value) for value in values.split(","))
+    def __init__(self) -> None:
+        self.bits = 0
+        self.by_value: list[tuple[str, tuple[Any, ...], int]] = []  # a sign, and the values behind it
+        self.below: dict[str, _Waking] = {}
+        self.every = False  # whether the fields below are those of every entry of a map
 
-    def holds(self, content: Any, depth: int = 0) -> bool:
-        """Whether the content of the field, or that of an entry of it, is as the condition says; it is not None."""
-        if depth == len(self.steps):
-            return not self.sign or self._fits(content)
-        step = self.steps[depth]
-        entries: Iterable[Any] = content if type(content) is list else (content,)
-        if step == "*":
-            depth += 1
-            step = self.steps[depth]
-            entries = content.values() if type(content) is dict else content
-        for entry in entries:  # noqa: SIM110 - a generator costs more
-            if type(entry) is dict and (found := entry.get(step)) is not None and self.holds(found, depth + 1):
-                return True
-        return False
+    def add(self, condition: str, bit: int) -> None:
+        """Adds a condition: a path, a sign and values, of which all but the path may be absent: "a.*.type=lpx,epp"."""
+        path, sign, values = (*re.split("(!?=|[<>])", condition, maxsplit=1), "", "")[:3]
+        node = self
+        for step in (path,) if "/" in path else path.split("."):  # the name of an annotation is one step
+            if step == "*":
+                node.every = True
+            else:
+                node = node.below.setdefault(step, _Waking())
+        if sign:
+            node.by_value.append((sign, tuple([{"true": True, "0": 0}.get(value, value) for value in values.split(",")]), bit))
+        else:
+            node.bits |= bit
 
-    def _fits(self, content: Any) -> bool:
-        if self.sign == "<":
-            return type(content) is int and content < 0
-        if self.sign == ">":
-            return type(content) is list and len(content) > 1
-        return (content in self.values) is (self.sign == "=")
+    def read(self, content: Any) -> int:
+        """The bits of the content of the field, which is not null. A list stands for each of its entries."""
+        bits = self.bits
+        for sign, values, bit in self.by_value:
+            if _fits(content, sign, values):
+                bits |= bit
+        if self.below:
+            entries: Iterable[Any] = content if type(content) is list else content.values() if self.every else (content,)
+            for entry in entries:
+                bits |= self.read_below(entry)
+        return bits
+
+    def read_below(self, block: Any) -> int:
+        """The bits of the fields of a block; null ones are absent."""
+        bits = 0
+        if type(block) is dict:
+            if len(block) < len(self.below):
+                for field, content in block.items():
+                    if content is not None and (waking := self.below.get(field)) is not None:
+                        bits |= waking.read(content)
+            else:
+                for field, step in self.below.items():
+                    if (content := block.get(field)) is not None:
+                        bits |= step.read(content)
+        return bits
+
+
+def _fits(content: Any, sign: str, values: tuple[Any, ...]) -> bool:
+    if sign == "<":
+        return type(content) is int and content < 0
+    if sign == ">":
+        return type(content) is list and len(content) > 1
+    return (content in values) is (sign == "=")
 
 
 class _Group:
     """All rules that look at the places of one selector."""
 
-    __slots__ = ("always", "keyed", "places", "steps")
+    __slots__ = ("_bits", "places", "rules", "steps", "waking")
 
-    def __init__(self, steps: Path, places: Places, always: Rules, keyed: Keyed) -> None:
-        self.steps, self.places, self.always, self.keyed = steps, places, always, keyed
+    def __init__(self, selector: str) -> None:
+        self.steps, self.places = _steps(selector), _places(selector)
+        self.rules: list[tuple[Rule, int]] = []  # with the bits of which one must be set
+        self.waking = _Waking()
+        self._bits: dict[str, int] = {}  # by condition
+
+    def add(self, rule: Rule) -> None:
+        """Adds a rule behind the others."""
+        wakes = 0 if rule.when else _ALWAYS
+        for condition in rule.when:
+            if condition not in self._bits:
+                self._bits[condition] = 2 << len(self._bits)
+                self.waking.add(condition, self._bits[condition])
+            wakes |= self._bits[condition]
+        self.rules.append((rule, wakes))
+
+
+@lru_cache(maxsize=1_000)
+def _list_woken(group: _Group, bits: int) -> tuple[Rule, ...]:
+    """The rules of a group that can fire where these conditions hold, in their order."""
+    return tuple([rule for rule, wakes in group.rules if wakes & bits])
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
@@ -142,8 +185,7 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
         for step, value in group.places(obj):
             if value is None:
                 continue
-            asked = _list_asked(value, group) if group.keyed and type(value) is dict else group.always
-            if asked:
+            if asked := _list_woken(group, _ALWAYS | group.waking.read_below(value)):
                 at = At(review, group.steps, step, value)
                 for rule in asked:
                     at.rule = rule
@@ -151,18 +193,6 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
                         yield from rule.check(at)
                     except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
                         yield _instead(rule, at.path, error)
-
-
-def _list_asked(value: Fields, group: _Group) -> dict[Rule, None]:
-    """The rules that the fields of a place wake, and those that need none, each once; null fields are absent ones."""
-    asked = group.always.copy()
-    for key, content in value.items():
-        if content is None or (woken := group.keyed.get(key)) is None:
-            continue
-        for condition, sharing in woken:
-            if condition is None or condition.holds(content):
-                asked.update(sharing)
-    return asked
 
 
 def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
@@ -199,31 +229,12 @@ def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 
 @cache
 def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
-    """The rules that can fire, grouped by selector and by the field that wakes them, so that absent fields cost nothing."""
-    always: dict[str, list[Rule]] = {}
-    keyed: dict[str, dict[str, dict[str, list[Rule]]]] = {}  # selector -> field -> the rest of the condition
+    """The rules that can fire, grouped by selector."""
+    groups: dict[str, _Group] = {}
     for rule in rules(line):
-        if rule.is_default is not defaults or kind not in rule.where or operation not in rule.on:
-            continue
-        selector = rule.where[kind]
-        if not rule.when:
-            always.setdefault(selector, []).append(rule)
-        for text in rule.when:
-            path = field_of(text)
-            field = path if "/" in path else path.partition(".")[0]  # the name of an annotation is one step
-            keyed.setdefault(selector, {}).setdefault(field, {}).setdefault(text.removeprefix(field), []).append(rule)
-    return tuple(
-        _Group(
-            _steps(selector),
-            _places(selector),
-            dict.fromkeys(always.get(selector, ())),
-            {
-                field: [(Condition(rest) if rest else None, dict.fromkeys(found)) for rest, found in conditions.items()]
-                for field, conditions in keyed.get(selector, {}).items()
-            },
-        )
-        for selector in dict.fromkeys((*always, *keyed))
-    )
+        if rule.is_default is defaults and kind in rule.where and operation in rule.on:
+            groups.setdefault(rule.where[kind], _Group(rule.where[kind])).add(rule)
+    return tuple(groups.values())
 
 
 def _steps(selector: str) -> Path:

@@ -73,21 +73,21 @@ def list_ignored_of(component: Fields, path: Path, *, grove: bool | None) -> Ign
     if component.get("eppConfig"):
         found += _of_picker(component, path)
     if template := component.get("podTemplate"):
-        found += _of_template(component, template, (*path, "podTemplate"), grove=grove)
-    for index, template in list_templates(component) if component.get("roles") else ():
-        found += _of_template(component, template, (*path, "roles", index, "podTemplate"), grove=grove)
+        found += [((*path, "podTemplate", *below), why) for below, why in _of_template(component, template, grove)]
+    for index, template in list_templates(component):
+        found += [((*path, "roles", index, "podTemplate", *below), why) for below, why in _of_template(component, template, grove)]
     return found
 
 
-def _of_template(component: Fields, template: Fields, path: Path, *, grove: bool | None) -> Ignored:
+def _of_template(component: Fields, template: Fields, grove: bool | None) -> Ignored:
     found: Ignored = []
     if metadata := template.get("metadata"):
         why = "has no effect: pods get only labels and annotations of it"
-        found += [((*path, "metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
+        found += [(("metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
         if (annotations := metadata.get("annotations")) and (grove or (grove is False and is_multinode(component))):
-            found += list_ignored_annotations(annotations, (*path, "metadata", "annotations"), grove=bool(grove))
+            found += list_ignored_annotations(annotations, ("metadata", "annotations"), grove=bool(grove))
     if pod := template.get("spec"):
-        found += _of_shared_memory(component, pod, path)
+        found += _of_shared_memory(component, pod)
     return found
 
 
@@ -134,7 +134,7 @@ def _of_picker(component: Fields, path: Path) -> Ignored:
     ]
 
 
-def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
+def _of_shared_memory(component: Fields, pod: Fields) -> Ignored:
     places: list[Path] = []
     containers: list[Fields | None] = pod.get("containers") or []
     for index, container in enumerate(containers):
@@ -151,7 +151,7 @@ def _of_shared_memory(component: Fields, pod: Fields, path: Path) -> Ignored:
     if not places or ((size := component.get("sharedMemorySize")) is not None and is_quantity(size) and is_zero(size)):
         return []
     fix = 'has no effect: every main container has shared memory; write sharedMemorySize: "0" to use your own'
-    return [((*path, "spec", *steps), fix) for steps in places]
+    return [(("spec", *steps), fix) for steps in places]
 
 
 def _written(annotations: Mapping[str, str], names: tuple[str, ...]) -> list[str]:

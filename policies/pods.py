@@ -6,14 +6,12 @@ there is.
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
-from ..api.paths import Key, Path
+from ..api.paths import Key
 from ..api.quantity import is_quantity, parse
 from .components import MAIN, read_failover, read_gms
 from .engines import RUNTIME
-from .patterns import is_label
 from .review import Fields
 from .tables import (
     ADDRESS,
@@ -24,15 +22,16 @@ from .tables import (
     SELECTOR,
     SUBDOMAIN,
     Check,
+    Mistake,
     Mistakes,
     absent,
     block,
-    check_one,
     choice,
     each,
     every,
     given,
     number,
+    one_of,
     text,
 )
 from .words import quote_once
@@ -40,7 +39,6 @@ from .words import quote_once
 MAX_PORT_NAME_CHARACTERS: Final = 15
 _PORT_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
-_VARIABLE: Final = re.compile(r"[ -<>-~]+")  # printable ASCII without =
 _FIELD: Final = re.compile(
     r"metadata\.(name|namespace|uid|(labels|annotations)\['[^']+'\])|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs)"
 )
@@ -48,11 +46,8 @@ _SYSCTL: Final = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a
 _SEARCH: Final = re.compile(r"(_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*)?")
 _FILE_FIELD: Final = re.compile(r"metadata\.(name|namespace|uid|labels|annotations|(labels|annotations)\['[^']+'\])")
 _RESOURCE_FIELD: Final = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)")
-_PROBE_HANDLERS: Final = ("exec", "grpc", "httpGet", "tcpSocket")
-_HOOK_HANDLERS: Final = ("exec", "httpGet", "sleep", "tcpSocket")
 _FIGURES: Final = ("failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds")
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_SOURCES: Final = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 _CLAIM_SOURCES: Final = ("resourceClaimName", "resourceClaimTemplateName")
 IMAGELESS: Final = frozenset({MAIN, RUNTIME})  # other rules report images that components lack
@@ -86,422 +81,358 @@ ADDED_VOLUMES: Final = frozenset(
 )
 
 
-class _Place(NamedTuple):
-    """A container and what its pod has."""
-
-    path: Path
-    is_init: bool
-    volumes: frozenset[str]
-    spec: Fields
-
-
-_InPod: TypeAlias = Callable[[Any, Path, _Place, Mistakes], None]
-
-
-def list_refused(component: Fields, template: Fields) -> Mistakes:
+def list_refused(component: Fields, template: Fields) -> list[Mistake]:
     """The mistakes of the template of a component, by their paths below it, as far as the pods that are made of it have them."""
-    known = find_volumes(template.get("spec") or {})
+    spec: Fields = template.get("spec") or {}
+    containers: list[Fields | None] = spec.get("containers") or []
+    mounts = [one.get("volumeMounts") or () for one in containers if one and one.get("name") == MAIN]
+    brought = [mount.get("name") or "" for listed in mounts for mount in listed if mount]
     if cache := component.get("compilationCache"):
-        known |= {cache.get("pvcName") or ""}
+        brought.append(cache.get("pvcName") or "")
+    found = list_template_mistakes(template, ADDED_VOLUMES.union(brought) if brought else ADDED_VOLUMES)
+    shared = bool(found) and (read_gms(component) is not None or read_failover(component) is not None)  # claims replace GPUs
     # every component has an account, which the older field doesn't name
-    found = [one for one in list_template_mistakes(template, known) if one[0][-1] != "serviceAccount"]
-    if found and (read_gms(component) is not None or read_failover(component) is not None):  # whose claims replace GPUs
-        return [(path, wrong) for path, wrong in found if "resources" not in path]
-    return found
+    return [(path, wrong) for path, wrong in found if path[-1] != "serviceAccount" and not (shared and "resources" in path)]
 
 
-def list_template_mistakes(template: Fields, known: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> Mistakes:
-    """The mistakes of a template for pods with `known` volumes, by their paths below it; those `imageless` need no image."""
-    found: Mistakes = []
-    _METADATA(template.get("metadata"), ("metadata",), found)
-    return found + [(("spec", *path), wrong) for path, wrong in list_mistakes(template.get("spec") or {}, known, imageless)]
+def list_template_mistakes(template: Fields, added: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> list[Mistake]:
+    """The mistakes of a template for pods with `added` volumes, by their paths below it; those `imageless` need no image."""
+    found = Mistakes(template.get("spec") or {}, added, imageless)
+    found.ask(_METADATA, template.get("metadata"), "metadata")
+    found.ask(_check_pod, found.spec, "spec")
+    return found.found
 
 
-def list_mistakes(spec: Fields, known: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> Mistakes:
-    """The mistakes of a pod spec, by their paths below it; `known` volumes are there without being written."""
-    found: Mistakes = []
-    _POD(spec, (), found)
+def _check_pod(spec: Fields, found: Mistakes) -> None:
+    _POD(spec, found)
     if spec.get("hostUsers") is False:
         for field in ("hostIPC", "hostNetwork", "hostPID"):
             if spec.get(field):
-                found.append(((field,), "must not be true beside hostUsers: false"))
+                found.add("must not be true beside hostUsers: false", field)
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
-        found.append((("shareProcessNamespace",), "must not be true beside hostPID"))
+        found.add("must not be true beside hostPID", "shareProcessNamespace")
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        found.append((("nodeName",), "must be absent beside schedulingGates"))
+        found.add("must be absent beside schedulingGates", "nodeName")
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
-        found.append((("dnsPolicy",), "must not be None without dnsConfig.nameservers"))
-    named: dict[str, Path] = {}
+        found.add("must not be None without dnsConfig.nameservers", "dnsPolicy")
+    named: dict[str, str] = {}
     for field in ("containers", "initContainers"):
         listed: list[Fields | None] = spec.get(field) or []
         for index, container in enumerate(listed):
             if container:
                 name = container.get("name") or ""
-                path: Path = (field, index)
-                if name in named and named[name][0] != field:
-                    found.append(((*path, "name"), f'must not be the name of another container, got "{quote_once(name)}"'))
-                named[name] = path
-                if not container.get("image") and name not in imageless:
-                    found.append(((*path, "image"), "must not be empty"))
-                _look_at(container, _Place(path, field == "initContainers", known, spec), found)
-    return found
+                if named.get(name, field) != field:
+                    found.add(f'must not be the name of another container, got "{quote_once(name)}"', field, index, "name")
+                named[name] = field
+                if not container.get("image") and name not in found.imageless:
+                    found.add("must not be empty", field, index, "image")
+                found.ask(_check_container, container, field, index)
 
 
-def name_volumes(spec: Fields) -> frozenset[str]:
-    """The volumes that a template writes."""
-    return frozenset(volume.get("name") or "" for volume in spec.get("volumes") or () if volume)
+def _check_container(value: Fields, found: Mistakes) -> None:
+    ends = found.path[-2] == "initContainers" and value.get("restartPolicy") != "Always"
+    found.ask_table(_ENDING if ends else _CONTAINER, value)
+    if not value.get("name"):
+        found.add("must not be empty", "name")
 
 
-def find_volumes(spec: Fields) -> frozenset[str]:
-    """The volumes that a component's containers can mount: its own, those of the main container's mounts, and those added to any pod."""
-    mains = [one for one in spec.get("containers") or () if one and one.get("name") == MAIN]
-    mounts = [mount.get("name") or "" for main in mains for mount in main.get("volumeMounts") or () if mount]
-    return name_volumes(spec).union(ADDED_VOLUMES, mounts)
-
-
-def _look_at(container: Fields, place: _Place, found: Mistakes) -> None:
-    for field, value in container.items():
-        if value is None:
-            continue
-        if (check := _OF_CONTAINER.get(field)) is not None:
-            check(value, (*place.path, field), found)
-        if (beside := _IN_POD.get(field)) is not None:
-            beside(value, (*place.path, field), place, found)
-    if not container.get("name"):
-        found.append(((*place.path, "name"), "must not be empty"))
-
-
-def _check_image(value: Any, path: Path, found: Mistakes) -> None:
+def _check_image(value: str, found: Mistakes) -> None:
     if value != value.strip():
-        found.append((path, "must not begin or end with a blank"))
+        found.add("must not begin or end with a blank")
 
 
-def _check_ports(value: Any, path: Path, place: _Place, found: Mistakes) -> None:
+def _check_ports(value: list[Any], found: Mistakes) -> None:
     names: set[str] = set()
     for index, port in enumerate(value):
         if not port:
             continue
-        name = port.get("name")
-        if name:
-            _check_port_name(name, (*path, index, "name"), found)
+        if name := port.get("name"):
+            found.ask(_check_port_name, name, index, "name")
             if name in names:
-                found.append(((*path, index, "name"), f'must be unique in its container, got "{quote_once(name)}" again'))
+                found.add(f'must be unique in its container, got "{quote_once(name)}" again', index, "name")
             names.add(name)
-        for field in ("containerPort", "hostPort"):
-            _check_number(port.get(field), (*path, index, field), found)
-        _PROTOCOL(port.get("protocol"), (*path, index, "protocol"), found)
-        if place.spec.get("hostNetwork") and port.get("hostPort") not in (None, 0, port.get("containerPort")):
-            found.append(((*path, index, "hostPort"), "must be the containerPort, because the pod uses the node's network"))
+        found.ask(_PORT, port.get("containerPort"), index, "containerPort")
+        found.ask(_PORT, port.get("hostPort") or None, index, "hostPort")
+        found.ask(_PROTOCOL, port.get("protocol"), index, "protocol")
+        if found.spec.get("hostNetwork") and port.get("hostPort") not in (None, 0, port.get("containerPort")):
+            found.add("must be the containerPort, because the pod uses the node's network", index, "hostPort")
 
 
-def _check_port_name(name: str, path: Path, found: Mistakes) -> None:
+def _check_port_name(name: str, found: Mistakes) -> None:
     if len(name) > MAX_PORT_NAME_CHARACTERS:
-        found.append((path, f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}"))
+        found.add(f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}")
     elif not _PORT_NAME.fullmatch(name) or "--" in name or name.isdigit() or not any(map(str.isalpha, name)):
-        found.append((path, f'must be lower-case letters, digits and single inner dashes, with a letter, got "{quote_once(name)}"'))
+        found.add(f'must be lower-case letters, digits and single inner dashes, with a letter, got "{quote_once(name)}"')
 
 
-def _check_number(number: Any, path: Path, found: Mistakes) -> None:
-    if number is not None and not (0 < number < 65_536 or (number == 0 and path[-1] == "hostPort")):
-        found.append((path, f"must be from 1 to 65535, got {number}"))
+def _is_variable(name: str) -> bool:
+    return name.isascii() and name.isprintable() and "=" not in name
 
 
-def _check_env(value: Any, path: Path, found: Mistakes) -> None:
-    for index, variable in enumerate(value):
-        if not variable:
-            continue
-        if not _VARIABLE.fullmatch(variable.get("name") or ""):
-            found.append(((*path, index, "name"), "must be printable characters of ASCII without ="))
-        if source := variable.get("valueFrom"):
-            if variable.get("value"):
-                found.append(((*path, index, "valueFrom"), "must not be beside value"))
-            _check_source(source, (*path, index, "valueFrom"), found)
-        elif source is not None:
-            found.append(((*path, index, "valueFrom"), f"must have one of {', '.join(_SOURCES)}, got none"))
+def _check_env(value: list[Any], found: Mistakes) -> None:
+    found.ask_each(_check_variable, value)
 
 
-def _check_key(value: Any, path: Path, found: Mistakes) -> None:
+def _check_variable(value: Fields, found: Mistakes) -> None:
+    if not value:
+        return
+    name = value.get("name")
+    if not name or not _is_variable(name):
+        found.add("must be printable characters of ASCII without =", "name")
+    source = value.get("valueFrom")
+    if source and value.get("value"):
+        found.add("must not be beside value", "valueFrom")
+    found.ask(_SOURCE, source, "valueFrom")
+
+
+def _check_key(value: str, found: Mistakes) -> None:
     if not _KEY.fullmatch(value):
-        found.append((path, "must be letters, digits, dashes, dots and underscores"))
+        found.add("must be letters, digits, dashes, dots and underscores")
 
 
-def _check_field(value: Any, path: Path, found: Mistakes) -> None:
+def _check_field(value: Fields, found: Mistakes) -> None:
     if not _FIELD.fullmatch(value.get("fieldPath") or ""):
         shown = quote_once(value.get("fieldPath") or "")
-        found.append(((*path, "fieldPath"), f'must be a field that variables can have, such as metadata.name, got "{shown}"'))
+        found.add(f'must be a field that variables can have, such as metadata.name, got "{shown}"', "fieldPath")
 
 
-def _check_annotations(value: Any, path: Path, found: Mistakes) -> None:
-    for key in value or ():
-        QUALIFIED(key.lower(), (*path, Key(key)), found)
+def _check_annotations(value: Fields, found: Mistakes) -> None:
+    for key in value:
+        found.ask(QUALIFIED, key.lower(), Key(key))
 
 
-def _check_source(source: Fields, path: Path, found: Mistakes) -> None:
-    check_one(source, _SOURCES, path, found)
-    _SOURCE(source, path, found)
+def _check_mounts(value: list[Any], found: Mistakes) -> None:
+    found.ask_each(_check_mount, value)
 
 
-def _check_env_from(value: Any, path: Path, found: Mistakes) -> None:
-    for index, source in enumerate(value):
-        if source is None:
-            continue
-        check_one(source, ("configMapRef", "secretRef"), (*path, index), found)
-        _FROM(source, (*path, index), found)
-
-
-def _check_mounts(value: Any, path: Path, place: _Place, found: Mistakes) -> None:
-    for index, mount in enumerate(value):
-        if not mount:
-            continue
-        name = mount.get("name") or ""
-        for field in ("name", "mountPath"):
-            if mount.get(field) == "":
-                found.append(((*path, index, field), "must not be empty"))
-        if name and not is_label(name):
-            LABEL(name, (*path, index, "name"), found)
-        elif name and name not in place.volumes:
-            found.append(((*path, index, "name"), f'must be a volume of the pod, got "{quote_once(name)}"'))
-        below = mount.get("subPath") or ""
-        if below.startswith("/") or ".." in below.split("/"):
-            found.append(((*path, index, "subPath"), "must be a relative path without .."))
-        if below and mount.get("subPathExpr"):
-            found.append(((*path, index, "subPathExpr"), "must not be beside subPath"))
-        _PROPAGATION(mount.get("mountPropagation"), (*path, index, "mountPropagation"), found)
-        if mount.get("recursiveReadOnly") is not None:
-            _RECURSIVE(mount["recursiveReadOnly"], (*path, index, "recursiveReadOnly"), found)
-
-
-def _ends(path: Path, place: _Place, found: Mistakes) -> bool:
-    """Whether the container is an init container that ends, which can't have the block; reports it."""
-    if not place.is_init or place.spec["initContainers"][place.path[1]].get("restartPolicy") == "Always":
-        return False
-    found.append((path, "must be absent in an init container without restartPolicy: Always"))
-    return True
-
-
-def _check_probe(value: Any, path: Path, place: _Place, found: Mistakes) -> None:
-    if _ends(path, place, found):
+def _check_mount(mount: Fields, found: Mistakes) -> None:
+    if not mount:
         return
-    check_one(value, _PROBE_HANDLERS, path, found)
-    _check_handler(value, path, found)
+    for field in ("name", "mountPath"):
+        if mount.get(field) == "":
+            found.add("must not be empty", field)
+    count, name = len(found.found), mount.get("name")
+    found.ask(LABEL, name, "name")
+    if name and name not in found.volumes and name not in found.added and count == len(found.found):
+        found.add(f'must be a volume of the pod, got "{quote_once(name)}"', "name")
+    below = mount.get("subPath") or ""
+    if not _is_inner(below):
+        found.add("must be a relative path without ..", "subPath")
+    if below and mount.get("subPathExpr"):
+        found.add("must not be beside subPath", "subPathExpr")
+    found.ask(_PROPAGATION, mount.get("mountPropagation"), "mountPropagation")
+    found.ask(_RECURSIVE, mount.get("recursiveReadOnly"), "recursiveReadOnly")
+
+
+def _check_absent(_: Any, found: Mistakes) -> None:
+    found.add("must be absent in an init container without restartPolicy: Always")
+
+
+def _check_readiness(value: Fields, found: Mistakes) -> None:
+    _check_probe(value, found)
+    if value.get("terminationGracePeriodSeconds") is not None:
+        found.add("must be absent in a readiness probe", "terminationGracePeriodSeconds")
+
+
+def _check_liveness(value: Fields, found: Mistakes) -> None:
+    """One of a startup probe's kind, too."""
+    _check_probe(value, found)
+    if (value.get("successThreshold") or 1) > 1:
+        found.add(f"must be 1, got {value['successThreshold']}", "successThreshold")
+    if (grace := value.get("terminationGracePeriodSeconds")) is not None and grace < 1:
+        found.add("must be 1 or more", "terminationGracePeriodSeconds")
+
+
+def _check_probe(value: Fields, found: Mistakes) -> None:
+    _PROBE(value, found)
+    _check_handler(value, found)
     for field in _FIGURES:
         if (value.get(field) or 0) < 0:
-            found.append(((*path, field), f"must not be negative, got {value[field]}"))
-    if path[-1] != "readinessProbe":
-        if (value.get("successThreshold") or 1) > 1:
-            found.append(((*path, "successThreshold"), f"must be 1, got {value['successThreshold']}"))
-        if (value.get("terminationGracePeriodSeconds") or 1) < 1 or value.get("terminationGracePeriodSeconds") == 0:
-            found.append(((*path, "terminationGracePeriodSeconds"), "must be 1 or more"))
-    elif value.get("terminationGracePeriodSeconds") is not None:
-        found.append(((*path, "terminationGracePeriodSeconds"), "must be absent in a readiness probe"))
+            found.add(f"must not be negative, got {value[field]}", field)
 
 
-def _check_handler(block: Fields, path: Path, found: Mistakes) -> None:
+def _check_handler(block: Fields, found: Mistakes) -> None:
     if (program := block.get("exec")) is not None and not program.get("command"):
-        found.append(((*path, "exec", "command"), "must not be empty"))
+        found.add("must not be empty", "exec", "command")
     for field in ("grpc", "httpGet", "tcpSocket"):
         if (asked := block.get(field)) is None:
             continue
         port = asked.get("port")
-        if isinstance(port, str):
-            _check_port_name(port, (*path, field, "port"), found)
-        else:
-            _check_number(port or 0, (*path, field, "port"), found)
+        found.ask(_check_port_name if isinstance(port, str) else _PORT, 0 if port is None else port, field, "port")
         if field == "httpGet":
-            _SCHEME(asked.get("scheme"), (*path, field, "scheme"), found)
+            found.ask(_SCHEME, asked.get("scheme"), field, "scheme")
 
 
-def _check_lifecycle(value: Any, path: Path, place: _Place, found: Mistakes) -> None:
-    if _ends(path, place, found):
-        return
+def _check_lifecycle(value: Fields, found: Mistakes) -> None:
     for field in ("postStart", "preStop"):
-        if (hook := value.get(field)) is not None:
-            check_one(hook, _HOOK_HANDLERS, (*path, field), found)
-            _check_handler(hook, (*path, field), found)
+        found.ask(_HOOK, value.get(field), field)
 
 
-def _check_resources(value: Any, path: Path, found: Mistakes) -> None:
-    limits, requests = value.get("limits") or {}, value.get("requests") or {}
-    for part, amounts in (("limits", limits), ("requests", requests)):
-        for name, amount in amounts.items():
-            where = (*path, part, Key(name))
-            if not is_quantity(amount):
-                continue
-            if "/" not in name and name not in _STANDARD and not name.startswith("hugepages-"):
-                standard = f"{', '.join(_STANDARD)}, hugepages-SIZE, or have a domain"
-                found.append((where, f'must be {standard}, got "{quote_once(name)}"'))
-            elif (number := parse(amount)) < 0:
-                found.append((where, f"must not be negative, got {quote_once(str(amount))}"))
-            elif _is_whole(name) and number != int(number):
-                found.append((where, f"must be a whole number, got {quote_once(str(amount))}"))
-            elif part == "requests":
-                _check_request(name, amount, limits.get(name), where, found)
+def _check_resources(value: Fields, found: Mistakes) -> None:
+    limits: Fields = value.get("limits") or {}
+    found.ask(_check_limits, limits, "limits")
+    for name, amount in (value.get("requests") or {}).items():
+        if wrong := _explain_amount(name, amount, limits):
+            found.add(wrong, "requests", Key(name))
 
 
-def _check_overhead(value: Any, path: Path, found: Mistakes) -> None:
-    listed: Mistakes = []
-    _check_resources({"limits": value}, (), listed)
-    found += [((*path, *below[1:]), wrong) for below, wrong in listed]
+def _check_limits(value: Fields, found: Mistakes) -> None:
+    for name, amount in value.items():
+        if wrong := _explain_amount(name, amount, None):
+            found.add(wrong, Key(name))
 
 
-def _check_pod_resources(value: Any, path: Path, found: Mistakes) -> None:
+def _explain_amount(name: str, amount: Any, limits: Fields | None) -> str:
+    """Why an amount of a resource is refused, "" if it isn't; a request is compared with the limits beside it."""
+    if not is_quantity(amount):
+        return ""
+    number, device = parse(amount), "/" in name and "kubernetes.io/" not in name  # which can't be shared
+    if "/" not in name and name not in _STANDARD and not name.startswith("hugepages-"):
+        return f'must be {", ".join(_STANDARD)}, hugepages-SIZE, or have a domain, got "{quote_once(name)}"'
+    if number < 0:
+        return f"must not be negative, got {quote_once(str(amount))}"
+    if device and type(number) is not int:
+        return f"must be a whole number, got {quote_once(str(amount))}"
+    if limits is None:
+        return ""
+    limit, same = limits.get(name), device or name.startswith("hugepages-")
+    if limit is None:
+        return "must have a limit of the same amount, got none" if same else ""
+    if not is_quantity(limit) or number == parse(limit) or not (same or number > parse(limit)):
+        return ""
+    return f"must be {'' if same else 'at most '}the limit, {quote_once(str(limit))}, got {quote_once(str(amount))}"
+
+
+def _check_pod_resources(value: Fields, found: Mistakes) -> None:
     """The resources of a pod as a whole."""
     if value.get("claims") is not None:
-        found.append(((*path, "claims"), "must be absent in the resources of a pod"))
-    _POD_RESOURCES(value, path, found)
-    _check_resources(value, path, found)
+        found.add("must be absent in the resources of a pod", "claims")
+    _POD_RESOURCES(value, found)
+    _check_resources(value, found)
 
 
-def _check_pod_resource(value: Any, path: Path, found: Mistakes) -> None:
-    for name in value or ():
+def _check_pod_resource(value: Fields, found: Mistakes) -> None:
+    for name in value:
         if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
-            found.append(((*path, Key(name)), f'must be cpu, memory or hugepages-SIZE in the resources of a pod, got "{quote_once(name)}"'))
+            found.add(f'must be cpu, memory or hugepages-SIZE in the resources of a pod, got "{quote_once(name)}"', Key(name))
 
 
-def _is_whole(name: str) -> bool:
-    """Whether a resource is one of a device plugin, which can't be shared."""
-    return "/" in name and "kubernetes.io/" not in name
+def _check_volume(value: Fields, found: Mistakes) -> None:
+    if not value:
+        return
+    if not value.get("name"):
+        found.add("must not be empty", "name")
+    sources = [field for field, source in value.items() if field != "name" and source is not None]
+    if len(sources) > 1:
+        found.add(f"must have one source, got {' and '.join(map(quote_once, sources))}")
+    _VOLUME(value, found)
 
 
-def _check_request(name: str, amount: Any, limit: Any, path: Path, found: Mistakes) -> None:
-    whole = _is_whole(name) or name.startswith("hugepages-")
-    if limit is None:
-        if whole:
-            found.append((path, "must have a limit of the same amount, got none"))
-    elif is_quantity(limit):
-        if whole and parse(amount) != parse(limit):
-            found.append((path, f"must be the limit, {quote_once(str(limit))}, got {quote_once(str(amount))}"))
-        elif parse(amount) > parse(limit):
-            found.append((path, f"must be at most the limit, {quote_once(str(limit))}, got {quote_once(str(amount))}"))
-
-
-def _check_volumes(value: Any, path: Path, found: Mistakes) -> None:
-    for index, volume in enumerate(value):
-        if not volume:
-            continue
-        where = (*path, index)
-        if not volume.get("name"):
-            found.append(((*where, "name"), "must not be empty"))
-        sources = [field for field, source in volume.items() if field != "name" and source is not None]
-        if len(sources) > 1:
-            found.append((where, f"must have one source, got {' and '.join(map(quote_once, sources))}"))
-        _VOLUME(volume, where, found)
-
-
-def _check_projection(value: Any, path: Path, found: Mistakes) -> None:
+def _check_projection(value: Fields, found: Mistakes) -> None:
     """One source of a projected volume."""
     sources = [name for name in _PROJECTED if value.get(name) is not None]
     if len(sources) > 1:
-        found.append((path, f"must be one source, got {' and '.join(sources)}"))
-    _TOKEN(value, path, found)
+        found.add(f"must be one source, got {' and '.join(sources)}")
+    _TOKEN(value, found)
 
 
-def _check_tolerations(value: Any, path: Path, found: Mistakes) -> None:
-    for index, one in enumerate(value):
-        if not one:
-            continue
-        operator, where = one.get("operator") or "Equal", (*path, index)
-        _OPERATOR(operator, (*where, "operator"), found)
-        _EFFECT(one.get("effect"), (*where, "effect"), found)
-        if not one.get("key") and operator != "Exists":
-            found.append(((*where, "operator"), "must be Exists without a key"))
-        if operator == "Exists" and one.get("value"):
-            found.append(((*where, "operator"), "must be Equal beside a value"))
-        if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
-            found.append(((*where, "effect"), "must be NoExecute beside tolerationSeconds"))
+def _check_toleration(value: Fields, found: Mistakes) -> None:
+    if not value:
+        return
+    operator = value.get("operator") or "Equal"
+    found.ask(_OPERATOR, operator, "operator")
+    found.ask(_EFFECT, value.get("effect"), "effect")
+    if not value.get("key") and operator != "Exists":
+        found.add("must be Exists without a key", "operator")
+    if operator == "Exists" and value.get("value"):
+        found.add("must be Equal beside a value", "operator")
+    if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
+        found.add("must be NoExecute beside tolerationSeconds", "effect")
 
 
-def _check_single(value: Any, path: Path, found: Mistakes) -> None:
+def _check_single(value: list[Any], found: Mistakes) -> None:
     if len(value) > 1:
-        found.append((path, f"must be one value, got {len(value)}"))
+        found.add(f"must be one value, got {len(value)}")
 
 
-def _check_terms(value: Any, path: Path, found: Mistakes) -> None:
-    if not value.get("nodeSelectorTerms"):
-        found.append(((*path, "nodeSelectorTerms"), "must not be empty"))
-    each(_TERM)(value.get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"), found)
-
-
-def _check_label_keys(value: Any, path: Path, found: Mistakes) -> None:
+def _check_label_keys(value: Fields, found: Mistakes) -> None:
     """Labels by whose keys pods are grouped: they narrow a selector."""
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         if value.get(field) and value.get("labelSelector") is None:
-            found.append(((*path, field), "must be absent without labelSelector"))
+            found.add("must be absent without labelSelector", field)
     for index, name in enumerate(value.get("matchLabelKeys") or ()):
         if name in (value.get("mismatchLabelKeys") or ()):
-            found.append(((*path, "matchLabelKeys", index), "must not be in mismatchLabelKeys, too"))
+            found.add("must not be in mismatchLabelKeys, too", "matchLabelKeys", index)
 
 
-def _check_spread(value: Any, path: Path, found: Mistakes) -> None:
-    _SPREAD(value, path, found)
-    _check_label_keys(value, path, found)
+def _check_spread(value: Fields, found: Mistakes) -> None:
+    _SPREAD(value, found)
+    _check_label_keys(value, found)
     if value.get("minDomains") is not None and value.get("whenUnsatisfiable") != "DoNotSchedule":
-        found.append(((*path, "minDomains"), "must be absent unless whenUnsatisfiable is DoNotSchedule"))
+        found.add("must be absent unless whenUnsatisfiable is DoNotSchedule", "minDomains")
 
 
-def _check_profile(value: Any, path: Path, found: Mistakes) -> None:
+def _check_profile(value: Fields, found: Mistakes) -> None:
     """A profile of seccomp or AppArmor."""
-    _PROFILE(value, path, found)
+    _PROFILE(value, found)
     if (value.get("type") == "Localhost") is not bool(value.get("localhostProfile")):
-        found.append(((*path, "localhostProfile"), "must be there if, and only if, the type is Localhost"))
+        found.add("must be there if, and only if, the type is Localhost", "localhostProfile")
 
 
-def _check_claims(value: Any, path: Path, found: Mistakes) -> None:
-    for index, one in enumerate(value):
-        if one:
-            _CLAIM(one, (*path, index), found)
-            check_one(one, _CLAIM_SOURCES, (*path, index), found)
+def _check_claim(value: Fields, found: Mistakes) -> None:
+    if value:
+        _CLAIM(value, found)
 
 
-def _check_claimed(value: Any, path: Path, place: _Place, found: Mistakes) -> None:
-    claims = {one.get("name") for one in place.spec.get("resourceClaims") or () if one}
-    for index, one in enumerate(value.get("claims") or ()):
-        if one and one.get("name") not in claims:
-            shown = quote_once(one.get("name") or "")
-            found.append(((*path, "claims", index, "name"), f'must be one of the pod\'s resourceClaims, got "{shown}"'))
+def _check_container_resources(value: Fields, found: Mistakes) -> None:
+    _check_resources(value, found)
+    if used := value.get("claims"):
+        claims = {one.get("name") for one in found.spec.get("resourceClaims") or () if one}
+        for index, one in enumerate(used):
+            if one and one.get("name") not in claims:
+                shown = quote_once(one.get("name") or "")
+                found.add(f'must be one of the pod\'s resourceClaims, got "{shown}"', "claims", index, "name")
 
 
-def _check_devices(value: Any, path: Path, place: _Place, found: Mistakes) -> None:
-    volumes = [one for one in place.spec.get("volumes") or () if one]
+def _check_devices(value: list[Any], found: Mistakes) -> None:
+    _DEVICES(value, found)
+    volumes = [one for one in found.spec.get("volumes") or () if one]
     claims = {one.get("name") for one in volumes if one.get("persistentVolumeClaim") is not None or one.get("ephemeral") is not None}
     for index, one in enumerate(value):
         if one and one.get("name") not in claims:
             shown = quote_once(one.get("name") or "")
-            found.append(((*path, index, "name"), f'must be a volume of the pod with a claim, got "{shown}"'))
+            found.add(f'must be a volume of the pod with a claim, got "{shown}"', index, "name")
 
 
-def _check_security(value: Any, path: Path, found: Mistakes) -> None:
+def _check_security(value: Fields, found: Mistakes) -> None:
     """A container may not give itself less than it asks for."""
-    _SECURITY(value, path, found)
+    _SECURITY(value, found)
     if value.get("allowPrivilegeEscalation") is False:
         added = (value.get("capabilities") or {}).get("add") or ()
         if value.get("privileged") or "CAP_SYS_ADMIN" in added:
-            found.append(((*path, "allowPrivilegeEscalation"), "must not be false beside privileged or CAP_SYS_ADMIN"))
+            found.add("must not be false beside privileged or CAP_SYS_ADMIN", "allowPrivilegeEscalation")
 
 
-def _check_fact(value: Any, path: Path, found: Mistakes) -> None:
-    """A file with a field of the pod."""
-    _FACT(value, path, found)
-    check_one(value, ("fieldRef", "resourceFieldRef"), path, found)
-
-
-def _check_size(value: Any, path: Path, found: Mistakes) -> None:
+def _check_size(value: Any, found: Mistakes) -> None:
     if is_quantity(value) and parse(value) < 0:
-        found.append((path, f"must not be negative, got {quote_once(str(value))}"))
+        found.add(f"must not be negative, got {quote_once(str(value))}")
 
 
 def _is_inner(path: str) -> bool:
     return not path.startswith("/") and ".." not in path.split("/")
 
 
-def _check_claim_template(value: Any, path: Path, found: Mistakes) -> None:
+def _check_claim_template(value: Fields, found: Mistakes) -> None:
     """The template of a volume's claim."""
-    _CLAIM_TEMPLATE(value, path, found)
+    _CLAIM_TEMPLATE(value, found)
     spec = value.get("spec") or {}
     if not ((spec.get("resources") or {}).get("requests") or {}).get("storage"):
-        found.append(((*path, "spec", "resources"), "must have a request of storage"))
+        found.add("must have a request of storage", "spec", "resources")
 
 
+_PROBE: Final = one_of("exec", "grpc", "httpGet", "tcpSocket")
+_HOOK: Final = every(one_of("exec", "httpGet", "sleep", "tcpSocket"), _check_handler)
+_PORT: Final = number(1, 65_535)
 _PROTOCOL: Final = choice("TCP", "UDP", "SCTP")
 _PROPAGATION: Final = choice("None", "HostToContainer", "Bidirectional")
 _RECURSIVE: Final = given(choice("Disabled", "Enabled", "IfPossible"))
@@ -514,9 +445,13 @@ _KEYED: Final = block({"name": SUBDOMAIN, "key": _check_key}, "name")
 _RESOURCE: Final = block(
     {"resource": text(_RESOURCE_FIELD.fullmatch, "must be limits or requests of a resource, such as limits.cpu")}, "resource"
 )
-_SOURCE: Final = block({"configMapKeyRef": _KEYED, "secretKeyRef": _KEYED, "fieldRef": _check_field, "resourceFieldRef": _RESOURCE})
-_FROM: Final = block(
-    {"configMapRef": _NAMED, "secretRef": _NAMED, "prefix": text(_VARIABLE.fullmatch, "must be printable characters of ASCII without =")}
+_SOURCE: Final = every(
+    one_of("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"),
+    block({"configMapKeyRef": _KEYED, "secretKeyRef": _KEYED, "fieldRef": _check_field, "resourceFieldRef": _RESOURCE}),
+)
+_FROM: Final = every(
+    one_of("configMapRef", "secretRef"),
+    block({"configMapRef": _NAMED, "secretRef": _NAMED, "prefix": text(_is_variable, "must be printable characters of ASCII without =")}),
 )
 _TERM: Final = block(
     {
@@ -548,7 +483,12 @@ _NEAR: Final = block(
         _PREFERRED_TERMS: each(block({"weight": _WEIGHT, "podAffinityTerm": _POD_TERM}, "weight", "podAffinityTerm")),
     }
 )
-_ON_NODES: Final = block({_REQUIRED_TERMS: _check_terms, _PREFERRED_TERMS: each(block({"weight": _WEIGHT, "preference": _TERM}, "weight"))})
+_ON_NODES: Final = block(
+    {
+        _REQUIRED_TERMS: block({"nodeSelectorTerms": each(_TERM)}, "nodeSelectorTerms"),
+        _PREFERRED_TERMS: each(block({"weight": _WEIGHT, "preference": _TERM}, "weight")),
+    }
+)
 _SPREAD: Final = block(
     {
         "topologyKey": QUALIFIED,
@@ -578,19 +518,22 @@ _POD_SECURITY: Final = block(
         "fsGroupChangePolicy": given(choice("Always", "OnRootMismatch")),
     }
 )
-_CLAIM: Final = block({"name": LABEL, **dict.fromkeys(_CLAIM_SOURCES, given(SUBDOMAIN))}, "name")
+_CLAIM: Final = every(block({"name": LABEL, **dict.fromkeys(_CLAIM_SOURCES, given(SUBDOMAIN))}, "name"), one_of(*_CLAIM_SOURCES))
 _MODE: Final = number(0, _MAX_MODE)
 _ITEM: Final[dict[str, Check]] = {"path": text(_is_inner, "must be a relative path without .."), "mode": _MODE}
 _FILES: Final[dict[str, Check]] = {"defaultMode": _MODE, "items": each(block(_ITEM, "key", "path"))}
-_FACT: Final = block(
-    {
-        **_ITEM,
-        "fieldRef": block(
-            {"fieldPath": text(_FILE_FIELD.fullmatch, "must be a field that files can have, such as metadata.labels")}, "fieldPath"
-        ),
-        "resourceFieldRef": _RESOURCE,
-    },
-    "path",
+_FACT: Final = every(
+    block(
+        {
+            **_ITEM,
+            "fieldRef": block(
+                {"fieldPath": text(_FILE_FIELD.fullmatch, "must be a field that files can have, such as metadata.labels")}, "fieldPath"
+            ),
+            "resourceFieldRef": _RESOURCE,
+        },
+        "path",
+    ),
+    one_of("fieldRef", "resourceFieldRef"),
 )
 _CLAIM_TEMPLATE: Final = block(
     {
@@ -614,7 +557,7 @@ _VOLUME: Final = block(
         ),
         "configMap": block(_FILES, "name"),
         "secret": block(_FILES, "secretName"),
-        "downwardAPI": block({"defaultMode": _MODE, "items": each(_check_fact)}),
+        "downwardAPI": block({"defaultMode": _MODE, "items": each(_FACT)}),
         "nfs": block({"path": text(lambda path: path.startswith("/"), "must be an absolute path")}, "server", "path"),
         "projected": block({"sources": each(_check_projection)}),
         "emptyDir": block({"sizeLimit": _check_size}),
@@ -624,34 +567,32 @@ _VOLUME: Final = block(
     }
 )
 _POD_RESOURCES: Final = block(dict.fromkeys(("limits", "requests"), _check_pod_resource))
-_OF_CONTAINER: Final[dict[str, Check]] = {
+_DEVICES: Final = each(block({}, "devicePath"))
+_CONTAINER: Final[dict[str, Check]] = {
     "name": LABEL,
     "image": _check_image,
     "imagePullPolicy": choice("Always", "IfNotPresent", "Never"),
     "terminationMessagePolicy": choice("File", "FallbackToLogsOnError"),
     "env": _check_env,
-    "envFrom": _check_env_from,
-    "resources": _check_resources,
-    "securityContext": _check_security,
-    "resizePolicy": each(block({"resourceName": choice("cpu", "memory"), "restartPolicy": choice("NotRequired", "RestartContainer")})),
-    "volumeDevices": each(block({}, "devicePath")),
-}
-# checks that look at the rest of the pod, too
-_IN_POD: Final[dict[str, _InPod]] = {
+    "envFrom": each(_FROM),
     "ports": _check_ports,
     "volumeMounts": _check_mounts,
     "volumeDevices": _check_devices,
-    "resources": _check_claimed,
+    "resources": _check_container_resources,
+    "resizePolicy": each(block({"resourceName": choice("cpu", "memory"), "restartPolicy": choice("NotRequired", "RestartContainer")})),
+    "securityContext": _check_security,
     "lifecycle": _check_lifecycle,
-    **dict.fromkeys(PROBES, _check_probe),
+    "readinessProbe": _check_readiness,
+    **dict.fromkeys(("livenessProbe", "startupProbe"), _check_liveness),
 }
+_ENDING: Final[dict[str, Check]] = {**_CONTAINER, **dict.fromkeys((*PROBES, "lifecycle"), _check_absent)}
 _SEARCHED: Final = text(
     lambda domain: _SEARCH.fullmatch(domain.removesuffix(".")), "must be lower-case letters, digits, dots, underscores and inner dashes"
 )
 _POD: Final = block(
     {
-        "volumes": _check_volumes,
-        "tolerations": _check_tolerations,
+        "volumes": each(_check_volume),
+        "tolerations": each(_check_toleration),
         "nodeSelector": LABELS,
         "affinity": block({"nodeAffinity": _ON_NODES, "podAffinity": _NEAR, "podAntiAffinity": _NEAR}),
         "topologySpreadConstraints": each(_check_spread),
@@ -663,11 +604,11 @@ _POD: Final = block(
         "preemptionPolicy": given(choice("Never", "PreemptLowerPriority")),
         "readinessGates": each(block({"conditionType": QUALIFIED}, "conditionType")),
         "schedulingGates": each(block({"name": QUALIFIED}, "name")),
-        "resourceClaims": _check_claims,
+        "resourceClaims": each(_check_claim),
         "securityContext": _POD_SECURITY,
         "activeDeadlineSeconds": number(1, _MAX_SECONDS),
         "ephemeralContainers": absent("in the template of pods"),
-        "overhead": _check_overhead,
+        "overhead": _check_limits,
         "resources": _check_pod_resources,
         "runtimeClassName": given(SUBDOMAIN),
         **dict.fromkeys(("serviceAccount", "serviceAccountName", "nodeName", "priorityClassName"), SUBDOMAIN),

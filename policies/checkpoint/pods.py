@@ -4,7 +4,7 @@ from typing import Final
 
 from ..at import At, Hits
 from ..components import MAIN, is_enabled
-from ..pods import ADDED_VOLUMES, PROBES, list_template_mistakes, name_volumes
+from ..pods import ADDED_VOLUMES, PROBES, list_template_mistakes
 from ..rule import CHECKPOINT, Stage, differs, rule
 
 _TEMPLATE: Final = ("job", "podTemplateSpec")
@@ -41,7 +41,7 @@ def ckpt_pod_refused(at: At) -> Hits:
     containers = enumerate(spec.get("containers") or ())
     served = is_enabled(at.value.get("gpuMemoryService"))
     replaced = [("spec", "containers", index) for index, one in containers if one and one.get("name") == target]
-    for path, text in list_template_mistakes(template, name_volumes(spec) | ADDED_VOLUMES, imageless=frozenset()):
+    for path, text in list_template_mistakes(template, ADDED_VOLUMES, imageless=frozenset()):
         # the job's policy of restarts, profile and probes are those of a snapshot, and other rules look at claims for the service
         if path[:3] not in _REPLACED and (path[:3] not in replaced or path[3] not in PROBES) and not (served and "claims" in path):
             yield at.invalid((*_TEMPLATE, *path), None, text)

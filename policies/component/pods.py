@@ -12,6 +12,8 @@ from ..rule import COMPONENT, Stage, differs, rule
 from ..words import quote_once
 
 _TEMPLATE: Final = "podTemplate"
+_ENDS: Final = ("podTemplate.spec.activeDeadlineSeconds", "podTemplate.spec.restartPolicy!=Always")
+_PORTS: Final = ("podTemplate.spec.containers.ports", "podTemplate.spec.containers.env.name=DYN_SYSTEM_PORT,DYN_HTTP_PORT")
 # by type: the port that the default probes ask, how many of the probes there are, and the variable that moves the server
 DEFAULT_PROBES: Final = {
     **dict.fromkeys((*WORKERS, "planner"), ("system", 3, "DYN_SYSTEM_PORT", "9090")),
@@ -58,7 +60,7 @@ def pod_refused(at: At) -> Hits:
 
 
 @differs("the API server refuses the pods' Deployment later, where the error is hard to find", lacking=True)
-@rule("DYN261", where=COMPONENT, when="podTemplate.spec", stage=Stage.COMPONENT, needs=("grove",))
+@rule("DYN261", where=COMPONENT, when=_ENDS, stage=Stage.COMPONENT, needs=("grove",))
 def pod_ends_off_grove(at: At) -> Hits:
     """The pods of a component off Grove would end.
 
@@ -88,7 +90,7 @@ def pod_ends_off_grove(at: At) -> Hits:
 
 
 @differs("such pods start, and never become ready", lacking=True)
-@rule("DYN917", where=COMPONENT, when="podTemplate.spec.containers", stage=Stage.ADVICE)
+@rule("DYN917", where=COMPONENT, when=_PORTS, stage=Stage.ADVICE)
 def default_probe_unanswered(at: At) -> Hits:
     """No port of the main container answers the default probes.
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ..at import At, Hits
-from ..pods import list_template_mistakes, name_volumes
+from ..pods import list_template_mistakes
 from ..review import Fields
 from ..rule import REQUEST, Stage, differs, rule
 
@@ -56,7 +56,7 @@ def dgdr_pod_refused(at: At) -> Hits:
     for one in spec["containers"]:
         one["env"] = [variable for variable in one.get("env") or () if variable and variable.get("name")]
     whole = {"metadata": template.get("metadata"), "spec": spec}
-    for path, text in list_template_mistakes(whole, name_volumes(spec) | _ADDED, frozenset({_PROFILER})):
+    for path, text in list_template_mistakes(whole, _ADDED, frozenset({_PROFILER})):
         yield at.invalid((*_TEMPLATE, *path), None, text)
 
 

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_definitions
 from dynamo_webhooks.api.walk.correlate import list_errors
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.policies.pods import list_mistakes, name_volumes
+from dynamo_webhooks.policies.pods import list_template_mistakes
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -55,7 +55,7 @@ EXTRAS: tuple[Fields, ...] = (
 
 
 def _faults(spec: Fields) -> Iterator[str]:
-    yield from (f"{format_path(path)}: {wrong}" for path, wrong in list_mistakes(spec, name_volumes(spec)))
+    yield from (f"{format_path(path)}: {wrong}" for path, wrong in list_template_mistakes({"spec": spec}, frozenset()))
     yield from (f"{error.field}: {error.message}" for error in list_errors(spec, POD))
     yield from (f"$$ in {text[:60]!r}" for text in re.findall(r'"[^"]*\$\$[^"]*"', json.dumps(spec)))  # Kubernetes would take one away
 

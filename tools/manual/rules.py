@@ -183,7 +183,8 @@ _ROLES: Final = (
 )
 # check -> where else than in `check` it is made, and when it is a warning
 _MADE: Final = {
-    "unknown-field": f"With `--validate=warn`, and for objects that are read from a cluster, what the API server finds is a warning.\n\n{_ROLES}",
+    "unknown-field": "With `--validate=warn`, and for objects that are read from a cluster, what the API server finds is a warning.\n\n"
+    f"{_ROLES}",
     "schema-mismatch": _ROLES,
     "long-remainder": "From half the limit, and on updates of an object that was too long already, this is a warning. "
     "The server makes the same check.",

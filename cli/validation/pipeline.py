@@ -94,6 +94,7 @@ class _Run:
         self.write = Admission(self.kind, self.version, operation, data, old, user=settings.user, settings=serving)
         self.findings = Findings(found, self.write)
         self._read_as: dict[str, bool] = {}  # by version
+        self._refused: set[Path] = set()  # where the webhook refuses what a definition leaves open
         self.slips: dict[str, str] = {}  # absent fields that are there by another name -> how to mend that
 
     def run(self) -> Outcome:
@@ -188,14 +189,16 @@ class _Run:
 
         A known status is dropped without a report, since only the subresource writes it.
         """
-        schema, refused = self.write.schema, self._refused_open() if readable else None
+        schema = self.write.schema
+        if readable and not self.write.excluded:
+            self._refused = {finding.path for finding in self._judge_open_parts()}
         done = self.write.shape(nulls=self.settings.server_side)
         level, lost = (ERROR, "") if self.settings.validate == STRICT else (WARNING, ", and is dropped")
-        left_open = [path for path in done.pruned if is_open(path, schema)]
+        left_open = dict.fromkeys(path for path in done.pruned if is_open(path, schema))
         for path in _refused(tuple(path for path in done.pruned if path not in left_open), self.kind, self.settings.validate):
             self._unknown_field(path, level, DECODE, lost)
         for path in left_open:
-            if refused is None or path in refused:
+            if not readable or path in self._refused:
                 self._unknown_field(path, ERROR, POLICIES, "")
         for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
@@ -208,10 +211,6 @@ class _Run:
         for path, name in find_foreign_keys(self.kind, self.version, self.found.data):
             text = f"is {BY_NAME[self.kind].other(self.version)}'s name of {name}; here it is another resource"
             self.findings.add(checks.OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
-
-    def _refused_open(self) -> set[Path]:
-        """The unknown fields that the webhook refuses where definitions are open."""
-        return {finding.path for finding in self._judge_open_parts() if finding.rule is checks.UNKNOWN_FIELD}
 
     def _unknown_field(self, path: Path, level: str, stage: str, lost: str) -> None:
         """Reports a field that the kind lacks, unless it is below a value of a wrong type, which is reported."""
@@ -263,12 +262,14 @@ class _Run:
     def _schema(self, told: set[Path]) -> set[Path]:
         """Report errors of the server's own validation, except where a finding exists; returns the paths of all errors."""
         seen: set[Path] = set()
-        whole = self.write.schema
+        whole, left_open = self.write.schema, dict[FieldError, None]()
         errors = dict.fromkeys(self.write.conform())  # a server repeats what two parts of an allOf refuse
-        left_open = {error: None for error in errors if is_open(error.path, whole)}
-        if left_open:  # rules of the definition don't wait for them
-            defined = served_schema(self.kind, self.version, self.settings.line)
-            errors = dict.fromkeys(validate(self.write.object, defined, self.write.old)) | left_open
+        if self._refused or any(is_open(error.path, whole) for error in errors):
+            # the definition's own rules don't wait for what it leaves open
+            errors = dict.fromkeys(validate(self.write.object, served_schema(self.kind, self.version, self.settings.line), self.write.old))
+            more = (error for error in validate(self.write.object, whole) if error not in errors)
+            left_open = dict.fromkeys(error for error in more if error.path in self._refused)
+            errors |= left_open
         placed = {error.path for error in errors if error.field != NOWHERE}
         for error in sorted(errors, key=lambda error: bool(error.rule)):
             if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter summarises findings of the path

@@ -23,6 +23,7 @@ from tests.golden.corpus import cases
 
 MANIFESTS = Path(__file__).parents[3] / "manifests" / "base"
 NONE: dict[str, Any] = {"clusterTopologies": None, "operatorVersion": "1.2.0", "operatorPrincipal": "", "excludedNamespaces": []}
+GOOD_PROBE = "exec: {command: [a]}"
 UNHANDLED = 'DynamoGraphDeployment in version "v1alpha1" cannot be handled as a DynamoGraphDeployment: '
 UNREAD = 'admission webhook "mdynamographdeployment.kb.io" denied the request: request.object can\'t be read '
 DEPRECATED = "nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
@@ -69,20 +70,38 @@ def test_a_list_that_is_too_short_is_quoted_by_its_length() -> None:
     assert ("spec.backends", "Invalid value: 0: spec.backends in body should have at least 1 items") in answer.causes
 
 
-def test_pods_of_roles_are_judged_as_the_webhook_judges_them() -> None:
-    pod = "{spec: {containers: [{name: main, image: 'i:1.6.0', livenessProbe: {periodSeconds: 5}}]}}"
-    worker = (
-        "{name: w, type: worker, multinode: {nodeCount: 2}, roles: [{name: leader, podTemplate: POD}, {name: worker, podTemplate: POD}]}"
+@pytest.mark.parametrize(
+    ("probe", "refused"),
+    [
+        ("periodSeconds: 5", [""]),
+        ("httpGet: {port: 1}, nope: 2", [".nope"]),
+        ("httpGet: {host: h, prot: 1}", [".httpGet.port", ".httpGet.prot"]),
+        (GOOD_PROBE, []),
+    ],
+)
+def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused: list[str]) -> None:
+    """At its stage, though with the whole schema; not in the namespace of another operator, nor what the stored object has."""
+    pod = "{spec: {containers: [{name: main, image: 'i:1.6.0', livenessProbe: {PROBE}}]}}"
+    roles = (
+        f"[{{name: leader, podTemplate: {pod.replace('PROBE', probe)}}}, {{name: worker, podTemplate: {pod.replace('PROBE', GOOD_PROBE)}}}]"
     )
+    worker = f"{{name: w, type: worker, multinode: {{nodeCount: 2}}, roles: {roles}}}"
     head = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\n"
-    text = head + f"spec: {{components: [{worker.replace('POD', pod)}]}}\n"
-    settings = Settings(facts_from({**NONE, "operatorVersion": "1.6.0", "operatorScope": "cluster", "grove": True}))
-    (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
-    answer = simulate_server(found, CREATE, None, settings)
-    findings = check_object(again, CREATE, None, settings).findings
-    probes = [f"spec.components[0].roles[{number}].podTemplate.spec.containers[0].livenessProbe" for number in range(2)]
-    assert [field for field, _ in answer.causes] == probes
-    assert [finding.path for finding in findings if finding.level == ERROR] == probes
+    values = {**NONE, "operatorVersion": "1.6.0", "operatorScope": "cluster", "grove": True}
+    places = [f"spec.components[0].roles[0].podTemplate.spec.containers[0].livenessProbe{field}" for field in refused]
+
+    def judge(expected: list[str], operation: str = CREATE, old: Any = None, **facts: Any) -> None:
+        settings = Settings(facts_from({**values, **facts}))
+        (found,), (again,) = (find_manifests(load_documents(f"{head}spec: {{components: [{worker}]}}\n")) for _ in range(2))
+        answer = simulate_server(found, operation, old, settings)
+        findings = [one for one in check_object(again, operation, old, settings).findings if one.level == ERROR]
+        assert sorted(field for field, _ in answer.causes) == sorted(one.path for one in findings) == expected
+        assert {answer.stage or POLICIES, *(one.stage for one in findings)} == {POLICIES}
+
+    judge(places)
+    judge([], excludedNamespaces=["llm"])
+    (stored,) = find_manifests(load_documents(f"{head}spec: {{components: [{worker}]}}\n"))
+    judge([], UPDATE, stored.data)
 
 
 def test_the_schema_quotes_values_and_kubectl_lists_causes() -> None:

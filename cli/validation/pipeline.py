@@ -265,7 +265,7 @@ class _Run:
         whole, left_open = self.write.schema, dict[FieldError, None]()
         errors = dict.fromkeys(self.write.conform())  # a server repeats what two parts of an allOf refuse
         if self._refused or any(is_open(error.path, whole) for error in errors):
-            # the definition's own rules don't wait for what it leaves open
+            # the definition's own rules don't wait for the parts that are left open
             errors = dict.fromkeys(validate(self.write.object, served_schema(self.kind, self.version, self.settings.line), self.write.old))
             more = (error for error in validate(self.write.object, whole) if error not in errors)
             left_open = dict.fromkeys(error for error in more if error.path in self._refused)

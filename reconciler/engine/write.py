@@ -13,7 +13,7 @@ from ...kube.protocol import ABSENT, Cluster, Node
 from ...kube.resources import Resource
 from ..common.applied_diff import contains, digest, fingerprint
 from ..common.conditions import status_patch
-from ..common.keys import Key, controller_reference, is_controlled, key_of, owner_uid, uid_of
+from ..common.keys import Key, controller_reference, is_controlled, key_of, kind_and_name, owner_uid, uid_of
 from ..common.problems import ContestedError, StandDownError, TakenError
 from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
 from ..render.objects import co_owner, reference
@@ -58,6 +58,11 @@ class Writer:
         if live is None and (made := await self._created(key, wanted)) is not None:
             return made
         live = live or await self._cluster.get(resource, key.name, key.namespace)
+        if live is not None and owner is not None and key.kind not in ONCE and await self._is_left_behind(live, owner):
+            await self.drop(live)
+            if (made := await self._created(key, wanted)) is not None:
+                return made
+            live = await self._cluster.get(resource, key.name, key.namespace)
         if live is not None and not self._is_ours(live, owner):
             if owner is None or key.kind in ONCE:
                 return live
@@ -179,6 +184,21 @@ class Writer:
             return False
         managers = fresh["metadata"].get("managedFields") or ()
         return any((one.get("manager"), one.get("operation")) == (MANAGER, "Apply") for one in managers)
+
+    async def _is_left_behind(self, live: Node, owner: Node) -> bool:
+        """Whether an own object belongs to an earlier owner of the same name: that is gone, and the object must go, too.
+
+        The garbage collector doesn't notice if the API server restarts between the deletion of an owner and the creation of the next one.
+        """
+        found, metadata = controller_reference(live) or {}, live["metadata"]
+        if (found.get("kind"), found.get("name")) != kind_and_name(owner) or found["uid"] == uid_of(owner):
+            return False
+        if metadata.get("deletionTimestamp") or APPLIED_HASH not in (metadata.get("annotations") or {}):
+            return False
+        fresh = await self._cluster.get(
+            resource_of(owner), owner["metadata"]["name"], key_of(owner).namespace
+        )  # this one may be the earlier
+        return fresh is not None and uid_of(fresh) == uid_of(owner)
 
     def _is_same(self, live: Node, wanted: Node) -> bool:
         mark = wanted["metadata"]["annotations"][APPLIED_HASH]

@@ -8,8 +8,10 @@ import pytest
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, error_of_status
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES, Resource
-from dynamo_webhooks.reconciler.common.problems import LEVELS, cut_nested, explain_cut
+from dynamo_webhooks.reconciler.common.problems import LEVELS, TakenError, cut_nested, explain_cut
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
+from dynamo_webhooks.reconciler.engine.cache import Cache
+from dynamo_webhooks.reconciler.engine.write import Writer
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 from tests.rows import run_each
@@ -81,6 +83,33 @@ async def test_an_object_of_an_earlier_graph_of_the_same_name_is_not_taken_for_o
         await site.rest()  # collected by the cluster meanwhile
         await site.later(61)
         assert (await site.condition())["status"] == "True"
+
+
+async def test_what_the_garbage_collector_missed_of_an_earlier_component_is_replaced() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        before = await site.all(DEPLOYMENTS)
+        earlier = [{**before["g-frontend"]["metadata"]["ownerReferences"][0], "uid": "earlier"}]
+        await site.kubelet.merge_patch(DEPLOYMENTS, "g-frontend", {"metadata": {"ownerReferences": earlier}}, NAMESPACE)
+        for _ in range(40):
+            await site.timing.advance(0.25)
+        after = await site.all(DEPLOYMENTS)
+        assert {name for name, one in after.items() if one["metadata"]["uid"] != before[name]["metadata"]["uid"]} == {"g-frontend"}
+        assert after["g-frontend"]["metadata"]["ownerReferences"] == before["g-frontend"]["metadata"]["ownerReferences"]
+        await site.rest()
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_a_reconciler_with_an_older_view_replaces_nothing_of_the_next_component() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        child = (await site.all(DEPLOYMENTS))["g-frontend"]
+        stale = copy.deepcopy((await site.all(COMPONENTS))["g-frontend"])
+        stale["metadata"]["uid"] = "earlier"
+        writer = Writer(site.cluster, Cache(site.cluster, lambda _: None), lambda _: True)
+        with pytest.raises(TakenError, match="belongs to DynamoComponentDeployment g-frontend"):
+            await writer.put(draft(DEPLOYMENTS, "g-frontend", {"namespace": NAMESPACE}), stale)
+        assert (await site.all(DEPLOYMENTS))["g-frontend"] == child
 
 
 @run_each(("verb", "plural"), [("create", "roles"), ("patch", "deployments"), ("patch", "services")])

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dynamo_webhooks.policies.at import At, Hits
-from dynamo_webhooks.policies.components import interpod_failover, interpod_gms, is_enabled, node_count, read_failover
+from dynamo_webhooks.policies.components import is_enabled
 from dynamo_webhooks.policies.gpu import Gpus
-from dynamo_webhooks.policies.grove import explain_off_grove
 from dynamo_webhooks.policies.patterns import LABEL_WANTED, is_label, whole_number
 from dynamo_webhooks.policies.rule import COMPONENT_V1ALPHA1, GRAPH_COMPONENT
 from tests.golden.overlay.declare import same, variant
 
-_FAULTS: Final = 2**30  # from here on the name check overflows
 _LIMIT: Final = ("resources", "limits", "gpu")
 
-same("gms-interpod-immutable", "failover-interpod-immutable", "dgd-node-layout-immutable", where=GRAPH_COMPONENT)
-same("epp-inferencepool-unavailable", where=GRAPH_COMPONENT)
+same("dgd-node-layout-immutable", "epp-inferencepool-unavailable", where=GRAPH_COMPONENT)
 
 
 def _gpus(service: dict[str, Any]) -> Gpus:
@@ -53,38 +50,3 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
     gpus = _gpus(at.value)
     if _has_lone_failover(at.value) and gpus.number is None:
         yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
-
-
-@variant("failover-interpod-requires-gpu", where=COMPONENT_V1ALPHA1, when=("failover",))
-def failover_interpod_requires_gpu(at: At) -> Hits:
-    gpus = _gpus(at.value)
-    if _has_lone_failover(at.value) and gpus.number is not None and gpus.number < 1:
-        yield at.forbidden("", f'must have at least one GPU, got "{gpus.seen}"')
-
-
-def _shadows(component: dict[str, Any]) -> int:
-    """The written number; an absent one is 0."""
-    return int((read_failover(component) or {}).get("numShadows") or 0)
-
-
-@variant("failover-interpod-shadows")
-def failover_interpod_shadows(at: At) -> Hits:
-    shadows = _shadows(at.value)
-    if interpod_failover(at.value) and shadows < 1:
-        yield at.invalid("experimental.failover.numShadows", shadows, f"must be 1 or more, got {shadows}")
-
-
-@variant("failover-shadows-immutable", where=GRAPH_COMPONENT)
-def failover_shadows_immutable(at: At) -> Hits:
-    if at.old is not None and interpod_failover(at.value) and interpod_failover(at.old):
-        now, before = _shadows(at.value), _shadows(at.old)
-        if now != before:
-            yield at.immutable("experimental.failover.numShadows", f"must stay {before} after creation, got {now}", value=now)
-
-
-@variant("node-count-limit", where=GRAPH_COMPONENT)
-def node_count_limit(at: At) -> Hits:
-    """Refused only where the name check of a service with an inter-pod GPU memory service on Grove overflows."""
-    nodes = node_count(at.value)
-    if nodes >= _FAULTS and interpod_gms(at.value) and not explain_off_grove(at):
-        yield at.invalid("multinode.nodeCount", nodes, f"must be less than {_FAULTS}, got {nodes}")

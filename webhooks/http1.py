@@ -146,8 +146,8 @@ class HeadReader:
             before, behind, known = self._known
             if data.startswith(before):
                 end = data.find(b"\r", len(before), len(before) + _MAX_DIGITS)
-                digits = data[len(before) : end]
-                if end > 0 and digits.isdigit() and data.startswith(behind, end):
+                # asked in this order: compiled, a slice that ends before it begins is an error
+                if end > 0 and (digits := data[len(before) : end]).isdigit() and data.startswith(behind, end):
                     known.content_length = int(digits)
                     return known, data[end + len(behind) :]
         return self._parse(data)

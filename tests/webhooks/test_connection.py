@@ -231,7 +231,7 @@ def test_a_head_that_comes_again_is_read_as_by_a_new_reader() -> None:
         ),
     ]
     for head in (*heads, first.replace(b"/1", b"/2"), first.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), first[:-1]):
-        for cut in (0, 30, first.index(b": 7") + 3, len(first) - 9):
+        for cut in range(len(first)):
             known = HeadReader(Limits())
             assert known.feed(first)[0] is not None
             assert _read(known, head, cut) == _read(HeadReader(Limits()), head, cut), (head, cut)

@@ -53,13 +53,14 @@ def phase(state: CertificateState, now: datetime) -> Phase:
     bundle = bundle_of(state, now)
     if not bundle or state.serving is None:
         return Phase.BOOTSTRAP
-    if not _new_here(state):
+    new = _new_here(state)
+    if not new:
         return Phase.STABLE if set(read_certificates(bundle)) <= set(list_trusted_authorities(state)) else Phase.ROLL
     if not is_trusted_everywhere(state, bundle):
         return Phase.TRUST
     lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
     # at most the new issuer's certificate is served, as by servers that started before there was a gate: waiting would prevent no failure
-    older = [leaf for leaf in list_presented_leaves(state) if leaf.valid_at(now) and not issuers_of(state, _new_here(state), (leaf,))]
+    older = [leaf for leaf in list_presented_leaves(state) if leaf.valid_at(now) and not issuers_of(state, new, (leaf,))]
     idle = not blind(state) and not older
     return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
 

@@ -195,9 +195,8 @@ class Writer:
             return False
         if metadata.get("deletionTimestamp") or APPLIED_HASH not in (metadata.get("annotations") or {}):
             return False
-        fresh = await self._cluster.get(
-            resource_of(owner), owner["metadata"]["name"], key_of(owner).namespace
-        )  # this one may be the earlier
+        # the owner that asks may be the earlier one
+        fresh = await self._cluster.get(resource_of(owner), key_of(owner).name, key_of(owner).namespace)
         return fresh is not None and uid_of(fresh) == uid_of(owner)
 
     def _is_same(self, live: Node, wanted: Node) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 import urllib.request
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -46,12 +47,12 @@ def test_workers_publish_themselves_with_the_account_of_their_graph(cluster: Clu
         workers["podTemplate"]["spec"]["containers"][0]["env"] = [{"name": "CHANGED", "value": changed}]
         graph.write([component("frontend", "frontend", 1), workers])
         found = graph.ready(1)
-        cluster.until(lambda: _published(graph) == found, "the workers being known, and no older ones")  # noqa: B023 - called at once
+        cluster.until(partial(_has_published, graph, found), "the workers being known, and no older ones")
     assert {pod["spec"]["serviceAccountName"] for pod in cluster.pods(graph.namespace)} == {"g-k8s-service-discovery"}
 
 
-def _published(graph: Graph) -> list[str]:
-    return sorted(each["metadata"]["name"] for each in graph.cluster.items(WORKERS.format(graph.namespace)))
+def _has_published(graph: Graph, workers: list[str]) -> bool:
+    return sorted(each["metadata"]["name"] for each in graph.cluster.items(WORKERS.format(graph.namespace))) == workers
 
 
 def test_a_graph_runs_scales_rolls_and_the_roll_is_undone(made: Graph) -> None:

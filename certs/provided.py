@@ -59,10 +59,19 @@ def phase(state: CertificateState, now: datetime) -> Phase:
     if not is_trusted_everywhere(state, bundle):
         return Phase.TRUST
     lasted = age_of(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
-    # at most the new issuer's certificate is served, as by servers that started before there was a gate: waiting would prevent no failure
-    older = [leaf for leaf in list_presented_leaves(state) if leaf.valid_at(now) and not issuers_of(state, new, (leaf,))]
-    idle = not blind(state) and not older
-    return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
+    settled = lasted is not None and lasted >= state.timings.settle
+    return Phase.ISSUE if settled or _is_waiting_idle(state, new, now) else Phase.SETTLE
+
+
+def _is_waiting_idle(state: CertificateState, new: tuple[Certificate, ...], now: datetime) -> bool:
+    """Whether waiting would prevent no failure: no older authority is trusted, or no certificate of one is served.
+
+    So it is in a new installation, also if servers start before there is a gate.
+    """
+    if set(list_authorities(state)) <= set(new):
+        return True
+    older = (leaf for leaf in list_presented_leaves(state) if leaf.valid_at(now) and not issuers_of(state, new, (leaf,)))
+    return not blind(state) and not any(older)
 
 
 def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:

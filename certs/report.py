@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from . import names, provided
 from .certificate import Certificate, read_certificates
 from .policy import age_of, derive, has_converged, is_outage, is_probing_impossible, list_foreign_endpoints, may_sign, unusable_reason
 from .state import SKEW_WARN, CertificateState, Mode, Phase, Stance, Target
 from .trust import choose_bundle, holds, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
+
+NOT_USABLE: Final = "not-usable"  # the cause that ends by itself
 
 
 class Report(NamedTuple):
@@ -162,7 +164,7 @@ def _causes(state: CertificateState, now: datetime) -> Iterator[tuple[str, str]]
     yield "trust-differs", _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
     known = state.trust.usable if state.trust else None
     usable = known is None or any(one.fingerprint in known for one in _needed(state))
-    yield "not-usable", "" if usable else "the authority of the new certificate has not been trusted long enough to be used"
+    yield NOT_USABLE, "" if usable else "the authority of the new certificate has not been trusted long enough to be used"
 
 
 def conditions(state: CertificateState, now: datetime) -> str:

@@ -57,15 +57,19 @@ def test_a_drift_restarts_the_waiting() -> None:
     assert next_step(waiting, NOW) == MarkPhase(Phase.TRUST)
 
 
-def test_servers_that_began_before_the_gate_are_not_waited_for() -> None:
-    """They serve the new issuer's certificate already; one that serves an older one gets its time."""
-    served = replace(state(usable=""), mode=Mode.PROVIDED, authority=None)
-    assert served.trust is not None
-    served = replace(served, trust=replace(served.trust, usable=frozenset()))
-    assert phase(served, NOW) is Phase.ISSUE
-    assert phase(replace(served, endpoints=(*(served.endpoints or ()), Endpoint("9"))), NOW) is Phase.SETTLE
-    older = replace(served, endpoints=(*(served.endpoints or ()), Endpoint("9", read(leaf_pair("b").certificate), 2)))
-    assert phase(older, NOW) is Phase.SETTLE
+def test_a_certificate_is_held_back_only_where_an_older_one_may_work() -> None:
+    """Servers that began before the gate serve the new issuer's certificate; one that serves an older one gets its time."""
+    alone = replace(state(usable=""), mode=Mode.PROVIDED, authority=None)
+    assert alone.trust is not None
+    gate = replace(alone.trust, usable=frozenset())
+    alone = replace(alone, trust=gate)
+    silent = (*(alone.endpoints or ()), Endpoint("9"))
+    assert phase(replace(alone, endpoints=silent), NOW) is Phase.ISSUE, "no other authority is trusted"
+    trusted = replace(alone, trust=replace(gate, bundle=bundle("ab")), targets=state(shows=("ab", "ab", "ab")).targets)
+    assert phase(trusted, NOW) is Phase.ISSUE
+    assert phase(replace(trusted, endpoints=silent), NOW) is Phase.SETTLE
+    older = (*(alone.endpoints or ()), Endpoint("9", read(leaf_pair("b").certificate), 2))
+    assert phase(replace(trusted, endpoints=older), NOW) is Phase.SETTLE
 
 
 def test_an_old_authority_is_kept_while_no_endpoint_can_be_probed() -> None:

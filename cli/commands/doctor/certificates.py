@@ -7,8 +7,9 @@ from typing import Final
 from ....certs.certificate import Certificate, read_certificates
 from ....certs.delivery import Content, Source, accept
 from ....certs.files import PairError
-from ....certs.report import reports
-from ....certs.state import DAY, CertificateState, Endpoint, Mode, Serving, Stance, Target, TargetKind
+from ....certs.policy import age_of
+from ....certs.report import NOT_USABLE, reports
+from ....certs.state import DAY, MINUTE, CertificateState, Endpoint, Mode, Phase, Serving, Stance, Target, TargetKind
 from ....certs.trust import list_presented_leaves
 from ....kube.lease import MAX_LEASE_FACTOR
 from ....kube.protocol import Node
@@ -18,6 +19,7 @@ from .finding import Finding, error, info, warning
 from .observe import Sight
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
+DELAY: Final = MINUTE  # until the provisioner acts
 _OWN_WORDS: Final = frozenset({"WebhookConfigMissing"})  # other checks report it more exactly
 _MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
 _LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
@@ -54,8 +56,21 @@ def _serving(sight: Sight, serving: Serving, what: str, repair: str) -> Iterator
         yield warning("certificate", what, text, repairs.certs("rotate", sight.namespace))
     trust = sight.state.trust if sight.state else None
     if trust is not None and not found.authorities & trust.usable:
+        where = f"ConfigMap {sight.namespace}/{sight.about.called.trust}"
+        if _is_spreading(sight):
+            yield info("trust", where, "doesn't list the issuer of the certificate as usable yet: every API server must have seen it first")
+            return
         text = "doesn't list the issuer of the certificate as usable: a server without another one waits for five minutes"
-        yield warning("trust", f"ConfigMap {sight.namespace}/{sight.about.called.trust}", text, repairs.certs("inject", sight.namespace))
+        yield warning("trust", where, text, repairs.certs("inject", sight.namespace))
+
+
+def _is_spreading(sight: Sight) -> bool:
+    """Whether a new issuer has become known so recently that the provisioner still waits for those who must trust it."""
+    state = sight.state
+    if state is None or state.mode is Mode.MANAGED or state.hint.phase not in {Phase.TRUST, Phase.SETTLE}:
+        return False
+    lasted = age_of(state.hint.since, sight.now)
+    return lasted is not None and lasted < state.timings.settle + DELAY
 
 
 def _authority(sight: Sight, state: CertificateState) -> Iterator[Finding]:
@@ -123,7 +138,8 @@ def rotation(sight: Sight) -> Iterator[Finding]:
             again = repairs.restart(where, "server") if each.reason == "CARotationStuck" else ""
             yield warning("rotation", what, f"{each.reason}: {each.text}", again)
     for said in sight.conditions:
-        if said.get("type") == "Ready" and said.get("status") == "False":
+        is_expected = said.get("reason") == NOT_USABLE and _is_spreading(sight)
+        if said.get("type") == "Ready" and said.get("status") == "False" and not is_expected:
             yield warning("provisioner", what, f"it says: {said.get('message', '')}")
 
 

@@ -17,7 +17,8 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import DEFAULT_LINE, NEWEST, Line
 from dynamo_webhooks.certs.names import Names
-from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance, TargetKind
+from dynamo_webhooks.certs.report import NOT_USABLE
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Hint, Mode, Phase, Stance, TargetKind
 from dynamo_webhooks.cli.commands.certs import command as certs
 from dynamo_webhooks.cli.commands.certs.options import Options
 from dynamo_webhooks.cli.commands.doctor import certificates
@@ -345,6 +346,18 @@ def test_the_provisioner_s_own_words_are_passed_on_and_where_others_make_the_cer
     assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
     [found] = certificates.rotation(sight(state(), conditions=said))
     assert found.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
+
+
+@pytest.mark.parametrize(("minutes", "level"), [(2, Level.INFO), (4, Level.WARNING)])
+def test_a_new_issuer_s_certificate_that_is_held_back_is_a_fault_only_when_that_lasts(minutes: int, level: Level) -> None:
+    new = replace(state(usable="b"), mode=Mode.PROVIDED, authority=None)
+    assert new.trust is not None
+    trust = replace(new.trust, hint=Hint(Phase.SETTLE, NOW - timedelta(minutes=minutes)))
+    said = ({"type": "Ready", "status": "False", "reason": NOT_USABLE, "message": "not yet"},)
+    seen = sight(replace(new, trust=trust), conditions=said)
+    found = [*certificates.secrets(seen), *certificates.rotation(seen)]
+    assert {each.level for each in found} == {level}
+    assert {each.check for each in found} == ({"trust"} if level is Level.INFO else {"trust", "provisioner"})
 
 
 async def test_a_configuration_in_the_cluster_that_is_wrong_is_a_finding_itself() -> None:

@@ -58,8 +58,7 @@ class Writer:
         if live is None and (made := await self._created(key, wanted)) is not None:
             return made
         live = live or await self._cluster.get(resource, key.name, key.namespace)
-        if live is not None and owner is not None and key.kind not in ONCE and await self._is_left_behind(live, owner):
-            await self.drop(live)
+        if live is not None and owner is not None and key.kind not in ONCE and await self.drop_left_behind(live, owner):
             if (made := await self._created(key, wanted)) is not None:
                 return made
             live = await self._cluster.get(resource, key.name, key.namespace)
@@ -107,6 +106,23 @@ class Writer:
         except ConflictError:
             return  # another object has the name now
         self._cache.removed(key)
+
+    async def drop_left_behind(self, live: Node, owner: Node) -> bool:
+        """Delete an object of an earlier owner of the same name; returns whether it was one. Raises: ApiError, StandDownError.
+
+        The garbage collector doesn't notice if the API server restarts between the deletion of an owner and the creation of the next one.
+        """
+        owners = live["metadata"].get("ownerReferences") or []
+        if len(owners) != 1 or (owners[0]["kind"], owners[0]["name"]) != kind_and_name(owner) or owners[0]["uid"] == uid_of(owner):
+            return False
+        if live["metadata"].get("deletionTimestamp"):
+            return False
+        # the owner that asks may be the earlier one
+        fresh = await self._cluster.get(resource_of(owner), key_of(owner).name, key_of(owner).namespace)
+        if fresh is None or uid_of(fresh) != uid_of(owner):
+            return False
+        await self.drop(live)
+        return True
 
     async def patch_status(self, obj: Node, status: Node) -> bool:
         """Write a changed status, mere progress perhaps later; returns whether it was written. Raises: ApiError, StandDownError."""
@@ -184,20 +200,6 @@ class Writer:
             return False
         managers = fresh["metadata"].get("managedFields") or ()
         return any((one.get("manager"), one.get("operation")) == (MANAGER, "Apply") for one in managers)
-
-    async def _is_left_behind(self, live: Node, owner: Node) -> bool:
-        """Whether an own object belongs to an earlier owner of the same name: that is gone, and the object must go, too.
-
-        The garbage collector doesn't notice if the API server restarts between the deletion of an owner and the creation of the next one.
-        """
-        found, metadata = controller_reference(live) or {}, live["metadata"]
-        if (found.get("kind"), found.get("name")) != kind_and_name(owner) or found["uid"] == uid_of(owner):
-            return False
-        if metadata.get("deletionTimestamp") or APPLIED_HASH not in (metadata.get("annotations") or {}):
-            return False
-        # the owner that asks may be the earlier one
-        fresh = await self._cluster.get(resource_of(owner), key_of(owner).name, key_of(owner).namespace)
-        return fresh is not None and uid_of(fresh) == uid_of(owner)
 
     def _is_same(self, live: Node, wanted: Node) -> bool:
         mark = wanted["metadata"]["annotations"][APPLIED_HASH]

@@ -8,7 +8,7 @@ from ...api.line import Line
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from ...kube.protocol import Node
-from ...kube.resources import CLAIMS, CONFIG_MAPS, JOBS
+from ...kube.resources import CLAIMS, CONFIG_MAPS, JOBS, Resource
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
 from ..common.problems import RETRY_SOON, PassResult, TakenError, explain_cut
@@ -227,11 +227,17 @@ async def begin(context: Context, request: Node, settings: OperatorConfiguration
 
 async def live_job(context: Context, request: Node) -> Node | None:
     """The Job of a request as it is now. Raises: ApiError, TakenError."""
-    name = job_of(request)
-    live = await context.cluster.get(JOBS, name, key_of(request).namespace)
-    if live is not None and _is_foreign(live, request):
-        raise TakenError(f"Job {name} belongs to somebody else, and is left alone; rename or remove it")
-    return live
+    return await _own(context, request, JOBS, job_of(request))
+
+
+async def _own(context: Context, request: Node, resource: Resource, name: str) -> Node | None:
+    """A request's object as it is now; one that an earlier request of the same name has left is deleted. Raises: ApiError, TakenError."""
+    live = await context.cluster.get(resource, name, key_of(request).namespace)
+    if live is None or not _is_foreign(live, request):
+        return live
+    if await context.writer.drop_left_behind(live, request):
+        return None
+    raise TakenError(f"{resource.kind} {name} belongs to somebody else, and is left alone; rename or remove it")
 
 
 async def output_data(context: Context, request: Node) -> Node | None:
@@ -312,9 +318,7 @@ def _is_labelled(live: Node, request: Node) -> bool:
 async def _put_output(context: Context, request: Node, wanted: Node) -> None:
     """An empty ConfigMap for the result: what an earlier Job has written must not be read again."""
     name, namespace = wanted["metadata"]["name"], wanted["metadata"]["namespace"]
-    live = await context.cluster.get(CONFIG_MAPS, name, namespace)
-    if live is not None and _is_foreign(live, request):
-        raise TakenError(f"ConfigMap {name} belongs to somebody else, and is left alone; rename or remove it")
+    live = await _own(context, request, CONFIG_MAPS, name)
     if live is not None and set(live.get("data") or ()) <= {SPEC_KEY} and (live.get("data") or {}) == wanted.get("data", {}):
         return
     context.writer.ask(request)

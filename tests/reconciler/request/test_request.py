@@ -532,6 +532,19 @@ async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(r
 
 
 @run_each(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
+async def test_what_the_garbage_collector_missed_of_an_earlier_request_is_replaced(resource: Resource, name: str) -> None:
+    async with scene() as site:
+        owner = {"apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind, "name": "req", "uid": "earlier", "controller": True}
+        before = await site.user.create(resource, draft(resource, name, {"ownerReferences": [owner]}), NAMESPACE)
+        await site.user.create(REQUESTS, asked(), NAMESPACE)
+        for _ in range(20):
+            await site.timing.advance(0.25)
+        assert (await site.all(resource))[name]["metadata"]["uid"] != before["metadata"]["uid"]
+        await site.find()
+        assert await site.phase() == "Deployed"
+
+
+@run_each(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])
 async def test_what_a_backup_restored_without_its_owner_is_still_the_requests(resource: Resource, name: str) -> None:
     async with asking() as site:
         await site.user.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)

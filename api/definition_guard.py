@@ -9,7 +9,7 @@ from typing import Final
 
 from .crd import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
 from .kinds import BETA, KINDS
-from .schema import Node
+from .schema import PRESERVE, Node
 
 NAME: Final = f"{SERVICE}-definitions"
 PROVISIONER: Final = f"system:serviceaccount:{NAMESPACE}:{SERVICE}-provisioner"
@@ -20,7 +20,7 @@ _LABELS: Final = {
     "app.kubernetes.io/part-of": "dynamo-operator",
     "nvidia.com/dynamo-operator-namespace": NAMESPACE,
 }
-_PRESERVE: Final = "'x-kubernetes-preserve-unknown-fields'"
+_PRESERVE: Final = f"'{PRESERVE}'"
 _ACKNOWLEDGE: Final = f"' To do it all the same, set the annotation {ALLOW_DATA_LOSS} to \"true\" in the same request'"
 _NOTES: Final = "object.metadata.annotations"
 _UNACKNOWLEDGED: Final = f"!has({_NOTES}) || !('{ALLOW_DATA_LOSS}' in {_NOTES}) || {_NOTES}['{ALLOW_DATA_LOSS}'] != 'true'"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from .schema import PRESERVE
+
 DEPTH: Final = 64  # levels of fields that are compared; an API server's own limits are below
 
 
@@ -37,7 +39,7 @@ def _dict(value: Any) -> dict[str, Any]:
 
 def _lost(old: dict[str, Any], new: dict[str, Any], path: str, depth: int) -> Iterator[str]:
     """The fields of one schema that another neither has nor preserves, without those below a lost field."""
-    if not depth or new.get("x-kubernetes-preserve-unknown-fields") is True:
+    if not depth or new.get(PRESERVE) is True:
         return
     kept = _dict(new.get("properties"))
     for name, member in _dict(old.get("properties")).items():

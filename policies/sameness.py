@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from ..api.quantity import canonical, is_quantity
 from ..api.scalars import scalar_form
-from ..api.schema import Node, resolve
+from ..api.schema import PRESERVE, Node, resolve
 from .review import Fields
 
 Blocks: TypeAlias = Callable[[tuple[str, ...]], bool]  # whether an empty object at a path is as good as absent
@@ -51,7 +51,7 @@ def _says_nothing(name: str, part: Any, node: Node, *, empty_block: bool) -> boo
 
 
 def _part(value: Any, node: Node, path: tuple[str, ...], empty: Blocks) -> Any:
-    if node.get("x-kubernetes-preserve-unknown-fields"):
+    if node.get(PRESERVE):
         return _free(value)
     if isinstance(value, list):
         items = resolve(node["items"])

@@ -8,7 +8,7 @@ from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from ..line import Line
-from ..schema import BELOW, SINCE
+from ..schema import BELOW, PRESERVE, SINCE
 
 DOMAIN_PATTERN: Final = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 LABEL_PATTERN: Final = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -58,13 +58,13 @@ def reference_kubernetes_type(definition: str, **changes: object) -> Facets:
     return Facets({EMBEDDED: definition, **changes}, whole=True)
 
 
-FREE_FORM: Final[dict[str, object]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+FREE_FORM: Final[dict[str, object]] = {"type": "object", PRESERVE: True}
 Int32: TypeAlias = Annotated[int, Facets({"format": "int32"})]
 Int64: TypeAlias = Annotated[int, Facets({"format": "int64"})]
 Float32: TypeAlias = Annotated[float, Facets({"format": "float"})]
 Time: TypeAlias = Annotated[str, Facets({"format": "date-time"})]
 Texts: TypeAlias = dict[str, str]
-Anything: TypeAlias = Annotated[Any, Facets({"x-kubernetes-preserve-unknown-fields": True}, whole=True)]
+Anything: TypeAlias = Annotated[Any, Facets({PRESERVE: True}, whole=True)]
 FreeForm: TypeAlias = Annotated[dict[str, Any], Facets(FREE_FORM, whole=True)]
 EmbeddedObject: TypeAlias = Annotated[dict[str, Any], Facets({**FREE_FORM, "x-kubernetes-embedded-resource": True}, whole=True)]
 Quantity: TypeAlias = Annotated[

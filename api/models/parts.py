@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
+from ..schema import PRESERVE
 from .base import Part
 from .constraints import KVT, KVT_PREFIX_LENGTH, LOCAL_PARTITIONS, validations
 from .facets import (
@@ -64,7 +65,7 @@ class SaturationDetector(Part):
     metrics_staleness_threshold: str | None = Field(None, description="Age from which its metrics are ignored, such as 200ms.")
 
 
-class PickerConfig(Part, extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True}):
+class PickerConfig(Part, extra="allow", json_schema_extra={PRESERVE: True}):
     """The picker's own configuration; members that are not listed here are kept as they are."""
 
     api_version: str | None = Field(None, description="API version of the configuration.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
+from ...schema import PRESERVE
 from ..base import Part
 from ..constraints import REMOTE_CODE, REQUEST_OF_1_7, REQUEST_STATUS, SEARCH_GOAL, SEARCH_RATE, SEARCH_SLA, SEARCH_WORKLOAD, TRACE_SOURCE
 from ..constraints import validations as rules
@@ -16,7 +17,7 @@ from ..kubernetes import ConditionsByType
 
 def kept(*constraints: Any) -> dict[str, Any]:
     """The schema of an object that keeps unknown members, and has to follow some rules."""
-    return {"x-kubernetes-preserve-unknown-fields": True, **rules(*constraints)}
+    return {PRESERVE: True, **rules(*constraints)}
 
 
 Metric: TypeAlias = Literal["throughput", "throughputPerGpu", "throughputPerUser", "e2eLatency", "goodput", "goodputPerGpu"]

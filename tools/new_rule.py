@@ -19,7 +19,7 @@ HEAD: Final = '"""Rules about {theme}."""\n\n'
 IMPORTS: Final = "from ..at import At, Hits\nfrom ..rule import {where}, Stage, differs, rule\n"
 TEMPLATE: Final = '''
 
-@differs("why it is refused here", lacking=True)
+@differs("what goes wrong without the rule", lacking=True)
 @rule("{code}", where={where}, when="someField", stage=Stage.{stage})
 def {function}(at: At) -> Hits:
     """The mistake, as a sentence.
@@ -35,8 +35,10 @@ def {function}(at: At) -> Hits:
         +spec: {{someField: right}}
     """
     if at.value["someField"] == "wrong":
-        yield at.invalid("someField", at.value["someField"], 'must be "right"')
+        yield {finding}
 '''
+REFUSES: Final = """at.invalid("someField", at.value["someField"], 'must be "right"')"""
+WARNS: Final = """at.warning("someField", 'must be "right"')"""
 
 
 def main(arguments: list[str]) -> int:
@@ -47,6 +49,9 @@ def main(arguments: list[str]) -> int:
         print(f"FILE must be <folder>/<theme>, folder one of {', '.join(_FOLDERS)}; NAME must be in kebab case", file=sys.stderr)
         return 2
     first, where, stage = _FOLDERS[folder]
+    finding = REFUSES
+    if name.startswith("warn-"):
+        first, stage, finding = 901, "ADVICE", WARNS
     codes = _POLICIES / "codes.txt"
     taken = dict(line.split() for line in codes.read_text("utf-8").splitlines())
     if name in taken.values():
@@ -58,13 +63,13 @@ def main(arguments: list[str]) -> int:
         file.write_text(HEAD.format(theme=theme.replace("_", " ")), "utf-8")
         print(f"{file} is new: its first line must name the theme of its rules")
     head, _, rest = file.read_text("utf-8").partition("\n\n")
-    rule = TEMPLATE.format(code=code, where=where, stage=stage, function=name.replace("-", "_"))
+    rule = TEMPLATE.format(code=code, where=where, stage=stage, function=name.replace("-", "_"), finding=finding)
     file.write_text(f"{head}\n\n{IMPORTS.format(where=where)}{rest}{rule}", "utf-8")
     with codes.open("a", encoding="utf-8") as out:
         out.write(f"{code} {name}\n")
     for command in (["check", "--fix"], ["format"]):  # puts the imports where they belong
         subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", file], check=False)  # noqa: S603 - words of this file
-    print(f"{file}: write {name}; instead of @differs, since= names the line whose operator has it. CONTRIBUTING.md has the next steps")
+    print(f"{file}: write {name}; instead of @differs, since= names the operator release that has it. CONTRIBUTING.md has the next steps")
     return 0
 
 

@@ -16,6 +16,7 @@ from dynamo_webhooks.policies.rule import GRAPH_V1ALPHA1, Level, Rule, Stage, ru
 from dynamo_webhooks.policies.rule_sections import SECTIONS, RuleError
 from tests.golden.overlay.engine import list_rules_of_1_2, profile_1_2
 from tests.policies.test_worked import CASES
+from tools.new_rule import TEMPLATE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -28,6 +29,23 @@ def test_every_code_ever_used_is_here_and_no_other() -> None:
     assert gone == {"DYND05": "mut-saturation-threshold"}
     advice = "a line of policies/codes.txt stays for ever, and each new rule adds one: `make new-rule` does"
     assert {rule.code: rule.name for rule in list_all()} | gone == CODES, advice
+
+
+def test_a_warning_has_a_stage_and_a_code_of_its_own() -> None:
+    advice = "a rule that warns has stage=Stage.ADVICE, a code DYN9xx in the rule and in policies/codes.txt, and yields at.warning(...)"
+    for one in (each for each in list_declared() if not each.is_default):
+        marks = {one.stage is Stage.ADVICE, one.code.startswith("DYN9"), "at.warning(" in inspect.getsource(inspect.unwrap(one.check))}
+        assert marks == {one.level is Level.WARNING}, f"{one.name}: {advice}"
+
+
+def test_no_rule_keeps_a_text_of_the_skeleton() -> None:
+    title = re.search(r'"""(.+)', TEMPLATE)
+    assert title is not None
+    texts = {title[1], *re.findall(r"^        (\w.+)\n\n", TEMPLATE, re.MULTILINE), *re.findall(r'@differs\("(.+?)"', TEMPLATE)}
+    assert len(texts) == 4
+    for one in list_declared():
+        written = {one.title, one.why, one.fix, one.difference and one.difference.because}
+        assert not texts & written, f"{one.name}: write @differs, the title, Why and Fix anew"
 
 
 def test_no_rule_takes_the_code_or_name_of_a_check() -> None:

@@ -27,8 +27,6 @@ _ATTEMPTS: Final = 200  # at a request, a tenth of a second apart
 _APPLY: Final = "application/apply-patch+yaml"
 USER: Final = "author"
 TOKENS: Final = {ADMIN: ("token-of-the-admin", "system:masters"), USER: ("token-of-an-author", "authors")}
-# Go programs that collect garbage less often need less CPU, as long as there is memory
-_FRUGAL: Final = {"GOGC": "1000", "GOMEMLIMIT": "2GiB"}
 # The ordinary user may write our kinds and read namespaces, through the group.
 _ROLE: Final[list[Node]] = [
     {
@@ -265,6 +263,11 @@ class ControlPlane:
         return self.request("GET", path).status == 200
 
 
+def frugal() -> dict[str, str]:
+    """The environment of Go programs that collect garbage less often, and need less CPU, as long as there is memory."""
+    return {"GOGC": "1000", "GOMEMLIMIT": os.environ.get("GOMEMLIMIT", "2GiB")}
+
+
 @contextlib.contextmanager
 def control_plane(assets: Path, home: Path, *more: str, address: str = "127.0.0.1") -> Iterator[ControlPlane]:
     """Runs etcd and kube-apiserver until the end of the block, whichever process the latter is by then.
@@ -277,10 +280,10 @@ def control_plane(assets: Path, home: Path, *more: str, address: str = "127.0.0.
     programs.write_keys(home, TOKENS)
     client, peer, port = free_ports(3)
     with contextlib.ExitStack() as stack:
-        etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log", _FRUGAL)))
+        etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log", frugal())))
         wait_until(lambda: fetched(f"127.0.0.1:{client}", "/health", 5)[0] == 200, "etcd being healthy", etcd)
         server = Process(
-            "kube-apiserver", programs.api_server(assets, home, client, address, port, *more), home / "kube-apiserver.log", _FRUGAL
+            "kube-apiserver", programs.api_server(assets, home, client, address, port, *more), home / "kube-apiserver.log", frugal()
         )
         plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server, address=address)))
         stack.callback(_kill_server, plane)
@@ -301,7 +304,7 @@ def controllers(plane: ControlPlane, *more: str) -> Iterator[Process]:
     """Runs Kubernetes' own controllers with further flags. Objects of kinds that come later are collected half a minute later."""
     [port] = free_ports(1)
     command = programs.controllers(plane.assets, plane.home, port, *more)
-    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log", _FRUGAL)) as process:
+    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log", frugal())) as process:
         yield process
 
 
@@ -310,7 +313,7 @@ def beside(plane: ControlPlane) -> Iterator[ControlPlane]:
     """Another API server on the same etcd, with the same certificate and users, until the end of the block; kubectl speaks to the first."""
     [port] = free_ports(1)
     command = [f"--secure-port={port}" if part.startswith("--secure-port=") else part for part in plane.server.command()]
-    server = Process("kube-apiserver-2", command, plane.home / "kube-apiserver-2.log", _FRUGAL)
+    server = Process("kube-apiserver-2", command, plane.home / "kube-apiserver-2.log", frugal())
     with running(server), contextlib.closing(ControlPlane(plane.assets, plane.home, port, server, plane.minor)) as other:
         wait_until(lambda: is_ready(other), "the second kube-apiserver being ready", server)
         yield other

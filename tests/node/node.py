@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cluster.assets.build import NODE, build
+from tests.cluster.harness import frugal
 from tests.cluster.processes import Process, running, wait_until
 from tests.node import programs
 from tests.node.image import ENGINE, OLDER_NAME, REPOSITORY
@@ -56,7 +57,7 @@ def node(home: Path, place: Place, kubeconfig: Path) -> Iterator[Node]:
     with contextlib.ExitStack() as stack:
 
         def start(name: str, command: list[str | Path]) -> Process:
-            return stack.enter_context(running(Process(f"{name} of {place.name}", enter(place, command), folder / f"{name}.log")))
+            return stack.enter_context(running(Process(f"{name} of {place.name}", enter(place, command), folder / f"{name}.log", frugal())))
 
         folder.mkdir()
         runtime = start("containerd", programs.containerd(folder, place))

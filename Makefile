@@ -77,7 +77,7 @@ node: $(READY) ## the installation and graphs on nodes that run containers, in n
 	@echo "needs root, Debian's containerd, runc, containernetworking-plugins, conntrack and buildah, gcc, and Go 1.26 for the first run, twenty more; an image of changed code takes four"
 	$(BIN)/python -m tests.node tests/node
 
-browser: site ## the site, the playground and the page of a report in a headless Chromium, which must be on the PATH; about five minutes
+browser: site ## the site and the playground in a headless Chromium, which must be on the PATH; about five minutes
 	@echo 'tests in a headless Chromium: about five minutes on two cores; needs chromium, node and npm'
 	$(PYTEST) --durations=20 -m browser
 

@@ -74,8 +74,10 @@ class Struct:
 
 def require_claims(where: str, wanted: frozenset[str] | set[str], claimed: set[str]) -> None:
     """Check that exactly the wanted members are claimed. Raises: DeclarationError naming unclaimed or unknown ones."""
-    if wanted != claimed:
-        raise DeclarationError(f"{where}: unclaimed {sorted(wanted - claimed)}, unknown {sorted(claimed - wanted)}")
+    if unclaimed := sorted(wanted - claimed):
+        raise DeclarationError(f"{where}: unclaimed {unclaimed}: each needs a lens, as same(...) if versions agree, or OneSided(...)")
+    if unknown := sorted(claimed - wanted):
+        raise DeclarationError(f"{where}: unknown {unknown}: the schema has no such field")
 
 
 def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:

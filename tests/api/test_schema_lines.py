@@ -70,7 +70,7 @@ def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subte
                     assert known.keys() <= nodes.keys()
                     added = {path: node for path, node in nodes.items() if path not in known and "roles[].podTemplate." not in path}
                     found |= {(version, path): _facets(node) for path, node in added.items()}
-                assert found == wanted
+                assert found == wanted, f"what is meant belongs into tests/api/line-{newer}-fields.txt: KIND VERSION PATH FACETS"
 
 
 def _changes(kind: str, older: Line, newer: Line) -> dict[str, Any]:

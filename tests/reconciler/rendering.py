@@ -20,7 +20,8 @@ def stored(obj: Fields, version: str = VERSION, **facts: Any) -> Fields:
 
 def rendered(obj: Fields, **settings: Any) -> Rendered:
     """All children of an object that is created now."""
-    return render(stored(obj), Settings(**{"operator_version": VERSION, **settings}))
+    found = Settings(**{"operator_version": VERSION, **settings})
+    return render(stored(obj, found.operator_version), found)
 
 
 def children(obj: Fields, **settings: Any) -> dict[str, Fields]:

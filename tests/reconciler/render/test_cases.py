@@ -2,7 +2,6 @@
 
 import json
 
-from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -23,10 +22,10 @@ def test_a_case_renders_as_expected(name: str) -> None:
 @run_each("name", NAMES)
 def test_the_other_version_of_a_case_renders_the_same_bytes(name: str) -> None:
     case = load_case(name)
-    obj = stored(case.object)
-    other = "nvidia.com/v1alpha1" if obj["apiVersion"].endswith("v1beta1") else "nvidia.com/v1beta1"
     settings = Settings(**{"operator_version": VERSION, **case.settings})
-    assert json.dumps(render(convert_object(obj, target(other, line=Line.V1_2)).object, settings)) == json.dumps(render(obj, settings))
+    obj = stored(case.object, settings.operator_version)
+    other = "nvidia.com/v1alpha1" if obj["apiVersion"].endswith("v1beta1") else "nvidia.com/v1beta1"
+    assert json.dumps(render(convert_object(obj, target(other, line=settings.line)).object, settings)) == json.dumps(render(obj, settings))
 
 
 def test_every_expected_file_belongs_to_a_case() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from dynamo_webhooks.api.line import DEFAULT_LINE
+from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.api.operator.controllers import Ingress
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.paths import Key, Path, format_path
@@ -26,7 +26,7 @@ from tests.reconciler.rendering import stored
 from tests.rows import run_each
 
 Fields = dict[str, Any]
-VERSION: Final = f"{DEFAULT_LINE}.0"
+VERSION: Final = f"{NEWEST}.0"
 WITH_CHECKPOINTS: Final = "1.4.0"  # of the last line on which anything comes of a checkpoint
 ORCHESTRATORS: Final = ("grove", "components")
 SETTINGS: Final = Settings(

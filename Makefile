@@ -54,8 +54,8 @@ test: $(READY) ## lint, types and every test that needs Python alone; about eigh
 unit: $(READY)
 	$(PYTEST) $(BESIDE) $(foreach each,cluster node release bench playground,--ignore=tests/$(each)) -m 'not ($(ELSEWHERE))'
 
-check: $(READY) ## lint, types, contracts and the tests of a room in about a minute: make check ROOM=policies, or ROOM="api cel"
-	@echo 'lint, types, contracts and tests of $(or $(ROOM),no room; name one: make check ROOM=policies): about a minute on two cores'
+check: $(READY) ## lint, types, contracts and the tests of a room in about a minute, of reconciler or cli three: make check ROOM=policies, or ROOM="api cel"
+	@echo 'lint, types, contracts and tests of $(or $(ROOM),no room; name one: make check ROOM=policies): about a minute on two cores, of reconciler or cli three'
 	$(BIN)/ruff check $(ROOM) $(ROOM:%=tests/%)
 	$(BIN)/ruff format --check $(ROOM) $(ROOM:%=tests/%)
 	$(BIN)/mypy

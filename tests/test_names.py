@@ -11,7 +11,9 @@ from typing import Final
 from dynamo_webhooks.cli.console.program import COMMANDS
 
 ROOT: Final = Path(__file__).parents[1]
-TRACKED: Final = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+TRACKED: Final = subprocess.run(
+    ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+).stdout.splitlines()
 FOLDERS: Final = {str(parent) for name in TRACKED for parent in PurePosixPath(name).parents}
 # the changelog names what has gone, recorded files are others', and pages of rules and metrics are made of these
 EXEMPT: Final = (
@@ -28,7 +30,7 @@ _NAME: Final = re.compile(r"_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+|[A-Z]+(?:_[A-Z]+)+")
 def _pages() -> Iterator[tuple[str, str]]:
     """Each page with its text, and each package of a room with its docstring."""
     for name in TRACKED:
-        if name.startswith(EXEMPT) or (ROOT / name).is_symlink():
+        if name.startswith(EXEMPT) or (ROOT / name).is_symlink() or not (ROOT / name).exists():
             continue
         if name.endswith(".md"):
             yield name, _FENCED.sub("", (ROOT / name).read_text())

@@ -16,11 +16,15 @@ class Controller(Protocol):
     """Reconciles the objects of one kind."""
 
     kind: str
-    watches: tuple[Watch, ...]  # of the kind, and of what its passes read beside it; a kind that several watch is watched once
-    switch: Switch | None = None  # of a kind that configuration or permissions may exclude
+    watches: tuple[Watch, ...]  # of the kind, and of what its passes read beside it; of several watches of a kind the first counts
+    # of a kind of ours that configuration or permissions may exclude: what it reports is written into the status of objects
+    switch: Switch | None = None
 
     def keys_of(self, _change: Change, _cache: Cache, /) -> Iterable[Key]:
-        """The objects that a change concerns beside the changed object and its owners."""
+        """The objects that a change concerns beside its owners, and beside the object itself if its metadata or spec changed.
+
+        Return its own key if passes read anything else of it, such as the data of a ConfigMap.
+        """
         return ()
 
     async def run(self, _context: Context, /) -> None:
@@ -28,7 +32,7 @@ class Controller(Protocol):
         return
 
     async def reconcile(self, context: Context, obj: Node, /) -> PassResult:
-        """Bring an object one step nearer to its spec. Raises: ApiError, StandDownError."""
+        """Bring an object one step nearer to its spec; one that is gone gets no pass. Raises: ApiError, StandDownError."""
 
     async def report_failure(self, _context: Context, _obj: Node, _problem: Problem, /) -> PassResult | None:
         """Report a lasting error that ended a pass; None if it is only logged and retried. Raises: ApiError, StandDownError."""

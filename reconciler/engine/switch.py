@@ -11,7 +11,7 @@ from .watch import Known
 
 
 class Switch(NamedTuple):
-    """The key in `controllers`, the capability, the overlay and the chart's value share the name."""
+    """The key in `controllers` and the capability share the name, and the component and the chart's value that grant what it needs."""
 
     name: str
     until: Line | None = None  # the first operator release in which nothing acts on the kind

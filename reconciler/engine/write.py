@@ -48,7 +48,8 @@ class Writer:
     async def put(self, child: Node, owner: Node | None, inherits: Callable[[str], bool] = lambda _: False) -> Node:
         """Create or update a child of `owner` (None for an unowned one); returns the live object.
 
-        `inherits(uid)` returns whether the owner may take over another object's child.
+        `inherits(uid)` returns whether the owner may take over another object's child. Without an owner, an object that we didn't make is
+        returned as it is, and one that we made and nobody owns is overwritten.
 
         Raises: ApiError; TakenError if the name has another owner; ContestedError; StandDownError.
         """

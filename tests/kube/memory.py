@@ -35,6 +35,7 @@ from tests.kube.storage import Change, Key, Kind, Record, Storage, check, keep_i
 Fault: TypeAlias = "Callable[[str, Resource | None, str, str], Exception | None]"
 
 _RBAC: Final = {"replace": "update", "json_patch": "patch", "merge_patch": "patch", "apply": "patch", "allowed": ""}
+_WITHOUT_STATUS: Final = frozenset({"ConfigMap", "Secret"})
 
 
 class MemoryCluster:
@@ -292,6 +293,8 @@ class MemoryCluster:
 
     async def _update(self, resource: Resource, record: Record, sent: Node, subresource: str, *, dry_run: bool) -> Node:
         keep_immutable(resource, record.obj, sent)
+        if subresource and resource.kind in _WITHOUT_STATUS:
+            raise NotFoundError(404, "NotFound", "the server could not find the requested resource")
         draft = Record(updated(resource, record.obj, sent, subresource), deepcopy(record.owners))
         ownership.written(record.obj, draft.obj, draft.owners, self._manager)
         return await self.storage.store(resource, draft, record, dry_run=dry_run)

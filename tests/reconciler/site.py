@@ -182,12 +182,11 @@ class Site:
                 await self.kubelet.merge_patch(DEPLOYMENTS, name, {"status": status}, NAMESPACE, subresource="status")
 
     async def collect(self) -> None:
-        """Deletes what belongs to objects that are gone."""
-        records = [*self.storage.records.values()]
-        uids = {record.obj["metadata"]["uid"] for record in records}
+        """Deletes what belongs to objects that are gone, or to others than those of its namespace and those of none."""
+        living = {(namespace, record.obj["metadata"]["uid"]) for (_, _, namespace, _), record in self.storage.records.items()}
         for (group, plural, namespace, name), record in [*self.storage.records.items()]:
             owners = record.obj["metadata"].get("ownerReferences") or []
-            if owners and not any(owner.get("uid") in uids for owner in owners):
+            if owners and living.isdisjoint((place, owner.get("uid")) for owner in owners for place in (namespace, "")):
                 version = record.obj["apiVersion"].rpartition("/")[2]
                 await self.kubelet.delete(Resource(group, version, plural, record.obj["kind"]), name, namespace)
 

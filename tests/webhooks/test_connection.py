@@ -14,11 +14,12 @@ import h11
 import pytest
 
 from dynamo_webhooks.webhooks import jobs
-from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection, Service
+from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection
 from dynamo_webhooks.webhooks.connections import Connections
 from dynamo_webhooks.webhooks.http1 import Head, HeadReader, UnreadableError
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.reply import Reply
+from dynamo_webhooks.webhooks.service import Service
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.hostile.settings import SEED
 from tests.webhooks.requests import GRAPHS, graph, review
@@ -37,7 +38,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Noted(Service):
+class Noted(Service[Connection]):
     """A service that notes the requests that it is given, and answers each."""
 
     small_body = 40

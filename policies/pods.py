@@ -84,13 +84,14 @@ ADDED_VOLUMES: Final = frozenset(
 
 def list_refused(component: Fields, template: Fields) -> list[Mistake]:
     """The mistakes of the template of a component, by their paths below it, as far as the pods that are made of it have them."""
-    spec: Fields = template.get("spec") or {}
-    containers: list[Fields | None] = spec.get("containers") or []
-    mounts = [one.get("volumeMounts") or () for one in containers if one and one.get("name") == MAIN]
-    brought = [mount.get("name") or "" for listed in mounts for mount in listed if mount]
+    mistakes = Mistakes(template.get("spec") or {}, ADDED_VOLUMES, IMAGELESS)
+    containers: list[Fields | None] = mistakes.spec.get("containers") or []
+    for container in containers:
+        if container and container.get("name") == MAIN:
+            mistakes.volumes.update([mount.get("name") or "" for mount in container.get("volumeMounts") or () if mount])
     if cache := component.get("compilationCache"):
-        brought.append(cache.get("pvcName") or "")
-    found = list_template_mistakes(template, ADDED_VOLUMES.union(brought) if brought else ADDED_VOLUMES)
+        mistakes.volumes.add(cache.get("pvcName") or "")
+    found = _look(template, mistakes)
     shared = bool(found) and (read_gms(component) is not None or read_failover(component) is not None)  # claims replace GPUs
     # every component has an account, which the older field doesn't name
     return [(path, wrong) for path, wrong in found if path[-1] != "serviceAccount" and not (shared and "resources" in path)]
@@ -98,7 +99,10 @@ def list_refused(component: Fields, template: Fields) -> list[Mistake]:
 
 def list_template_mistakes(template: Fields, added: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> list[Mistake]:
     """The mistakes of a template for pods with `added` volumes, by their paths below it; those `imageless` need no image."""
-    found = Mistakes(template.get("spec") or {}, added, imageless)
+    return _look(template, Mistakes(template.get("spec") or {}, added, imageless))
+
+
+def _look(template: Fields, found: Mistakes) -> list[Mistake]:
     found.ask(_METADATA, template.get("metadata"), "metadata")
     count = len(found.found)
     _check_pod(found.spec, found)

@@ -20,7 +20,7 @@ _MODULES = {
     "webhooks": "access_log admission bodies callers connection convert envelope fair_queue http1 jobs meters reply routes server "
     "short_requests",
     "admission": "judging kept open_parts ownership pipeline",
-    "api": "bounds decode deep kinds line quantity scalars",
+    "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",
     "policies": "annotations at components edit engines evaluate facts gpu grove image_tag no_effect patterns pods review semver tables "
     "unchanged",

@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -312,16 +313,22 @@ async def test_a_trace_is_logged(tmp_path: Path) -> None:
     assert [line["traceparent"] for line in running.log() if "traceparent" in line] == [trace.partition(" ")[2]]
 
 
-@pytest.mark.parametrize("name", ["answer", "find_route"])
+class _Broken(defaultdict[Any, Any]):
+    """Counts nothing."""
+
+    def __getitem__(self, _: object) -> Any:
+        return 1 / 0
+
+
+@pytest.mark.parametrize("name", [pytest.param("answer", marks=pytest.mark.interpreted), "callers", "requests"])
 async def test_an_error_is_answered_and_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Wherever it comes from, and also where the request waits for its turn."""
-    from dynamo_webhooks.webhooks import server
-
     async with served(tmp_path, QUICK) as running:
         for spent in (0.0, TURN_SECONDS):
             client = await running.connect()
             await client.post(GRAPHS, BODY)
-            monkeypatch.setattr(jobs if name == "answer" else server, name, lambda *_: 1 / 0)
+            broken: Any = _Broken() if name != "answer" else lambda *_: 1 / 0
+            monkeypatch.setattr(running.server.meter if name != "answer" else jobs, name, broken)
             running.server._jobs.short_requests._spent = spent
             found = await client.post(GRAPHS, BODY)
             assert (found.status, found.headers["connection"]) == (500, "close")

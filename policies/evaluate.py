@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Final
 
 from ..api.line import Line
@@ -22,9 +22,9 @@ from .ratchet import new_ones
 from .review import DELETING, UPDATE, Fields, Review, is_line_1_6
 from .rule import DCD, DCD_V1ALPHA1, Level, Rule
 
-# what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
-Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
+_SPEC: Final[Path] = ("spec",)
 _ALWAYS: Final = 1  # the bit of rules without conditions
+_MAX_KNOWN_CASES: Final = 1_000  # of a selector
 
 
 class _Waking:
@@ -58,10 +58,12 @@ class _Waking:
         for sign, values, bit in self.by_value:
             if _fits(content, sign, values):
                 bits |= bit
-        if self.below:
-            entries: Iterable[Any] = content if type(content) is list else content.values() if self.every else (content,)
-            for entry in entries:
-                bits |= self.read_below(entry)
+        if not self.below:
+            return bits
+        if type(content) is not list and not self.every:
+            return bits | self.read_below(content)
+        for entry in content if type(content) is list else content.values():
+            bits |= self.read_below(entry)
         return bits
 
     def read_below(self, block: Any) -> int:
@@ -90,13 +92,16 @@ def _fits(content: Any, sign: str, values: tuple[Any, ...]) -> bool:
 class _Group:
     """All rules that look at the places of one selector."""
 
-    __slots__ = ("_bits", "places", "rules", "steps", "waking")
+    __slots__ = ("_bits", "_cases", "_entries", "_rules", "_waking", "steps")
 
     def __init__(self, selector: str) -> None:
-        self.steps, self.places = _steps(selector), _places(selector)
-        self.rules: list[tuple[Rule, int]] = []  # with the bits of which one must be set
-        self.waking = _Waking()
+        """Names step into objects, a last `*` visits every entry of a map or list."""
+        self.steps: Path = tuple(step for step in selector.split(".") if step not in ("", "*"))
+        self._entries = selector.endswith("*")
+        self._rules: list[tuple[Rule, int]] = []  # with the bits of which one must be set
+        self._waking = _Waking()
         self._bits: dict[str, int] = {}  # by condition
+        self._cases: dict[int, tuple[Rule, ...]] = {}  # by the bits of the conditions that hold
 
     def add(self, rule: Rule) -> None:
         """Adds a rule behind the others."""
@@ -104,15 +109,34 @@ class _Group:
         for condition in rule.when:
             if condition not in self._bits:
                 self._bits[condition] = 2 << len(self._bits)
-                self.waking.add(condition, self._bits[condition])
+                self._waking.add(condition, self._bits[condition])
             wakes |= self._bits[condition]
-        self.rules.append((rule, wakes))
+        self._rules.append((rule, wakes))
 
+    def places(self, obj: Fields) -> Iterable[tuple[str | int | None, Any]]:
+        """The last step of the path, None if there is none behind the selector's own, and the value. Null and absent places match nothing,
+        but for the spec as a whole, which is empty then: taking it away must not escape the rules that compare it with the old one.
 
-@lru_cache(maxsize=1_000)
-def _list_woken(group: _Group, bits: int) -> tuple[Rule, ...]:
-    """The rules of a group that can fire where these conditions hold, in their order."""
-    return tuple([rule for rule, wakes in group.rules if wakes & bits])
+        A null entry is one for the rule `service-null`, which looks at the map as a whole; all others never meet one.
+        """
+        value: Any = obj
+        for step in self.steps:
+            value = value.get(step)
+            if value is None:
+                return ((None, {}),) if self.steps == _SPEC else ()
+        if self._entries:
+            return value.items() if isinstance(value, dict) else enumerate(value)
+        return ((None, value),)
+
+    def list_woken(self, value: Any) -> tuple[Rule, ...]:
+        """The rules that can fire at a place with this value, in their order."""
+        bits = _ALWAYS | self._waking.read_below(value)
+        found = self._cases.get(bits)
+        if found is None:
+            if len(self._cases) == _MAX_KNOWN_CASES:
+                self._cases.clear()
+            found = self._cases[bits] = tuple([rule for rule, wakes in self._rules if wakes & bits])
+        return found
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
@@ -185,7 +209,7 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
         for step, value in group.places(obj):
             if value is None:
                 continue
-            if asked := _list_woken(group, _ALWAYS | group.waking.read_below(value)):
+            if asked := group.list_woken(value):
                 at = At(review, group.steps, step, value)
                 for rule in asked:
                     at.rule = rule
@@ -235,31 +259,3 @@ def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group
         if rule.is_default is defaults and kind in rule.where and operation in rule.on:
             groups.setdefault(rule.where[kind], _Group(rule.where[kind])).add(rule)
     return tuple(groups.values())
-
-
-def _steps(selector: str) -> Path:
-    return tuple(step for step in selector.split(".") if step not in ("", "*"))
-
-
-def _places(selector: str) -> Places:
-    """Compiles a selector: names step into objects, a last `*` visits every entry of a map or list. Null and absent places match nothing,
-    but for the spec as a whole, which is empty then: taking it away must not escape the rules that compare it with the old one.
-
-    A null entry is one for the rule `service-null`, which looks at the map as a whole; all others never meet one.
-    """
-    steps = _steps(selector)
-    if steps == ("spec",):
-        return lambda obj: ((None, obj.get("spec") or {}),)
-    entries = selector.endswith("*")
-
-    def found(obj: Fields) -> Iterable[tuple[str | int | None, Any]]:
-        value: Any = obj
-        for step in steps:
-            value = value.get(step)
-            if value is None:
-                return ()
-        if entries:
-            return value.items() if isinstance(value, dict) else enumerate(value)
-        return ((None, value),)
-
-    return found

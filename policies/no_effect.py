@@ -73,7 +73,8 @@ def list_ignored_of(component: Fields, path: Path, *, grove: bool | None) -> Ign
     if component.get("eppConfig"):
         found += _of_picker(component, path)
     if template := component.get("podTemplate"):
-        found += [((*path, "podTemplate", *below), why) for below, why in _of_template(component, template, grove)]
+        for below, why in _of_template(component, template, grove):
+            found.append(((*path, "podTemplate", *below), why))
     for index, template in list_templates(component):
         found += [((*path, "roles", index, "podTemplate", *below), why) for below, why in _of_template(component, template, grove)]
     return found

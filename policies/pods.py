@@ -21,18 +21,19 @@ from .tables import (
     QUALIFIED,
     SELECTOR,
     SUBDOMAIN,
+    Absent,
+    Block,
     Check,
+    Choice,
+    Each,
+    Every,
+    Given,
+    Look,
     Mistake,
     Mistakes,
-    absent,
-    block,
-    choice,
-    each,
-    every,
-    given,
-    number,
-    one_of,
-    text,
+    Number,
+    OneOf,
+    Text,
 )
 from .words import quote_once
 
@@ -83,13 +84,14 @@ ADDED_VOLUMES: Final = frozenset(
 
 def list_refused(component: Fields, template: Fields) -> list[Mistake]:
     """The mistakes of the template of a component, by their paths below it, as far as the pods that are made of it have them."""
-    spec: Fields = template.get("spec") or {}
-    containers: list[Fields | None] = spec.get("containers") or []
-    mounts = [one.get("volumeMounts") or () for one in containers if one and one.get("name") == MAIN]
-    brought = [mount.get("name") or "" for listed in mounts for mount in listed if mount]
+    mistakes = Mistakes(template.get("spec") or {}, ADDED_VOLUMES, IMAGELESS)
+    containers: list[Fields | None] = mistakes.spec.get("containers") or []
+    for container in containers:
+        if container and container.get("name") == MAIN:
+            mistakes.volumes.update([mount.get("name") or "" for mount in container.get("volumeMounts") or () if mount])
     if cache := component.get("compilationCache"):
-        brought.append(cache.get("pvcName") or "")
-    found = list_template_mistakes(template, ADDED_VOLUMES.union(brought) if brought else ADDED_VOLUMES)
+        mistakes.volumes.add(cache.get("pvcName") or "")
+    found = _look(template, mistakes)
     shared = bool(found) and (read_gms(component) is not None or read_failover(component) is not None)  # claims replace GPUs
     # every component has an account, which the older field doesn't name
     return [(path, wrong) for path, wrong in found if path[-1] != "serviceAccount" and not (shared and "resources" in path)]
@@ -97,14 +99,19 @@ def list_refused(component: Fields, template: Fields) -> list[Mistake]:
 
 def list_template_mistakes(template: Fields, added: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> list[Mistake]:
     """The mistakes of a template for pods with `added` volumes, by their paths below it; those `imageless` need no image."""
-    found = Mistakes(template.get("spec") or {}, added, imageless)
+    return _look(template, Mistakes(template.get("spec") or {}, added, imageless))
+
+
+def _look(template: Fields, found: Mistakes) -> list[Mistake]:
     found.ask(_METADATA, template.get("metadata"), "metadata")
-    found.ask(_check_pod, found.spec, "spec")
+    count = len(found.found)
+    _check_pod(found.spec, found)
+    found.place(count, "spec")
     return found.found
 
 
 def _check_pod(spec: Fields, found: Mistakes) -> None:
-    _POD(spec, found)
+    _POD.look(spec, found)
     if spec.get("hostUsers") is False:
         for field in ("hostIPC", "hostNetwork", "hostPID"):
             if spec.get(field):
@@ -126,19 +133,15 @@ def _check_pod(spec: Fields, found: Mistakes) -> None:
                 named[name] = field
                 if not container.get("image") and name not in found.imageless:
                     found.add("must not be empty", field, index, "image")
-                found.ask(_check_container, container, field, index)
+                ends = field == "initContainers" and container.get("restartPolicy") != "Always"
+                found.ask(_ENDING if ends else _CONTAINER, container, field, index)
 
 
-def _check_container(value: Fields, found: Mistakes) -> None:
-    ends = found.path[-2] == "initContainers" and value.get("restartPolicy") != "Always"
-    found.ask_table(_ENDING if ends else _CONTAINER, value)
-    if not value.get("name"):
-        found.add("must not be empty", "name")
-
-
-def _check_image(value: str, found: Mistakes) -> None:
-    if value != value.strip():
-        found.add("must not begin or end with a blank")
+class _Image(Check):
+    def look(self, value: Any, found: Mistakes) -> None:
+        image: str = value
+        if image != image.strip():
+            found.add("must not begin or end with a blank")
 
 
 def _check_ports(value: list[Any], found: Mistakes) -> None:
@@ -147,7 +150,7 @@ def _check_ports(value: list[Any], found: Mistakes) -> None:
         if not port:
             continue
         if name := port.get("name"):
-            found.ask(_check_port_name, name, index, "name")
+            found.ask(_PORT_NAMES, name, index, "name")
             if name in names:
                 found.add(f'must be unique in its container, got "{quote_once(name)}" again', index, "name")
             names.add(name)
@@ -158,31 +161,31 @@ def _check_ports(value: list[Any], found: Mistakes) -> None:
             found.add("must be the containerPort, because the pod uses the node's network", index, "hostPort")
 
 
-def _check_port_name(name: str, found: Mistakes) -> None:
-    if len(name) > MAX_PORT_NAME_CHARACTERS:
-        found.add(f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}")
-    elif not _PORT_NAME.fullmatch(name) or "--" in name or name.isdigit() or not any(map(str.isalpha, name)):
-        found.add(f'must be lower-case letters, digits and single inner dashes, with a letter, got "{quote_once(name)}"')
+class _PortName(Check):
+    def look(self, value: Any, found: Mistakes) -> None:
+        name: str = value
+        if len(name) > MAX_PORT_NAME_CHARACTERS:
+            found.add(f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}")
+        elif not _PORT_NAME.fullmatch(name) or "--" in name or name.isdigit() or not any(map(str.isalpha, name)):
+            found.add(f'must be lower-case letters, digits and single inner dashes, with a letter, got "{quote_once(name)}"')
 
 
 def _is_variable(name: str) -> bool:
     return name.isascii() and name.isprintable() and "=" not in name
 
 
-def _check_env(value: list[Any], found: Mistakes) -> None:
-    found.ask_each(_check_variable, value)
-
-
-def _check_variable(value: Fields, found: Mistakes) -> None:
-    if not value:
-        return
-    name = value.get("name")
-    if not name or not _is_variable(name):
-        found.add("must be printable characters of ASCII without =", "name")
-    source = value.get("valueFrom")
-    if source and value.get("value"):
-        found.add("must not be beside value", "valueFrom")
-    found.ask(_SOURCE, source, "valueFrom")
+class _Variable(Check):
+    def look(self, value: Any, found: Mistakes) -> None:
+        variable: Fields = value
+        if not variable:
+            return
+        name = variable.get("name")
+        if not name or not _is_variable(name):
+            found.add("must be printable characters of ASCII without =", "name")
+        if (source := variable.get("valueFrom")) is not None:
+            if source and variable.get("value"):
+                found.add("must not be beside value", "valueFrom")
+            found.ask(_SOURCE, source, "valueFrom")
 
 
 def _check_key(value: str, found: Mistakes) -> None:
@@ -201,27 +204,24 @@ def _check_annotations(value: Fields, found: Mistakes) -> None:
         found.ask(QUALIFIED, key.lower(), Key(key))
 
 
-def _check_mounts(value: list[Any], found: Mistakes) -> None:
-    found.ask_each(_check_mount, value)
-
-
-def _check_mount(mount: Fields, found: Mistakes) -> None:
-    if not mount:
-        return
-    for field in ("name", "mountPath"):
-        if mount.get(field) == "":
-            found.add("must not be empty", field)
-    count, name = len(found.found), mount.get("name")
-    found.ask(LABEL, name, "name")
-    if name and name not in found.volumes and name not in found.added and count == len(found.found):
-        found.add(f'must be a volume of the pod, got "{quote_once(name)}"', "name")
-    below = mount.get("subPath") or ""
-    if not _is_inner(below):
-        found.add("must be a relative path without ..", "subPath")
-    if below and mount.get("subPathExpr"):
-        found.add("must not be beside subPath", "subPathExpr")
-    found.ask(_PROPAGATION, mount.get("mountPropagation"), "mountPropagation")
-    found.ask(_RECURSIVE, mount.get("recursiveReadOnly"), "recursiveReadOnly")
+class _Mount(Check):
+    def look(self, value: Any, found: Mistakes) -> None:
+        mount: Fields = value
+        if not mount:
+            return
+        for field in ("name", "mountPath"):
+            if mount.get(field) == "":
+                found.add("must not be empty", field)
+        count, name = len(found.found), mount.get("name")
+        found.ask(LABEL, name, "name")
+        if name and name not in found.volumes and name not in found.added and count == len(found.found):
+            found.add(f'must be a volume of the pod, got "{quote_once(name)}"', "name")
+        if below := mount.get("subPath"):
+            if not _is_inner(below):
+                found.add("must be a relative path without ..", "subPath")
+            if mount.get("subPathExpr"):
+                found.add("must not be beside subPath", "subPathExpr")
+        _MOUNT.look(mount, found)
 
 
 def _check_absent(_: Any, found: Mistakes) -> None:
@@ -244,7 +244,7 @@ def _check_liveness(value: Fields, found: Mistakes) -> None:
 
 
 def _check_probe(value: Fields, found: Mistakes) -> None:
-    _PROBE(value, found)
+    _PROBE.look(value, found)
     _check_handler(value, found)
     for field in _FIGURES:
         if (value.get(field) or 0) < 0:
@@ -258,7 +258,7 @@ def _check_handler(block: Fields, found: Mistakes) -> None:
         if (asked := block.get(field)) is None:
             continue
         port = asked.get("port")
-        found.ask(_check_port_name if isinstance(port, str) else _PORT, 0 if port is None else port, field, "port")
+        found.ask(_PORT_NAMES if isinstance(port, str) else _PORT, 0 if port is None else port, field, "port")
         if field == "httpGet":
             found.ask(_SCHEME, asked.get("scheme"), field, "scheme")
 
@@ -268,15 +268,21 @@ def _check_lifecycle(value: Fields, found: Mistakes) -> None:
         found.ask(_HOOK, value.get(field), field)
 
 
-def _check_resources(value: Fields, found: Mistakes) -> None:
-    limits: Fields = value.get("limits") or {}
-    found.ask(_check_limits, limits, "limits")
-    for name, amount in (value.get("requests") or {}).items():
-        if wrong := _explain_amount(name, amount, limits):
-            found.add(wrong, "requests", Key(name))
+class _Resources(Check):
+    """Limits and requests."""
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        limits: Fields = value.get("limits") or {}
+        for name, amount in limits.items():
+            if wrong := _explain_amount(name, amount, None):
+                found.add(wrong, "limits", Key(name))
+        requests: Fields = value.get("requests") or {}
+        for name, amount in requests.items():
+            if wrong := _explain_amount(name, amount, limits):
+                found.add(wrong, "requests", Key(name))
 
 
-def _check_limits(value: Fields, found: Mistakes) -> None:
+def _check_overhead(value: Fields, found: Mistakes) -> None:
     for name, amount in value.items():
         if wrong := _explain_amount(name, amount, None):
             found.add(wrong, Key(name))
@@ -307,8 +313,8 @@ def _check_pod_resources(value: Fields, found: Mistakes) -> None:
     """The resources of a pod as a whole."""
     if value.get("claims") is not None:
         found.add("must be absent in the resources of a pod", "claims")
-    _POD_RESOURCES(value, found)
-    _check_resources(value, found)
+    _POD_RESOURCES.look(value, found)
+    _RESOURCES.look(value, found)
 
 
 def _check_pod_resource(value: Fields, found: Mistakes) -> None:
@@ -317,15 +323,17 @@ def _check_pod_resource(value: Fields, found: Mistakes) -> None:
             found.add(f'must be cpu, memory or hugepages-SIZE in the resources of a pod, got "{quote_once(name)}"', Key(name))
 
 
-def _check_volume(value: Fields, found: Mistakes) -> None:
-    if not value:
-        return
-    if not value.get("name"):
-        found.add("must not be empty", "name")
-    sources = [field for field, source in value.items() if field != "name" and source is not None]
-    if len(sources) > 1:
-        found.add(f"must have one source, got {' and '.join(map(quote_once, sources))}")
-    _VOLUME(value, found)
+class _Volume(Check):
+    def look(self, value: Any, found: Mistakes) -> None:
+        volume: Fields = value
+        if not volume:
+            return
+        if not volume.get("name"):
+            found.add("must not be empty", "name")
+        sources = [field for field, source in volume.items() if field != "name" and source is not None]
+        if len(sources) > 1:
+            found.add(f"must have one source, got {' and '.join(map(quote_once, sources))}")
+        _VOLUME.look(volume, found)
 
 
 def _check_projection(value: Fields, found: Mistakes) -> None:
@@ -333,7 +341,7 @@ def _check_projection(value: Fields, found: Mistakes) -> None:
     sources = [name for name in _PROJECTED if value.get(name) is not None]
     if len(sources) > 1:
         found.add(f"must be one source, got {' and '.join(sources)}")
-    _TOKEN(value, found)
+    _TOKEN.look(value, found)
 
 
 def _check_toleration(value: Fields, found: Mistakes) -> None:
@@ -366,7 +374,7 @@ def _check_label_keys(value: Fields, found: Mistakes) -> None:
 
 
 def _check_spread(value: Fields, found: Mistakes) -> None:
-    _SPREAD(value, found)
+    _SPREAD.look(value, found)
     _check_label_keys(value, found)
     if value.get("minDomains") is not None and value.get("whenUnsatisfiable") != "DoNotSchedule":
         found.add("must be absent unless whenUnsatisfiable is DoNotSchedule", "minDomains")
@@ -374,28 +382,29 @@ def _check_spread(value: Fields, found: Mistakes) -> None:
 
 def _check_profile(value: Fields, found: Mistakes) -> None:
     """A profile of seccomp or AppArmor."""
-    _PROFILE(value, found)
+    _PROFILE.look(value, found)
     if (value.get("type") == "Localhost") is not bool(value.get("localhostProfile")):
         found.add("must be there if, and only if, the type is Localhost", "localhostProfile")
 
 
 def _check_claim(value: Fields, found: Mistakes) -> None:
     if value:
-        _CLAIM(value, found)
+        _CLAIM.look(value, found)
 
 
-def _check_container_resources(value: Fields, found: Mistakes) -> None:
-    _check_resources(value, found)
-    if used := value.get("claims"):
-        claims = {one.get("name") for one in found.spec.get("resourceClaims") or () if one}
-        for index, one in enumerate(used):
-            if one and one.get("name") not in claims:
-                shown = quote_once(one.get("name") or "")
-                found.add(f'must be one of the pod\'s resourceClaims, got "{shown}"', "claims", index, "name")
+class _ContainerResources(_Resources):
+    def look(self, value: Any, found: Mistakes) -> None:
+        super().look(value, found)
+        if used := value.get("claims"):
+            claims = {one.get("name") for one in found.spec.get("resourceClaims") or () if one}
+            for index, one in enumerate(used):
+                if one and one.get("name") not in claims:
+                    shown = quote_once(one.get("name") or "")
+                    found.add(f'must be one of the pod\'s resourceClaims, got "{shown}"', "claims", index, "name")
 
 
 def _check_devices(value: list[Any], found: Mistakes) -> None:
-    _DEVICES(value, found)
+    _DEVICES.look(value, found)
     volumes = [one for one in found.spec.get("volumes") or () if one]
     claims = {one.get("name") for one in volumes if one.get("persistentVolumeClaim") is not None or one.get("ephemeral") is not None}
     for index, one in enumerate(value):
@@ -406,7 +415,7 @@ def _check_devices(value: list[Any], found: Mistakes) -> None:
 
 def _check_security(value: Fields, found: Mistakes) -> None:
     """A container may not give itself less than it asks for."""
-    _SECURITY(value, found)
+    _SECURITY.look(value, found)
     if value.get("allowPrivilegeEscalation") is False:
         added = (value.get("capabilities") or {}).get("add") or ()
         if value.get("privileged") or "CAP_SYS_ADMIN" in added:
@@ -424,193 +433,200 @@ def _is_inner(path: str) -> bool:
 
 def _check_claim_template(value: Fields, found: Mistakes) -> None:
     """The template of a volume's claim."""
-    _CLAIM_TEMPLATE(value, found)
+    _CLAIM_TEMPLATE.look(value, found)
     spec = value.get("spec") or {}
     if not ((spec.get("resources") or {}).get("requests") or {}).get("storage"):
         found.add("must have a request of storage", "spec", "resources")
 
 
-_PROBE: Final = one_of("exec", "grpc", "httpGet", "tcpSocket")
-_HOOK: Final = every(one_of("exec", "httpGet", "sleep", "tcpSocket"), _check_handler)
-_PORT: Final = number(1, 65_535)
-_PROTOCOL: Final = choice("TCP", "UDP", "SCTP")
-_PROPAGATION: Final = choice("None", "HostToContainer", "Bidirectional")
-_RECURSIVE: Final = given(choice("Disabled", "Enabled", "IfPossible"))
-_SCHEME: Final = choice("HTTP", "HTTPS")
-_OPERATOR: Final = choice("Exists", "Equal")
-_EFFECT: Final = choice("NoSchedule", "PreferNoSchedule", "NoExecute")
-_METADATA: Final = block({"labels": LABELS, "annotations": _check_annotations})
-_NAMED: Final = block({"name": SUBDOMAIN}, "name")
-_KEYED: Final = block({"name": SUBDOMAIN, "key": _check_key}, "name")
-_RESOURCE: Final = block(
-    {"resource": text(_RESOURCE_FIELD.fullmatch, "must be limits or requests of a resource, such as limits.cpu")}, "resource"
+_PROBE: Final = OneOf("exec", "grpc", "httpGet", "tcpSocket")
+_HOOK: Final = Every(OneOf("exec", "httpGet", "sleep", "tcpSocket"), _check_handler)
+_PORT: Final = Number(1, 65_535)
+_PORT_NAMES: Final = _PortName()
+_PROTOCOL: Final = Choice("TCP", "UDP", "SCTP")
+_MOUNT: Final = Block(
+    {
+        "mountPropagation": Choice("None", "HostToContainer", "Bidirectional"),
+        "recursiveReadOnly": Given(Choice("Disabled", "Enabled", "IfPossible")),
+    }
 )
-_SOURCE: Final = every(
-    one_of("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"),
-    block({"configMapKeyRef": _KEYED, "secretKeyRef": _KEYED, "fieldRef": _check_field, "resourceFieldRef": _RESOURCE}),
+_SCHEME: Final = Choice("HTTP", "HTTPS")
+_OPERATOR: Final = Choice("Exists", "Equal")
+_EFFECT: Final = Choice("NoSchedule", "PreferNoSchedule", "NoExecute")
+_METADATA: Final = Block({"labels": LABELS, "annotations": _check_annotations})
+_NAMED: Final = Block({"name": SUBDOMAIN}, "name")
+_KEYED: Final = Block({"name": SUBDOMAIN, "key": _check_key}, "name")
+_RESOURCE: Final = Block(
+    {"resource": Text(_RESOURCE_FIELD.fullmatch, "must be limits or requests of a resource, such as limits.cpu")}, "resource"
 )
-_FROM: Final = every(
-    one_of("configMapRef", "secretRef"),
-    block({"configMapRef": _NAMED, "secretRef": _NAMED, "prefix": text(_is_variable, "must be printable characters of ASCII without =")}),
+_SOURCE: Final = Every(
+    OneOf("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"),
+    Block({"configMapKeyRef": _KEYED, "secretKeyRef": _KEYED, "fieldRef": _check_field, "resourceFieldRef": _RESOURCE}),
 )
-_TERM: Final = block(
+_FROM: Final = Every(
+    OneOf("configMapRef", "secretRef"),
+    Block({"configMapRef": _NAMED, "secretRef": _NAMED, "prefix": Text(_is_variable, "must be printable characters of ASCII without =")}),
+)
+_TERM: Final = Block(
     {
         "matchExpressions": NODE_REQUIREMENTS,
-        "matchFields": each(
-            block({"key": choice("metadata.name"), "operator": choice("In", "NotIn"), "values": _check_single}, "key", "operator", "values")
+        "matchFields": Each(
+            Block({"key": Choice("metadata.name"), "operator": Choice("In", "NotIn"), "values": _check_single}, "key", "operator", "values")
         ),
     }
 )
-_WEIGHT: Final = number(1, 100)
-_POD_TERM: Final = every(
-    block(
+_WEIGHT: Final = Number(1, 100)
+_POD_TERM: Final = Every(
+    Block(
         {
             "topologyKey": QUALIFIED,
             "labelSelector": SELECTOR,
             "namespaceSelector": SELECTOR,
-            "namespaces": each(given(LABEL)),
-            "matchLabelKeys": each(given(QUALIFIED)),
-            "mismatchLabelKeys": each(given(QUALIFIED)),
+            "namespaces": Each(Given(LABEL)),
+            "matchLabelKeys": Each(Given(QUALIFIED)),
+            "mismatchLabelKeys": Each(Given(QUALIFIED)),
         },
         "topologyKey",
     ),
     _check_label_keys,
 )
 _REQUIRED_TERMS, _PREFERRED_TERMS = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred"))
-_NEAR: Final = block(
+_NEAR: Final = Block(
     {
-        _REQUIRED_TERMS: each(_POD_TERM),
-        _PREFERRED_TERMS: each(block({"weight": _WEIGHT, "podAffinityTerm": _POD_TERM}, "weight", "podAffinityTerm")),
+        _REQUIRED_TERMS: Each(_POD_TERM),
+        _PREFERRED_TERMS: Each(Block({"weight": _WEIGHT, "podAffinityTerm": _POD_TERM}, "weight", "podAffinityTerm")),
     }
 )
-_ON_NODES: Final = block(
+_ON_NODES: Final = Block(
     {
-        _REQUIRED_TERMS: block({"nodeSelectorTerms": each(_TERM)}, "nodeSelectorTerms"),
-        _PREFERRED_TERMS: each(block({"weight": _WEIGHT, "preference": _TERM}, "weight")),
+        _REQUIRED_TERMS: Block({"nodeSelectorTerms": Each(_TERM)}, "nodeSelectorTerms"),
+        _PREFERRED_TERMS: Each(Block({"weight": _WEIGHT, "preference": _TERM}, "weight")),
     }
 )
-_SPREAD: Final = block(
+_SPREAD: Final = Block(
     {
         "topologyKey": QUALIFIED,
-        "maxSkew": number(1),
-        "minDomains": number(1),
-        "whenUnsatisfiable": choice("DoNotSchedule", "ScheduleAnyway"),
-        "nodeAffinityPolicy": given(choice("Honor", "Ignore")),
-        "nodeTaintsPolicy": given(choice("Honor", "Ignore")),
+        "maxSkew": Number(1),
+        "minDomains": Number(1),
+        "whenUnsatisfiable": Choice("DoNotSchedule", "ScheduleAnyway"),
+        "nodeAffinityPolicy": Given(Choice("Honor", "Ignore")),
+        "nodeTaintsPolicy": Given(Choice("Honor", "Ignore")),
         "labelSelector": SELECTOR,
-        "matchLabelKeys": each(given(QUALIFIED)),
+        "matchLabelKeys": Each(Given(QUALIFIED)),
     },
     *("topologyKey", "whenUnsatisfiable"),
 )
-_PROFILE: Final = block({"type": choice("Localhost", "RuntimeDefault", "Unconfined")}, "type")
-_OF_BOTH: Final[dict[str, Check]] = {  # of the security of a pod and of a container
-    **dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), number(0, _MAX_SECONDS)),
+_PROFILE: Final = Block({"type": Choice("Localhost", "RuntimeDefault", "Unconfined")}, "type")
+_OF_BOTH: Final[dict[str, Check | Look]] = {  # of the security of a pod and of a container
+    **dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), Number(0, _MAX_SECONDS)),
     **dict.fromkeys(("seccompProfile", "appArmorProfile"), _check_profile),
 }
-_SECURITY: Final = block({**_OF_BOTH, "procMount": given(choice("Default", "Unmasked"))})
-_POD_SECURITY: Final = block(
+_SECURITY: Final = Block({**_OF_BOTH, "procMount": Given(Choice("Default", "Unmasked"))})
+_POD_SECURITY: Final = Block(
     {
         **_OF_BOTH,
-        "sysctls": each(block({"name": text(_SYSCTL.fullmatch, "must be the name of a parameter of the kernel")}, "name")),
-        "supplementalGroups": each(number(0, _MAX_SECONDS)),
-        "supplementalGroupsPolicy": given(choice("Merge", "Strict")),
-        "seLinuxChangePolicy": given(choice("MountOption", "Recursive")),
-        "fsGroupChangePolicy": given(choice("Always", "OnRootMismatch")),
+        "sysctls": Each(Block({"name": Text(_SYSCTL.fullmatch, "must be the name of a parameter of the kernel")}, "name")),
+        "supplementalGroups": Each(Number(0, _MAX_SECONDS)),
+        "supplementalGroupsPolicy": Given(Choice("Merge", "Strict")),
+        "seLinuxChangePolicy": Given(Choice("MountOption", "Recursive")),
+        "fsGroupChangePolicy": Given(Choice("Always", "OnRootMismatch")),
     }
 )
-_CLAIM: Final = every(block({"name": LABEL, **dict.fromkeys(_CLAIM_SOURCES, given(SUBDOMAIN))}, "name"), one_of(*_CLAIM_SOURCES))
-_MODE: Final = number(0, _MAX_MODE)
-_ITEM: Final[dict[str, Check]] = {"path": text(_is_inner, "must be a relative path without .."), "mode": _MODE}
-_FILES: Final[dict[str, Check]] = {"defaultMode": _MODE, "items": each(block(_ITEM, "key", "path"))}
-_FACT: Final = every(
-    block(
+_CLAIM: Final = Every(Block({"name": LABEL, **dict.fromkeys(_CLAIM_SOURCES, Given(SUBDOMAIN))}, "name"), OneOf(*_CLAIM_SOURCES))
+_MODE: Final = Number(0, _MAX_MODE)
+_ITEM: Final[dict[str, Check | Look]] = {"path": Text(_is_inner, "must be a relative path without .."), "mode": _MODE}
+_FILES: Final[dict[str, Check | Look]] = {"defaultMode": _MODE, "items": Each(Block(_ITEM, "key", "path"))}
+_FACT: Final = Every(
+    Block(
         {
             **_ITEM,
-            "fieldRef": block(
-                {"fieldPath": text(_FILE_FIELD.fullmatch, "must be a field that files can have, such as metadata.labels")}, "fieldPath"
+            "fieldRef": Block(
+                {"fieldPath": Text(_FILE_FIELD.fullmatch, "must be a field that files can have, such as metadata.labels")}, "fieldPath"
             ),
             "resourceFieldRef": _RESOURCE,
         },
         "path",
     ),
-    one_of("fieldRef", "resourceFieldRef"),
+    OneOf("fieldRef", "resourceFieldRef"),
 )
-_CLAIM_TEMPLATE: Final = block(
+_CLAIM_TEMPLATE: Final = Block(
     {
-        "metadata": block(dict.fromkeys(("name", "namespace", "finalizers"), absent("in the template of a claim"))),
-        "spec": block({}, "accessModes"),
+        "metadata": Block(dict.fromkeys(("name", "namespace", "finalizers"), Absent("in the template of a claim"))),
+        "spec": Block({}, "accessModes"),
     },
     "spec",
 )
 _PROJECTED: Final = ("configMap", "downwardAPI", "secret", "serviceAccountToken")  # others are dropped by API servers of some releases
-_TOKEN: Final = block({"serviceAccountToken": block({"expirationSeconds": number(600, 2**32)}, "path")})
-_VOLUME: Final = block(
+_TOKEN: Final = Block({"serviceAccountToken": Block({"expirationSeconds": Number(600, 2**32)}, "path")})
+_VOLUME: Final = Block(
     {
         "name": LABEL,
-        "persistentVolumeClaim": block({}, "claimName"),
-        "hostPath": block(
+        "persistentVolumeClaim": Block({}, "claimName"),
+        "hostPath": Block(
             {
-                "path": text(lambda path: ".." not in path.split("/"), "must be a path without .."),
-                "type": choice("BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
+                "path": Text(lambda path: ".." not in path.split("/"), "must be a path without .."),
+                "type": Choice("BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
             },
             "path",
         ),
-        "configMap": block(_FILES, "name"),
-        "secret": block(_FILES, "secretName"),
-        "downwardAPI": block({"defaultMode": _MODE, "items": each(_FACT)}),
-        "nfs": block({"path": text(lambda path: path.startswith("/"), "must be an absolute path")}, "server", "path"),
-        "projected": block({"sources": each(_check_projection)}),
-        "emptyDir": block({"sizeLimit": _check_size}),
-        "csi": block({}, "driver"),
-        **{source: block({}, *fields) for source, fields in _OLD_SOURCES.items()},
-        "ephemeral": block({"volumeClaimTemplate": _check_claim_template}, "volumeClaimTemplate"),
+        "configMap": Block(_FILES, "name"),
+        "secret": Block(_FILES, "secretName"),
+        "downwardAPI": Block({"defaultMode": _MODE, "items": Each(_FACT)}),
+        "nfs": Block({"path": Text(lambda path: path.startswith("/"), "must be an absolute path")}, "server", "path"),
+        "projected": Block({"sources": Each(_check_projection)}),
+        "emptyDir": Block({"sizeLimit": _check_size}),
+        "csi": Block({}, "driver"),
+        **{source: Block({}, *fields) for source, fields in _OLD_SOURCES.items()},
+        "ephemeral": Block({"volumeClaimTemplate": _check_claim_template}, "volumeClaimTemplate"),
     }
 )
-_POD_RESOURCES: Final = block(dict.fromkeys(("limits", "requests"), _check_pod_resource))
-_DEVICES: Final = each(block({}, "devicePath"))
-_CONTAINER: Final[dict[str, Check]] = {
+_RESOURCES: Final = _Resources()
+_POD_RESOURCES: Final = Block(dict.fromkeys(("limits", "requests"), _check_pod_resource))
+_DEVICES: Final = Each(Block({}, "devicePath"))
+_FIELDS: Final[dict[str, Check | Look]] = {  # of a container
     "name": LABEL,
-    "image": _check_image,
-    "imagePullPolicy": choice("Always", "IfNotPresent", "Never"),
-    "terminationMessagePolicy": choice("File", "FallbackToLogsOnError"),
-    "env": _check_env,
-    "envFrom": each(_FROM),
+    "image": _Image(),
+    "imagePullPolicy": Choice("Always", "IfNotPresent", "Never"),
+    "terminationMessagePolicy": Choice("File", "FallbackToLogsOnError"),
+    "env": Each(_Variable()),
+    "envFrom": Each(_FROM),
     "ports": _check_ports,
-    "volumeMounts": _check_mounts,
+    "volumeMounts": Each(_Mount()),
     "volumeDevices": _check_devices,
-    "resources": _check_container_resources,
-    "resizePolicy": each(block({"resourceName": choice("cpu", "memory"), "restartPolicy": choice("NotRequired", "RestartContainer")})),
+    "resources": _ContainerResources(),
+    "resizePolicy": Each(Block({"resourceName": Choice("cpu", "memory"), "restartPolicy": Choice("NotRequired", "RestartContainer")})),
     "securityContext": _check_security,
     "lifecycle": _check_lifecycle,
     "readinessProbe": _check_readiness,
     **dict.fromkeys(("livenessProbe", "startupProbe"), _check_liveness),
 }
-_ENDING: Final[dict[str, Check]] = {**_CONTAINER, **dict.fromkeys((*PROBES, "lifecycle"), _check_absent)}
-_SEARCHED: Final = text(
+_CONTAINER: Final = Block(_FIELDS, "name")
+_ENDING: Final = Block({**_FIELDS, **dict.fromkeys((*PROBES, "lifecycle"), _check_absent)}, "name")
+_SEARCHED: Final = Text(
     lambda domain: _SEARCH.fullmatch(domain.removesuffix(".")), "must be lower-case letters, digits, dots, underscores and inner dashes"
 )
-_POD: Final = block(
+_POD: Final = Block(
     {
-        "volumes": each(_check_volume),
-        "tolerations": each(_check_toleration),
+        "volumes": Each(_Volume()),
+        "tolerations": Each(_check_toleration),
         "nodeSelector": LABELS,
-        "affinity": block({"nodeAffinity": _ON_NODES, "podAffinity": _NEAR, "podAntiAffinity": _NEAR}),
-        "topologySpreadConstraints": each(_check_spread),
-        "restartPolicy": choice("Always", "OnFailure", "Never"),
-        "dnsPolicy": choice("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-        "dnsConfig": block({"nameservers": each(given(ADDRESS)), "searches": each(given(_SEARCHED)), "options": each(block({}, "name"))}),
-        "hostAliases": each(block({"ip": ADDRESS, "hostnames": each(given(SUBDOMAIN))}, "ip")),
-        "os": block({"name": choice("linux", "windows")}, "name"),
-        "preemptionPolicy": given(choice("Never", "PreemptLowerPriority")),
-        "readinessGates": each(block({"conditionType": QUALIFIED}, "conditionType")),
-        "schedulingGates": each(block({"name": QUALIFIED}, "name")),
-        "resourceClaims": each(_check_claim),
+        "affinity": Block({"nodeAffinity": _ON_NODES, "podAffinity": _NEAR, "podAntiAffinity": _NEAR}),
+        "topologySpreadConstraints": Each(_check_spread),
+        "restartPolicy": Choice("Always", "OnFailure", "Never"),
+        "dnsPolicy": Choice("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+        "dnsConfig": Block({"nameservers": Each(Given(ADDRESS)), "searches": Each(Given(_SEARCHED)), "options": Each(Block({}, "name"))}),
+        "hostAliases": Each(Block({"ip": ADDRESS, "hostnames": Each(Given(SUBDOMAIN))}, "ip")),
+        "os": Block({"name": Choice("linux", "windows")}, "name"),
+        "preemptionPolicy": Given(Choice("Never", "PreemptLowerPriority")),
+        "readinessGates": Each(Block({"conditionType": QUALIFIED}, "conditionType")),
+        "schedulingGates": Each(Block({"name": QUALIFIED}, "name")),
+        "resourceClaims": Each(_check_claim),
         "securityContext": _POD_SECURITY,
-        "activeDeadlineSeconds": number(1, _MAX_SECONDS),
-        "ephemeralContainers": absent("in the template of pods"),
-        "overhead": _check_limits,
+        "activeDeadlineSeconds": Number(1, _MAX_SECONDS),
+        "ephemeralContainers": Absent("in the template of pods"),
+        "overhead": _check_overhead,
         "resources": _check_pod_resources,
-        "runtimeClassName": given(SUBDOMAIN),
+        "runtimeClassName": Given(SUBDOMAIN),
         **dict.fromkeys(("serviceAccount", "serviceAccountName", "nodeName", "priorityClassName"), SUBDOMAIN),
         **dict.fromkeys(("hostname", "subdomain"), LABEL),
     }

@@ -1,8 +1,10 @@
 """Builds checks of blocks from tables of their fields; a check adds what an API server refuses to a list. Cost: fields that are written."""
 
+from __future__ import annotations
+
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..api.paths import Key, Path
@@ -12,7 +14,7 @@ from .review import Fields
 from .words import quote_once
 
 Mistake: TypeAlias = tuple[Path, str]
-Check: TypeAlias = Callable[[Any, "Mistakes"], None]  # is asked only about values that are there
+Look: TypeAlias = Callable[[Any, "Mistakes"], None]
 
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -29,137 +31,176 @@ class Mistakes:
         volumes: list[Fields | None] = spec.get("volumes") or []
         self.volumes: set[str] = {volume.get("name") or "" for volume in volumes if volume}
         self.found: list[Mistake] = []
-        self.path: list[str | int] = []  # of the value that is looked at
 
     def add(self, text: str, *steps: str | int) -> None:
         """Adds a mistake at steps below the value that is looked at."""
-        self.found.append(((*self.path, *steps), text))
+        self.found.append((steps, text))
 
     def ask(self, check: Check, value: Any, *steps: str | int) -> None:
         """Has a check look at the value at steps below, if there is one."""
         if value is not None:
-            self.path.extend(steps)
-            check(value, self)
-            for _ in steps:
-                self.path.pop()
+            count = len(self.found)
+            check.look(value, self)
+            if len(self.found) > count:
+                self.place(count, *steps)
 
-    def ask_each(self, check: Check, items: list[Any]) -> None:
-        """Has a check look at each item of a list."""
-        self.path.append(0)
-        for index, item in enumerate(items):
-            if item is not None:
-                self.path[-1] = index
-                check(item, self)
-        self.path.pop()
-
-    def ask_table(self, table: dict[str, Check], value: Fields) -> None:
-        """Has the checks of a table look at the fields of a block."""
-        self.path.append("")
-        for field, one in value.items():
-            if one is not None and (check := table.get(field)) is not None:
-                self.path[-1] = field
-                check(one, self)
-        self.path.pop()
+    def place(self, count: int, *steps: str | int) -> None:
+        """Puts steps before the paths of the mistakes behind the first so many."""
+        self.found[count:] = [((*steps, *path), text) for path, text in self.found[count:]]
 
 
-def choice(*allowed: str) -> Check:
+class Check:
+    """Looks at a value that is there. Classes, whose methods compiled code calls sooner than functions."""
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        """Adds the mistakes of a value."""
+        raise NotImplementedError
+
+
+class _Function(Check):
+    def __init__(self, look: Look) -> None:
+        self._look = look
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        self._look(value, found)
+
+
+def _as_check(check: Check | Look) -> Check:
+    return check if isinstance(check, Check) else _Function(check)
+
+
+class Choice(Check):
     """A text that is one of some; an empty one counts as absent, as in all checks of single texts."""
 
-    def check(value: Any, found: Mistakes) -> None:
+    def __init__(self, *allowed: str) -> None:
+        self._allowed = allowed
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        allowed = self._allowed
         if value and value not in allowed:
             wanted = f"{', '.join(allowed[:-1])} or {allowed[-1]}" if len(allowed) > 1 else allowed[0]
             found.add(f'must be {wanted}, got "{quote_once(value)}"')
 
-    return check
 
-
-def text(fits: Callable[[str], object], wanted: str) -> Check:
+class Text(Check):
     """A text in a form. The first short ones that fit are remembered: the same names come again and again."""
-    known: set[str] = set()
 
-    def check(value: Any, found: Mistakes) -> None:
-        if value and value not in known:
-            if not fits(value):
-                found.add(f'{wanted}, got "{quote_once(value)}"')
-            elif len(value) <= _MAX_KNOWN_CHARACTERS and len(known) < _MAX_KNOWN_TEXTS:
-                known.add(value)
+    def __init__(self, fits: Callable[[str], object], wanted: str) -> None:
+        self._fits, self._wanted = fits, wanted
+        self._known: set[str] = set()
 
-    return check
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        if value and value not in self._known:
+            if not self._fits(value):
+                found.add(f'{self._wanted}, got "{quote_once(value)}"')
+            elif len(value) <= _MAX_KNOWN_CHARACTERS and len(self._known) < _MAX_KNOWN_TEXTS:
+                self._known.add(value)
 
 
-def number(low: int, high: int | None = None) -> Check:
+class Number(Check):
     """A number in a range."""
-    wanted = f"from {low} to {high}" if high is not None else f"{low} or more"
 
-    def check(value: Any, found: Mistakes) -> None:
+    def __init__(self, low: int, high: int | None = None) -> None:
+        self._low, self._high = low, high
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        low, high = self._low, self._high
         if value < low or (high is not None and value > high):
-            found.add(f"must be {wanted}, got {value}")
-
-    return check
+            found.add(f"must be from {low} to {high}, got {value}" if high is not None else f"must be {low} or more, got {value}")
 
 
-def block(table: dict[str, Check], *required: str) -> Check:
+class Block(Check):
     """A block whose fields are checked, and of which some may not be empty."""
 
-    def check(value: Any, found: Mistakes) -> None:
-        found.ask_table(table, value)
-        for field in required:
-            if not value.get(field):
+    def __init__(self, table: Mapping[str, Check | Look], *required: str) -> None:
+        self.table = {field: _as_check(check) for field, check in table.items()}
+        self._required = required
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        block: Fields = value
+        table = self.table
+        for field, one in block.items():
+            if one is not None and (check := table.get(field)) is not None:
+                count = len(found.found)
+                check.look(one, found)
+                if len(found.found) > count:
+                    found.place(count, field)
+        for field in self._required:
+            if not block.get(field):
                 found.add("must not be empty", field)
 
-    return check
 
-
-def each(of_item: Check) -> Check:
+class Each(Check):
     """A list whose items are checked."""
 
-    def check(value: Any, found: Mistakes) -> None:
-        found.ask_each(of_item, value)
+    def __init__(self, of_item: Check | Look) -> None:
+        self._of_item = _as_check(of_item)
 
-    return check
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        items: list[Any] = value
+        check = self._of_item
+        for index, item in enumerate(items):
+            if item is not None:
+                count = len(found.found)
+                check.look(item, found)
+                if len(found.found) > count:
+                    found.place(count, index)
 
 
-def every(*checks: Check) -> Check:
+class Every(Check):
     """A value that several checks look at."""
 
-    def check(value: Any, found: Mistakes) -> None:
-        for one in checks:
-            one(value, found)
+    def __init__(self, *checks: Check | Look) -> None:
+        self._checks = [_as_check(check) for check in checks]
 
-    return check
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        for check in self._checks:
+            check.look(value, found)
 
 
-def given(check_given: Check) -> Check:
+class Given(Check):
     """A text that may be absent, but not empty."""
 
-    def check(value: Any, found: Mistakes) -> None:
+    def __init__(self, check: Check) -> None:
+        self._check = check
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
         if value == "":
             found.add("must not be empty")
         else:
-            check_given(value, found)
-
-    return check
+            self._check.look(value, found)
 
 
-def absent(where: str) -> Check:
+class Absent(Check):
     """A value that may only be empty."""
 
-    def check(value: Any, found: Mistakes) -> None:
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
         if value:
-            found.add(f"must be absent {where}")
-
-    return check
+            found.add(f"must be absent {self._where}")
 
 
-def one_of(*fields: str) -> Check:
+class OneOf(Check):
     """A block with exactly one of some fields."""
 
-    def check(value: Any, found: Mistakes) -> None:
-        there = [field for field in fields if value.get(field) is not None]
-        if len(there) != 1:
-            found.add(f"must have one of {', '.join(fields)}, got {' and '.join(there) or 'none'}")
+    def __init__(self, *fields: str) -> None:
+        self._fields = fields
 
-    return check
+    def look(self, value: Any, found: Mistakes) -> None:
+        """As all checks."""
+        there = [field for field in self._fields if value.get(field) is not None]
+        if len(there) != 1:
+            found.add(f"must have one of {', '.join(self._fields)}, got {' and '.join(there) or 'none'}")
 
 
 def _is_address(value: str) -> bool:
@@ -170,7 +211,7 @@ def _is_address(value: str) -> bool:
     return "%" not in value
 
 
-_LABEL_VALUES: Final = each(text(_LABEL_VALUE.fullmatch, "must be the value of a label"))
+_LABEL_VALUES: Final = Each(Text(_LABEL_VALUE.fullmatch, "must be the value of a label"))
 
 
 def _check_labels(value: Any, found: Mistakes) -> None:
@@ -181,15 +222,17 @@ def _check_labels(value: Any, found: Mistakes) -> None:
             found.add(f'must be the value of a label, got "{quote_once(label)}"', Key(key))
 
 
-def _requirement(*more: str) -> Check:
+class _Requirement(Check):
     """A requirement of a selector, whose operators are the usual ones and more."""
-    keyed, known = block({"key": QUALIFIED}, "key", "operator"), choice(*_OPERATORS, *more)
 
-    def check(value: Any, found: Mistakes) -> None:
+    def __init__(self, *more: str) -> None:
+        self._keyed, self._known = Block({"key": QUALIFIED}, "key", "operator"), Choice(*_OPERATORS, *more)
+
+    def look(self, value: Any, found: Mistakes) -> None:
         operator = value.get("operator") or ""
         values: list[str] = value.get("values") or []
-        keyed(value, found)
-        found.ask(known, operator, "operator")
+        self._keyed.look(value, found)
+        found.ask(self._known, operator, "operator")
         if operator in ("In", "NotIn") and not values:
             found.add(f"must not be empty beside {operator}", "values")
         elif operator in ("Exists", "DoesNotExist") and values:
@@ -199,15 +242,13 @@ def _requirement(*more: str) -> Check:
         if operator in ("In", "NotIn"):
             found.ask(_LABEL_VALUES, values, "values")
 
-    return check
 
-
-LABEL: Final = text(is_label, "must have at most 63 lower-case letters, digits and inner dashes")
-SUBDOMAIN: Final = text(is_subdomain, "must be lower-case letters, digits, dots and inner dashes")
-ADDRESS: Final = text(_is_address, "must be an IP address")
-QUALIFIED: Final = text(
+LABEL: Final = Text(is_label, "must have at most 63 lower-case letters, digits and inner dashes")
+SUBDOMAIN: Final = Text(is_subdomain, "must be lower-case letters, digits, dots and inner dashes")
+ADDRESS: Final = Text(_is_address, "must be an IP address")
+QUALIFIED: Final = Text(
     is_qualified, "must be the key of a label: letters, digits, inner dashes, dots and underscores, with or without a domain"
 )
-LABELS: Final[Check] = _check_labels
-SELECTOR: Final = block({"matchLabels": LABELS, "matchExpressions": each(_requirement())})
-NODE_REQUIREMENTS: Final = each(_requirement("Gt", "Lt"))
+LABELS: Final[Check] = _Function(_check_labels)
+SELECTOR: Final = Block({"matchLabels": LABELS, "matchExpressions": Each(_Requirement())})
+NODE_REQUIREMENTS: Final = Each(_Requirement("Gt", "Lt"))

@@ -19,15 +19,15 @@ import math
 import socket
 import sys
 import termios
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from .envelope import reject_http
 from .http1 import ChunkedBody, Head, HeadReader, UnreadableError
 from .limits import Bound, Limits
 from .reply import CONTINUE, Reply
+from .service import Service, Work
 
 if TYPE_CHECKING:
     from .body_memory import Reservation
@@ -52,35 +52,6 @@ PIECE_BYTES: Final = 256 * 1024  # of an answer; the time for writing is for eac
 _LOOKS: Final = 2
 _MAX_HEADS: Final = 16  # of one read that are answered before other connections have their turn
 _LOOK_SECONDS: Final = 0.01
-
-
-Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-
-
-class Service(ABC):
-    """Answers the requests of a port; with `answer_long` alone, each after its head."""
-
-    small_body = 0  # bytes of a body that `answer` is given; longer ones, and those in chunks, are left to `answer_long`
-
-    def begin(self, _connection: Connection, _head: Head) -> Reply | None:
-        """The reply to a request whose body needn't be read; None: it is wanted."""
-        return None
-
-    def answer(self, connection: Connection, head: Head, _body: bytes) -> Reply | Work:
-        """The reply to a request with a short body, or the work that ends with `Connection.send`."""
-        return partial(self.answer_long, connection, head)
-
-    @abstractmethod
-    async def answer_long(self, connection: Connection, head: Head) -> None:
-        """Reads the body with `Connection.read`, unless it needn't, and ends with `Connection.send`."""
-
-    def body_seconds(self, _head: Head) -> float:
-        """The time in which a short body must come; none where no body is short."""
-        return 0.0
-
-    def too_slow(self, _head: Head) -> Reply:
-        """The reply to a request whose short body did not come in time."""
-        return Reply(408, b"")
 
 
 class _Body:
@@ -140,8 +111,11 @@ class Registry(Protocol):
         """A client has one connection less."""
 
 
-class Connection(asyncio.Protocol):
-    """A connection, from the end of its handshake on."""
+class Connection:
+    """A connection, from the end of its handshake on, with the methods of an `asyncio.Protocol`.
+
+    No subclass of that: weak references to objects of a compiled subclass outlive them.
+    """
 
     __slots__ = (
         "_armed",
@@ -173,7 +147,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(
         self,
-        service: Service,
+        service: Service[Connection],
         limits: Limits,
         met: Callable[[Bound], None],
         generation: int,

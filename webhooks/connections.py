@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from .connection import Connection, Service
+from .connection import Connection
 from .limits import Bound, Limits
+from .service import Service
 
 # Connections beyond the bound, for clients with few, while others are accepted and not open yet: these can't go
 _SPARE: Final = 32
@@ -21,7 +22,7 @@ class Connections:
 
     def __init__(
         self,
-        service: Service,
+        service: Service[Connection],
         limits: Limits,
         met: Callable[[Bound], None],
         count: Callable[[str], None],

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from ..certs.context import ReloadingContext
 from .connections import Connections
@@ -131,7 +131,7 @@ class TlsQueue:
         self._context.tls.sslobject_class = _MeasuredTls
         try:
             await self._loop.connect_accepted_socket(
-                lambda: protocol,
+                lambda: cast("asyncio.Protocol", protocol),
                 greeting.sock,
                 ssl=self._context.tls,
                 ssl_handshake_timeout=self._limits.head_seconds,

@@ -6,7 +6,7 @@ import asyncio
 import select
 import socket
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 from ..certs.context import ReloadingContext
 from .connection import READ_BUFFER_BYTES
@@ -95,7 +95,7 @@ class Listener:
     async def _open(self, accepted: socket.socket, client: str) -> None:
         protocol = self._connections.make(client)
         try:
-            await self._loop.connect_accepted_socket(lambda: protocol, accepted)
+            await self._loop.connect_accepted_socket(lambda: cast("asyncio.Protocol", protocol), accepted)
         except OSError:  # it has left
             accepted.close()
             protocol.connection_lost(None)

@@ -13,12 +13,13 @@ from urllib.parse import parse_qsl
 from ..api.wording import shorten
 from ..certs.certificate import read_certificates
 from ..certs.context import ReloadingContext
-from .connection import Connection, Service
+from .connection import Connection
 from .connections import Connections
 from .http1 import Head
 from .limits import SIDE
 from .listener import Listener
 from .reply import Reply
+from .service import Service
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
@@ -190,7 +191,7 @@ class Probes:
         return 503 if wrong else 200, "".join(f"{line}\n" for line in lines), b""
 
 
-class _Side(Service):
+class _Side(Service[Connection]):
     """Answers a side port by the head of a request; a body is not read."""
 
     def __init__(self, answer: Callable[[Head], Awaitable[_Answer]]) -> None:

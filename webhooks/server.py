@@ -20,7 +20,7 @@ from .admission import answer, example
 from .bodies import Bodies
 from .callers import Callers
 from .certificate_source import ServedCertificate
-from .connection import Connection, Service, Work
+from .connection import Connection
 from .connections import Connections
 from .envelope import Answer, RejectedError, reject_http
 from .executor.executor import Executor, LongAnswer
@@ -32,6 +32,7 @@ from .logs import Lines, stamp
 from .meters import Meter
 from .reply import JSON, Reply
 from .routes import ROUTES, Route, find_route
+from .service import Work
 from .spool import Spool
 
 _LOG: Final = logging.getLogger("webhooks.server")
@@ -41,7 +42,7 @@ _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unkn
 LEFT: Final = "the client closed the connection"
 
 
-class Webhooks(Service):
+class Webhooks:
     """Answers webhooks on one or more sockets; `start`, then `drain` once."""
 
     def __init__(self, settings: Settings, context: ReloadingContext, lines: Lines, executor: Executor, limits: Limits) -> None:

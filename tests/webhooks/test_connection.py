@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,12 @@ import h11
 import pytest
 
 from dynamo_webhooks.webhooks import jobs
-from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection, Service
+from dynamo_webhooks.webhooks.connection import MAX_UNSENT_BYTES, Connection
 from dynamo_webhooks.webhooks.connections import Connections
 from dynamo_webhooks.webhooks.http1 import Head, HeadReader, UnreadableError
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.reply import Reply
+from dynamo_webhooks.webhooks.service import Service
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.hostile.settings import SEED
 from tests.webhooks.requests import GRAPHS, graph, review
@@ -37,7 +39,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Noted(Service):
+class Noted(Service[Connection]):
     """A service that notes the requests that it is given, and answers each."""
 
     small_body = 40
@@ -311,16 +313,22 @@ async def test_a_trace_is_logged(tmp_path: Path) -> None:
     assert [line["traceparent"] for line in running.log() if "traceparent" in line] == [trace.partition(" ")[2]]
 
 
-@pytest.mark.parametrize("name", ["answer", "find_route"])
+class _Broken(defaultdict[Any, Any]):
+    """Counts nothing."""
+
+    def __getitem__(self, _: object) -> Any:
+        return 1 / 0
+
+
+@pytest.mark.parametrize("name", [pytest.param("answer", marks=pytest.mark.interpreted), "callers", "requests"])
 async def test_an_error_is_answered_and_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Wherever it comes from, and also where the request waits for its turn."""
-    from dynamo_webhooks.webhooks import server
-
     async with served(tmp_path, QUICK) as running:
         for spent in (0.0, TURN_SECONDS):
             client = await running.connect()
             await client.post(GRAPHS, BODY)
-            monkeypatch.setattr(jobs if name == "answer" else server, name, lambda *_: 1 / 0)
+            broken: Any = _Broken() if name != "answer" else lambda *_: 1 / 0
+            monkeypatch.setattr(running.server.meter if name != "answer" else jobs, name, broken)
             running.server._jobs.short_requests._spent = spent
             found = await client.post(GRAPHS, BODY)
             assert (found.status, found.headers["connection"]) == (500, "close")

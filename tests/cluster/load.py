@@ -34,15 +34,17 @@ class Failure(NamedTuple):
 class Load:
     """Runs in a thread of its own until it is stopped."""
 
-    def __init__(self, plane: ControlPlane, namespace: str, services: dict[str, Any] | None = None, rate: float = RATE) -> None:
+    def __init__(
+        self, plane: ControlPlane, namespace: str, services: dict[str, Any] | None = None, rate: float = RATE, objects: int = OBJECTS
+    ) -> None:
         """Makes the objects, by default graphs of one empty service; the requests begin with `start`."""
-        self._plane, self._namespace, self._services, self._rate = plane, namespace, services, rate
+        self._plane, self._namespace, self._services, self._rate, self._objects = plane, namespace, services, rate, objects
         self.failures: list[Failure] = []
         self.done = 0
         self.longest = 0.0  # seconds that one request took, since somebody set this back
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
-        for index in range(OBJECTS):
+        for index in range(objects):
             plane.request("POST", self._path("v1alpha1"), graph(namespace, services, name=f"g-{index}")).done()
 
     def start(self) -> None:
@@ -96,7 +98,7 @@ class Load:
     def _work(self) -> Iterator[list[tuple[str, str, Any]]]:
         """Updates and reads in both versions; now and then something is made and deleted, or a list is read."""
         for count in itertools.count():
-            name = f"g-{count % OBJECTS}"
+            name = f"g-{count % self._objects}"
             note = {"metadata": {"annotations": {"test/count": str(count)}}}
             beta = [("GET", self._path("v1beta1", name), None)]
             yield [("PATCH", self._path("v1beta1", name), note)]

@@ -28,7 +28,7 @@ _FLAGS: Final = (
 )
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _STARTING: Final = re.compile(r": (Readiness probe failed: |Liveness probe failed: .*connection refused)")
-_PAUSE: Final = 0.3  # seconds between two looks, which cost CPU
+_PAUSE: Final = 0.5  # seconds between two looks, which cost CPU
 _SECONDS: Final = 180.0  # in which pods of a machine that does much else besides must be ready
 
 

@@ -30,8 +30,15 @@ checkpoint:
   storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snapshots, create: true, size: 1Gi}}
 EOF
 """
-_STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
 _TARGET: Final = "nvidia.com/snapshot-is-restore-target=true"
+# pods that use the claim keep it
+_REMOVE: Final = f"""
+kubectl delete dgd,dckpt --all --all-namespaces
+kubectl delete pods --all-namespaces --force --selector {_TARGET}
+kubectl delete pvc --all --all-namespaces
+kubectl delete pv snapshots
+"""
+_STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
 _RESTORE: Final = "sh -c 'python3 -m dynamo.vllm > /dev/null 2>&1 &'"
 
 
@@ -47,7 +54,7 @@ def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     cluster.plane.apply(_volume(home / "snapshots"))
     yield found
     # the claim, which holds data, stays when everything else is deleted
-    found.run("kubectl delete dgd,dckpt --all --all-namespaces\nkubectl delete pvc --all --all-namespaces\nkubectl delete pv snapshots")
+    found.run(_REMOVE)
 
 
 def _volume(folder: Path) -> Json:

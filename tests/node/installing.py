@@ -121,8 +121,6 @@ def kill(command: str, namespace: str = NAMESPACE) -> None:
 
 def remove_namespace(admin: Admin, name: str) -> None:
     """Removes a namespace, in which uninstalling has left nothing but what ends by itself."""
-    # children of deleted graphs go when the garbage collector comes to them
-    admin.run(f"kubectl -n {name} wait --for=delete deployments,services --selector nvidia.com/dynamo-graph-deployment-name --timeout=60s")
     left = admin.run(f"kubectl -n {name} get secrets,configmaps,leases,services,serviceaccounts,roles,rolebindings,deployments -o name")
     for command in ("serve", "provision", "reconcile"):  # servers go on until every API server knows that they end
         kill(command, name)

@@ -121,6 +121,9 @@ def kill(command: str, namespace: str = NAMESPACE) -> None:
 
 def remove_namespace(admin: Admin, name: str) -> None:
     """Removes a namespace, in which uninstalling has left nothing but what ends by itself."""
+    # children of deleted graphs go when the garbage collector comes to them
+    kinds = "serviceaccounts,roles,rolebindings,services,deployments"
+    admin.run(f"kubectl -n {name} wait --for=delete {kinds} --selector webhooks.nvidia.com/reconciled=true --timeout=2m")
     left = admin.run(f"kubectl -n {name} get secrets,configmaps,leases,services,serviceaccounts,roles,rolebindings,deployments -o name")
     for command in ("serve", "provision", "reconcile"):  # servers go on until every API server knows that they end
         kill(command, name)

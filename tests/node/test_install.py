@@ -91,7 +91,7 @@ def test_an_overlay_for_one_namespace_is_installed_beside_another_and_uninstalle
     admin.run(f"{create}\nkubectl apply -k manifests/overlays/namespaced\n{wait}")
     _check(cluster, admin, RESTRICTED, 4, RESTRICTED)
     remove = BLOCKS["uninstall: keep the objects"].partition(REMOVE_OVERLAY)[2].partition("\n")[2]
-    admin.run(f"kubectl -n {RESTRICTED} delete dgd --all --cascade=foreground\nkubectl delete -k manifests/overlays/namespaced")
+    admin.run(f"kubectl -n {RESTRICTED} delete dgd --all\nkubectl delete -k manifests/overlays/namespaced")
     claim = f"kubectl -n {RESTRICTED} delete --ignore-not-found lease/dynamo-operator-namespace-scope"
     admin.run(remove.replace(NAMESPACE, RESTRICTED) + claim)
     remove_namespace(admin, RESTRICTED)

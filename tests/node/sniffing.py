@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 _ALL: Final = 3  # ETH_P_ALL
 _IPV4: Final = 0x0800
 _TCP: Final = 6
+_SO_RCVBUFFORCE: Final = 33  # Python has no name for it
+_BUFFER_BYTES: Final = 64 * 2**20  # of all packets that come while the thread waits for a CPU
 _SYN, _ACK = 0x02, 0x10
 _PAUSE: Final = 0.2  # seconds until it looks whether it is to end
 
@@ -28,6 +30,7 @@ def sniffing() -> Iterator[set[Connection]]:
     stop = threading.Event()
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ALL)) as packets:
         packets.settimeout(_PAUSE)
+        packets.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
         thread = threading.Thread(target=_note, args=(packets, seen, stop), daemon=True)
         thread.start()
         try:

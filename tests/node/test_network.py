@@ -23,6 +23,8 @@ def test_the_policies_allow_the_connections_that_occur_and_no_others(cluster: Cl
         with loaded(cluster, "connections"):
             pods = {pod["status"]["podIP"]: pod for pod in cluster.pods(NAMESPACE)}
             scraper = _scrape(cluster, [*pods])
+            # they are told of a moment later
+            cluster.until(lambda: {each.target for each in [*seen] if each.source == scraper} >= {*pods}, "its connections being seen")
         others = {scraper, *pods}
         policies = cluster.items(POLICIES)
         rules = {
@@ -32,7 +34,7 @@ def test_the_policies_allow_the_connections_that_occur_and_no_others(cluster: Cl
             for port in _ports(rule, pod)
         }
         used = set()
-        for connection in [each for each in seen if each.target in pods]:
+        for connection in [each for each in [*seen] if each.target in pods]:
             # a pod's own node may always reach it
             source = pods.get(connection.source)
             allowing = {

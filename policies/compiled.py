@@ -3,7 +3,7 @@
 import sys
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, ModuleType
 
 
 def is_compiled(function: object) -> bool:
@@ -14,8 +14,16 @@ def is_compiled(function: object) -> bool:
 @cache
 def interpret(name: str) -> ModuleType:
     """A second, interpreted module beside a compiled one that has been imported; nothing else imports it."""
-    package, _, stem = name.rpartition(".")
     found = ModuleType(name)
-    found.__package__, found.__file__ = package, f"{str(sys.modules[name].__file__).rpartition('/')[0]}/{stem}.py"
+    found.__package__, found.__file__ = name.rpartition(".")[0], _source(name)
     SourceFileLoader(name, found.__file__).exec_module(found)
     return found
+
+
+def read_code(name: str) -> CodeType | None:
+    """The interpreted code of a module that has been imported."""
+    return SourceFileLoader(name, _source(name)).get_code(name)
+
+
+def _source(name: str) -> str:
+    return f"{str(sys.modules[name].__file__).rpartition('/')[0]}/{name.rpartition('.')[2]}.py"

@@ -8,7 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from ....policies.catalogue import list_declared
-from ....policies.compiled import interpret, is_compiled
+from ....policies.compiled import interpret, is_compiled, read_code
 from ....policies.rule import Rule
 from ....policies.words import NAMES
 from ....policies.words import format_words as in_words
@@ -20,6 +20,7 @@ _SHORTEST: Final = 4  # characters of a text between two values that say anythin
 _MAX_RULES: Final = 3  # for one sentence: more is no answer
 _ROOM: Final = "dynamo_webhooks.policies."
 _FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review", "words")})
+_CHECKS: Final = ("dynamo_webhooks.policies.pods", "dynamo_webhooks.policies.tables")  # of objects, whose texts functions don't name
 _VALUE: Final = re.compile(r"\{\w+\}")  # in a template
 _ONE_OF: Final = "must be one of"  # worded by policies.at; the allowed values identify the rule
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -69,7 +70,10 @@ class Said(NamedTuple):
 @cache
 def read_texts(rule: Rule) -> Said:
     """The constant texts of a rule's sentences and of the functions that it calls, and all words, in the names of either version."""
-    constants = {text for function in _functions(rule) for text in _constants(function)}
+    functions = [*_functions(rule)]
+    constants = {text for function in functions for text in _constants(function)}
+    if any(function.__module__ == _CHECKS[0] for function in functions):
+        constants |= {text for name in _CHECKS for text in _texts(read_code(name)) if not text.endswith(".")}  # as documentation ends
     constants |= {NAMES[text] for text in constants if text in NAMES}
     texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}
     pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)

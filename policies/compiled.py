@@ -4,6 +4,7 @@ import sys
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from types import BuiltinFunctionType, CodeType, ModuleType
+from typing import Any
 
 
 def is_compiled(function: object) -> bool:
@@ -21,8 +22,10 @@ def interpret(name: str) -> ModuleType:
 
 
 def read_code(name: str) -> CodeType | None:
-    """The interpreted code of a module that has been imported."""
-    return SourceFileLoader(name, _source(name)).get_code(name)
+    """The interpreted code of a module that has been imported, from an archive, too."""
+    loader: Any = getattr(sys.modules[name].__spec__, "loader", None)
+    found: CodeType | None = loader.get_code(name) if loader is not None else None  # none of a compiled one
+    return found or SourceFileLoader(name, _source(name)).get_code(name)
 
 
 def _source(name: str) -> str:

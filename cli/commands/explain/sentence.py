@@ -71,8 +71,8 @@ class Said(NamedTuple):
 def read_texts(rule: Rule) -> Said:
     """The constant texts of a rule's sentences and of the functions that it calls, and all words, in the names of either version."""
     functions = [*_functions(rule)]
-    constants = {text for function in functions for text in _constants(function)}
-    if any(function.__module__ == _CHECKS[0] for function in functions):
+    constants = {text for function in functions if function.__module__ not in _CHECKS for text in _constants(function)}
+    if any(function.__module__ in _CHECKS for function in functions):
         constants |= {text for name in _CHECKS for text in _texts(read_code(name)) if not text.endswith(".")}  # as documentation ends
     constants |= {NAMES[text] for text in constants if text in NAMES}
     texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}
@@ -81,11 +81,14 @@ def read_texts(rule: Rule) -> Said:
 
 
 def _functions(rule: Rule) -> Iterator[FunctionType]:
-    """The rule's function, and those of the policies that it names, directly or not."""
+    """The rule's function, and those of the policies that it names, directly or not, but for what is below checks."""
     waiting: list[Any] = [rule.check]
     seen: set[FunctionType] = set()
     while waiting:
         function = waiting.pop()
+        if getattr(function, "__module__", "") in _CHECKS:
+            yield function
+            continue
         if is_compiled(function) and function.__module__.startswith(_ROOM):
             found = vars(interpret(function.__module__)).get(function.__name__)
             function = found.check if isinstance(found, Rule) else found

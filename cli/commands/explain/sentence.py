@@ -81,7 +81,7 @@ def read_texts(rule: Rule) -> Said:
 
 
 def _functions(rule: Rule) -> Iterator[FunctionType]:
-    """The rule's function, and those of the policies that it names, directly or not, but for what is below checks."""
+    """The rule's function, and those of the policies that it names, directly or not; of checks only the first."""
     waiting: list[Any] = [rule.check]
     seen: set[FunctionType] = set()
     while waiting:

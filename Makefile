@@ -121,7 +121,7 @@ bench: build-compiled ## speed, waiting times and memory of the server as it is 
 	$(BIN)/python -m tests.bench --against $(AGAINST) --write
 
 compiled: build-compiled ## the tests of what mypyc compiles, or TESTS, on the compiled modules, in a copy in build/compiled
-	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not (interpreted or $(ELSEWHERE))' $(or $(TESTS),$(patsubst %,tests/%,admission api conversion golden laws policies webhooks))
+	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not (interpreted or $(ELSEWHERE))' $(or $(TESTS),$(patsubst %,tests/%,admission api cli/explain conversion golden laws policies webhooks))
 
 build-compiled: $(READY)
 	rm -rf build/compiled && mkdir -p build/compiled && git ls-files -z | tar --null --files-from=- -cf - | tar -xf - -C build/compiled

@@ -114,9 +114,7 @@ class Writer:
         The garbage collector doesn't notice if the API server restarts between the deletion of an owner and the creation of the next one.
         """
         owners = live["metadata"].get("ownerReferences") or []
-        if len(owners) != 1 or (owners[0]["kind"], owners[0]["name"]) != kind_and_name(owner) or owners[0]["uid"] == uid_of(owner):
-            return False
-        if live["metadata"].get("deletionTimestamp"):
+        if live["metadata"].get("deletionTimestamp") or len(owners) != 1 or not _is_predecessor(owners[0], owner):
             return False
         # the owner that asks may be the earlier one
         fresh = await self._cluster.get(resource_of(owner), key_of(owner).name, key_of(owner).namespace)
@@ -276,6 +274,12 @@ def _is_shared(live: Node, wanted: Node) -> bool:
     if controller_reference(live) is None or not is_model_service(live["kind"], live["metadata"]["name"]):
         return False
     return str((controller_reference(live) or {})["apiVersion"]).startswith(f"{GROUP}/") and contains(live["spec"], wanted["spec"])
+
+
+def _is_predecessor(found: Node, owner: Node) -> bool:
+    """Whether an owner reference names another object of the owner's group, kind and name."""
+    group, ours = (str(each["apiVersion"]).rpartition("/")[0] for each in (found, owner))
+    return (group, found["kind"], found["name"]) == (ours, *kind_and_name(owner)) and found["uid"] != uid_of(owner)
 
 
 def mark_applied(child: Node) -> Node:

@@ -97,6 +97,17 @@ async def test_what_the_garbage_collector_missed_of_an_earlier_component_is_repl
         assert (await site.condition())["status"] == "True"
 
 
+async def test_a_namesake_of_another_group_is_no_earlier_owner() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        owner = (await site.all(COMPONENTS))["g-frontend"]
+        theirs = {"apiVersion": "example.com/v1", "kind": owner["kind"], "name": "g-frontend", "uid": "theirs", "controller": True}
+        made = await site.user.create(SERVICES, draft(SERVICES, "other", {"ownerReferences": [theirs]}), NAMESPACE)
+        writer = Writer(site.cluster, Cache(site.cluster, lambda _: None), lambda _: True)
+        assert not await writer.drop_left_behind(made, owner)
+        assert "other" in await site.all(SERVICES)
+
+
 async def test_a_reconciler_with_an_older_view_replaces_nothing_of_the_next_component() -> None:
     async with running() as site:
         await site.make(disagg())

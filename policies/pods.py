@@ -273,13 +273,11 @@ class _Resources(Check):
 
     def look(self, value: Any, found: Mistakes) -> None:
         limits: Fields = value.get("limits") or {}
-        for name, amount in limits.items():
-            if wrong := _explain_amount(name, amount, None):
-                found.add(wrong, "limits", Key(name))
-        requests: Fields = value.get("requests") or {}
-        for name, amount in requests.items():
-            if wrong := _explain_amount(name, amount, limits):
-                found.add(wrong, "requests", Key(name))
+        for field, within in (("limits", None), ("requests", limits)):
+            amounts: Fields = value.get(field) or {}
+            for name, amount in amounts.items():
+                if wrong := _explain_amount(name, amount, within):
+                    found.add(wrong, field, Key(name))
 
 
 def _check_overhead(value: Fields, found: Mistakes) -> None:

@@ -13,13 +13,13 @@ OBJECTS: Final = 3  # which stay until the installation goes
 MORE: Final = 40  # requests before a fault, and after all is well again
 MAX_SHOWN_FAILURES: Final = 5
 # no worker is wanted, so that none is started
-_SERVICE: Final = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
+SERVICE: Final = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
 
 
 @contextlib.contextmanager
 def loaded(cluster: Cluster, what: str) -> Iterator[Load]:
     """Runs them until the end of the block, and then prints figures. What failed is the test's to look at."""
-    load = Load(cluster.plane, cluster.plane.namespace(), {"w": _SERVICE}, RATE, OBJECTS)
+    load = Load(cluster.plane, cluster.plane.namespace(), {"w": SERVICE}, RATE, OBJECTS)
     load.start()
     try:
         load.wait_for(MORE)

@@ -22,7 +22,7 @@ from tests.footprint import footprint
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 from tests.node.installing import SERVER, kill, pids, restart, stand
-from tests.node.loading import loaded, settle
+from tests.node.loading import SERVICE, loaded, settle
 
 MAX_CONVERSION_BYTES: Final = 60 * 2**20  # that a server accepts
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
@@ -118,7 +118,7 @@ def _restarts(cluster: Cluster) -> int:
 
 def _convert(address: str) -> str:
     """Asks a server to convert as much as it may get at once; what it answers or how that fails."""
-    one = json.dumps(graph("default", {"w": {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}}))
+    one = json.dumps(graph("default", {"w": SERVICE}))
     objects = ",".join([one] * (MAX_CONVERSION_BYTES // len(one)))
     request = f'{{"uid": "1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [{objects}]}}'
     review = f'{{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {request}}}'

@@ -14,6 +14,7 @@ from tests.cluster.objects import graph
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 from tests.node.installing import REMOVE_OVERLAY, charted, clear, installed, remove_namespace, stand
+from tests.node.loading import SERVICE
 
 GRAPHS: Final = "/apis/nvidia.com/{}/namespaces/{}/dynamographdeployments"
 RESTRICTED: Final = "dynamo-restricted"
@@ -47,8 +48,7 @@ def _check(cluster: Cluster, admin: Admin, namespace: str, count: int, where: st
     alpha, beta = (GRAPHS.format(version, where) for version in ("v1alpha1", "v1beta1"))
     refused = cluster.plane.request("POST", f"{alpha}?dryRun=All", graph(where, {}))
     assert ("spec.services", "FieldValueRequired") in refused.causes(), refused.body
-    service = {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}
-    made = cluster.plane.request("POST", alpha, graph(where, {"w": service}))
+    made = cluster.plane.request("POST", alpha, graph(where, {"w": SERVICE}))
     assert made.status == 201, made.body
     assert [each["spec"]["components"][0]["name"] for each in cluster.items(beta)] == ["w"]
     findings = json.loads(admin.run(f"dynamo-webhooks doctor --namespace {namespace} -o json"))["findings"]

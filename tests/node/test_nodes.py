@@ -11,7 +11,7 @@ from tests.cluster.objects import graph
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
 from tests.node.installing import SERVER, stand
-from tests.node.loading import loaded, settle
+from tests.node.loading import SERVICE, loaded, settle
 from tests.node.machine import set_link
 from tests.node.node import Node
 
@@ -31,7 +31,7 @@ def admin(cluster: Cluster, second: Node, tmp_path_factory: pytest.TempPathFacto
     found.run(f"kubectl -n {NAMESPACE} delete pods --wait=false --selector {SERVER}")  # those after them find two nodes
     cluster.until(lambda: cluster.has_ready(NAMESPACE, 4), "all pods being ready")
     assert _nodes(cluster) == {"node0", second.place.name}, "the servers are not spread over both nodes"
-    new = graph("default", {"w": {"replicas": 0, "extraPodSpec": {"mainContainer": {"image": "example:1.6.0"}}}})
+    new = graph("default", {"w": SERVICE})
     cluster.until(lambda: cluster.plane.request("POST", GRAPHS, new).status == 201, "the API server reaching them")
     return found
 

@@ -149,8 +149,7 @@ async def test_a_graph_on_grove_follows_the_scores_of_its_gangs() -> None:
         assert await _placement(site) == {"state": "Unknown"}
         made = await site.get(CLIQUE_SETS, "g")
         await site.kubelet.create(GANGS, _gang(made, "g-0", "Running", placementScore=0.5), NAMESPACE)
-        await site.kubelet.create(GANGS, _gang(made, "g-0-w-0", "Pending"), NAMESPACE)
-        await site.rest()
+        await site.create(GANGS, _gang(made, "g-0-w-0", "Pending"))
         assert await _placement(site) == {"state": "Partial", "score": 0.5}
         await site.report(GANGS, "g-0-w-0", {"placementScore": 0.25}, 2)
         assert await _placement(site) == {"state": "Reported", "score": 0.25}

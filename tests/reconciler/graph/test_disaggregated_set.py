@@ -3,6 +3,8 @@
 import copy
 import hashlib
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import pytest
@@ -18,7 +20,6 @@ from tests.rows import run_each
 API: Final = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "disaggregatedset.x-k8s.io": frozenset({"v1"})}
 LWS: Final = LEADER_WORKER_SETS
 ASKED: Final = {WORKLOAD_PROVIDER: "disaggregatedset"}
-LLAMA: Final = "llama-70b-disaggregated-serving"
 OF_VERSION: Final[dict[str, Any]] = {"runtimeVersionOverride": "1.7.0"}  # the version of an image whose tag is none
 COUNTS: Final = ("replicas", "readyReplicas", "updatedReplicas")
 ROLE, REVISION = "disaggregatedset.x-k8s.io/role", "disaggregatedset.x-k8s.io/revision"
@@ -147,7 +148,7 @@ class Sets:
 
     async def make(self, *, ready: bool = True) -> None:
         """Brings every set to its spec, or only as far as that new revisions begin."""
-        for name, made in (await self.site.all(DISAGGREGATED_SETS)).items():
+        for made in (await self.site.all(DISAGGREGATED_SETS)).values():
             roles = made["spec"]["roles"]
             shape = [(role["name"], role["spec"]["leaderWorkerTemplate"]) for role in roles]
             revision = hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:8]
@@ -156,7 +157,6 @@ class Sets:
             for old in (await self.site.all(LWS)).values():
                 if ready and old["metadata"]["labels"][REVISION] != revision:
                     await self.site.kubelet.delete(LWS, old["metadata"]["name"], NAMESPACE)
-            assert name == made["metadata"]["name"]
         await self.site.rest()
 
     async def _run(self, made: Node, role: Node, revision: str, *, ready: bool) -> None:
@@ -176,8 +176,12 @@ class Sets:
         await self.site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
 
 
-def _site() -> Site:
-    return Site(settings(version="1.7.0")).serve(API)
+@asynccontextmanager
+async def _running() -> AsyncIterator[tuple[Site, Sets]]:
+    """E32 on a cluster that has these sets."""
+    site = Site(settings(version="1.7.0")).serve(API)
+    async with site.running(_graph()):
+        yield site, Sets(site)
 
 
 async def _revisions(site: Site) -> dict[str, str]:
@@ -187,19 +191,14 @@ async def _revisions(site: Site) -> dict[str, str]:
 
 
 async def _change(site: Site, change: Any) -> None:
-    made = await site.graph()
-    for one in made["spec"]["components"]:
-        if one["name"] == "decode":
-            change(one)
-    await site.user.merge_patch(GRAPHS, "g", {"spec": {"components": made["spec"]["components"]}}, NAMESPACE)
-    await site.rest()
+    async with site.editing() as obj:
+        [decode] = [one for one in obj["spec"]["components"] if one["name"] == "decode"]
+        change(decode)
 
 
 async def test_a_graph_runs_as_a_set_rolls_all_roles_at_once_and_scales_without_a_roll() -> None:
     """E32, E42, E43."""
-    site = _site()
-    sets = Sets(site)
-    async with site.running(_graph()):
+    async with _running() as (site, sets):
         assert {*await site.all(DISAGGREGATED_SETS)} == {"g"}
         assert {*await site.all(DEPLOYMENTS)} == {"g-frontend"}
         assert await _revisions(site) == {}  # of which nobody knows the name yet
@@ -242,9 +241,7 @@ async def test_a_graph_runs_as_a_set_rolls_all_roles_at_once_and_scales_without_
 
 async def test_a_graph_that_cannot_be_a_set_says_so_and_its_workloads_stay() -> None:
     """E33, and an API that goes."""
-    site = _site()
-    sets = Sets(site)
-    async with site.running(_graph()):
+    async with _running() as (site, sets):
         await sets.make()
         await _change(site, lambda one: one.update(replicas=0))
         told = await site.condition()
@@ -273,21 +270,17 @@ async def test_a_graph_whose_provider_was_removed_is_left_as_it_is() -> None:
         await sets.make()
         assert (await site.condition())["status"] == "True"
         before = await site.all(DISAGGREGATED_SETS)
-        await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {WORKLOAD_PROVIDER: None}}}, NAMESPACE)
-        await site.rest()
+        await site.patch(GRAPHS, "g", {"metadata": {"annotations": {WORKLOAD_PROVIDER: None}}})
         message = (await site.condition())["message"]
         assert message.startswith(f'metadata.annotations[{WORKLOAD_PROVIDER}]: must be "disaggregatedset"')
         assert await site.all(DISAGGREGATED_SETS) == before
 
 
 async def test_a_restart_takes_all_roles_together() -> None:
-    site = _site()
-    sets = Sets(site)
-    async with site.running(_graph()):
+    async with _running() as (site, sets):
         await sets.make()
         restart = {"id": "again", "strategy": {"type": "Sequential", "order": ["decode", "Frontend", "prefill"]}}
-        await site.user.merge_patch(GRAPHS, "g", {"spec": {"restart": restart}}, NAMESPACE)
-        await site.rest()
+        await site.patch(GRAPHS, "g", {"spec": {"restart": restart}})
         roles = (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]
         marks = [one["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["metadata"]["annotations"]["nvidia.com/restartAt"] for one in roles]
         assert marks == ["again", "again"]

@@ -9,7 +9,7 @@ from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVI
 from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.checkpoint.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import graph, vllm
-from tests.reconciler.site import GROVE_API, NAMESPACE, Site, draft, running, settings
+from tests.reconciler.site import GROVE_API, Site, draft, running, settings
 from tests.rows import run_each
 
 GROVE, CLIQUE = CLIQUE_SETS, POD_CLIQUES
@@ -147,8 +147,7 @@ async def test_pods_wait_on_grove_too() -> None:
         [made] = (await site.all(GROVE)).values()
         [clique] = make_below(made)
         assert clique["spec"]["replicas"] == 0
-        await site.kubelet.create(CLIQUE, clique, NAMESPACE)
-        await site.later(5)
+        await site.create(CLIQUE, clique, 5)
         assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 0
         assert "desired=2, spec.replicas=0" in (await site.condition())["message"]
         await _ready(site)
@@ -156,30 +155,21 @@ async def test_pods_wait_on_grove_too() -> None:
         assert await _told(site) == ("True", "Restored")
 
 
-async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for() -> None:
+@run_each(("policy", "stays"), [("Delete", False), ("Retain", True)])
+async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for_unless_one_retains_it(policy: str, *, stays: bool) -> None:
     async with scene(warm(identity=dict(IDENTITY), deletionPolicy="Delete")) as site:
         [owner] = (await site.checkpoint(NAME))["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == ("DynamoGraphDeployment", "g", False)
-        other = warm(identity=dict(IDENTITY), deletionPolicy="Delete")
+        other = warm(identity=dict(IDENTITY), deletionPolicy=policy)
         other["metadata"]["name"] = "h"
         await site.make(other)
-        assert [one["name"] for one in (await site.checkpoint(NAME))["metadata"]["ownerReferences"]] == ["g", "h"]
+        owners = (await site.checkpoint(NAME))["metadata"].get("ownerReferences") or []
+        assert [one["name"] for one in owners] == ([] if stays else ["g", "h"])
+        assert await site.writes_within(60) == []
         await site.delete(GRAPHS, "g")
         assert NAME in await site.all(CHECKPOINTS)
         await site.delete(GRAPHS, "h")
-        assert NAME not in await site.all(CHECKPOINTS)
-
-
-async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
-    async with scene(warm(identity=dict(IDENTITY), deletionPolicy="Delete")) as site:
-        other = warm(identity=dict(IDENTITY), deletionPolicy="Retain")
-        other["metadata"]["name"] = "h"
-        await site.make(other)
-        assert not (await site.checkpoint(NAME))["metadata"].get("ownerReferences")
-        assert await site.writes_within(60) == []
-        for name in ("g", "h"):
-            await site.delete(GRAPHS, name)
-        assert NAME in await site.all(CHECKPOINTS)
+        assert (NAME in await site.all(CHECKPOINTS)) is stays
 
 
 async def test_a_checkpoint_that_nobody_names_keeps_no_graph_from_running() -> None:

@@ -1,6 +1,5 @@
 """Replicas of several nodes: one object of the orchestrator, whose generations change all at once."""
 
-import base64
 import tracemalloc
 
 import pytest
@@ -29,8 +28,7 @@ async def _all_ready(site: Site, *, workers: int = 1) -> None:
         await site.kubelet.merge_patch(STATEFUL_SETS, f"{name}-0", ran, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}
         if one.get("status") != status:
-            await site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
-    await site.rest()
+            await site.patch(LWS, name, {"status": status})
 
 
 async def test_an_autoscaler_counts_the_leaders_of_replicas_on_several_nodes() -> None:
@@ -125,24 +123,3 @@ async def test_a_component_of_as_many_replicas_as_a_number_holds_costs_no_more_t
         finally:
             tracemalloc.stop()
         assert (await site.condition())["status"] == "False"
-
-
-async def test_processes_of_mpi_get_one_pair_of_keys_for_all_graphs_which_is_never_changed() -> None:
-    async with running(served=LWS_API) as site:
-        main = {
-            "image": "img:1",
-            "command": ["python3", "-m", "dynamo.trtllm"],
-            "args": [],
-            "resources": {"limits": {"nvidia.com/gpu": "1"}},
-        }
-        for name in ("g", "h"):
-            await site.make(graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2}), name=name))
-        await site.rest()
-        home = await site.user.get(SECRETS, "ssh", "dynamo-system")
-        copy = await site.user.get(SECRETS, "ssh", NAMESPACE)
-        assert home is not None
-        assert copy is not None
-        assert home["data"] == copy["data"]
-        assert set(home["data"]) == {"private.key", "private.key.pub"}
-        assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
-        assert {verb for verb, plural, _ in site.cluster.writes if plural == "secrets"} == {"create"}  # of two at once one comes too late

@@ -14,7 +14,7 @@ from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 from tests.rows import run_each
 
 
-async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_status_says_when_all_is_ready() -> None:
+async def test_a_graph_becomes_components_workloads_services_and_rights_and_loses_these_without_discovery_by_kubernetes() -> None:
     async with running(disagg()) as site:
         components, deployments = await site.all(COMPONENTS), await site.all(DEPLOYMENTS)
         assert len(components) == 3
@@ -35,29 +35,11 @@ async def test_a_graph_becomes_components_workloads_services_and_rights_and_its_
             "availableReplicas": 2,
         }
         assert (await site.condition())["reason"] == "all_resources_are_ready"
-
-
-async def test_a_graph_without_a_component_that_serves_kubernetes_discovery_loses_its_rights_again() -> None:
-    async with running(disagg()) as site:
-        async with site.editing() as obj:
-            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
-        assert await site.all(SERVICE_ACCOUNTS) == {}
-        assert await site.all(ROLES) == {}
-        assert await site.all(ROLE_BINDINGS) == {}
+        await site.patch(GRAPHS, "g", {"metadata": {"annotations": {"nvidia.com/dynamo-discovery-backend": "etcd"}}})
+        assert await site.all(SERVICE_ACCOUNTS) == await site.all(ROLES) == await site.all(ROLE_BINDINGS) == {}
         # a worker's Service is there for discovery alone, and the pods say how they discover, hence a new generation
         assert set(await site.all(SERVICES)) == {"g-frontend"}
         assert "DeletedRole" in await site.reasons()
-
-
-async def test_pods_that_discover_by_etcd_get_the_account_that_is_labelled_for_them() -> None:
-    async with running() as site:
-        labels = {"nvidia.com/dynamo-component-pod": "true"}
-        await site.user.create(SERVICE_ACCOUNTS, draft(SERVICE_ACCOUNTS, "pods", {"labels": labels}), NAMESPACE)
-        obj = disagg()
-        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
-        await site.make(obj)
-        found = (await site.all(DEPLOYMENTS))["g-frontend"]
-        assert found["spec"]["template"]["spec"]["serviceAccountName"] == "pods"
 
 
 async def test_two_graphs_with_the_same_component_names_do_not_meet() -> None:
@@ -76,51 +58,30 @@ async def test_a_planner_gets_its_account_and_others_do_not() -> None:
         assert "planner-serviceaccount" in await site.all(SERVICE_ACCOUNTS)  # the next one needs it, too
 
 
-async def test_what_is_not_ready_is_named_until_it_is() -> None:
-    async with running() as site:
-        site.held["g-frontend"] = 0
-        await site.make(disagg())
-        found = await site.condition()
-        assert (found["status"], found["reason"]) == ("False", "some_resources_are_not_ready")
-        assert found["message"] == "Resources not ready: g-frontend: Deployment is not ready: 0 of 1 replicas are ready"
-        assert (await site.graph())["status"]["state"] == "pending"
-        site.held.clear()
-        await site.rest()
-        assert (await site.condition())["status"] == "True"
-
-
 @run_each(
     ("figures", "words"),
     [
+        ({"readyReplicas": 0, "availableReplicas": 0}, "0 of 2 replicas are ready"),
         ({"updatedReplicas": 1, "replicas": 3}, "1 of 2 replicas are up to date"),  # as while new pods are restored
         ({"replicas": 3}, "3 replicas are there, and 2 wanted"),
         ({"availableReplicas": 0}, "0 of 2 replicas are available"),
     ],
 )
-async def test_old_pods_that_are_ready_are_no_reason_for_a_component_not_to_be(figures: dict[str, int], words: str) -> None:
+async def test_what_is_not_ready_is_named_until_it_is(figures: dict[str, int], words: str) -> None:
     async with running(disagg()) as site:
         name = next(name for name in await site.all(DEPLOYMENTS) if "decode" in name)
         await site.kubelet.merge_patch(DEPLOYMENTS, name, {"status": figures}, NAMESPACE, subresource="status")
         await site.timing.advance(10)
-        assert (await site.condition())["message"] == f"Resources not ready: {name}: Deployment is not ready: {words}"
-
-
-async def test_the_finalizer_that_the_go_operator_left_does_not_keep_a_graph_for_ever() -> None:
-    async with running() as site:
-        obj = disagg()
-        obj["metadata"]["finalizers"] = ["example.com/other", "nvidia.com/finalizer"]
-        await site.make(obj)
-        await site.delete(GRAPHS, "g")
-        async with site.editing() as left:
-            assert left["metadata"]["finalizers"] == ["example.com/other"]
-            left["metadata"]["finalizers"] = []
-        assert await site.all(DEPLOYMENTS) == {}
+        found = await site.condition()
+        assert (found["status"], found["reason"]) == ("False", "some_resources_are_not_ready")
+        assert found["message"] == f"Resources not ready: {name}: Deployment is not ready: {words}"
+        assert (await site.graph())["status"]["state"] == "pending"
+        await site.rest()
+        assert (await site.condition())["status"] == "True"
 
 
 async def test_a_component_that_stands_alone_is_reconciled_like_one_of_a_graph() -> None:
-    spec = {**vllm("w"), "runtimeVersionOverride": "1.5.0"}
-    alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "alone"}, "spec": spec}
-    async with running(alone) as site:
+    async with running(draft(COMPONENTS, "alone", spec={**vllm("w"), "runtimeVersionOverride": "1.5.0"})) as site:
         assert set(await site.all(DEPLOYMENTS)) == {"alone"}
         status = (await site.all(COMPONENTS))["alone"]["status"]
         told = {"Available": "True", "DynamoComponentReady": "True", "FieldsIgnored": "True"}
@@ -172,16 +133,14 @@ async def _renamed(site: Site, name: str, *, said: bool = True) -> None:
         await site.user.delete(COMPONENTS, metadata["name"], NAMESPACE)
         text = json.dumps({**one, "metadata": {k: metadata[k] for k in ("name", "namespace", "labels", "ownerReferences")}})
         await site.user.create(COMPONENTS, json.loads(text.replace(old, name)), NAMESPACE)
-    async with site.editing() as obj:
-        obj["metadata"]["annotations"] = {"nvidia.com/current-worker-hash": name} if said else {}
+    await site.patch(GRAPHS, "g", {"metadata": {"annotations": {"nvidia.com/current-worker-hash": name} if said else {}}})
 
 
 async def test_a_restart_goes_through_the_components_one_after_the_other() -> None:
     async with running(disagg()) as site:
         before = set(await site.all(DEPLOYMENTS))
         site.held["g-frontend"] = 0
-        async with site.editing() as obj:
-            obj["spec"]["restart"] = {"id": "again"}
+        await site.patch(GRAPHS, "g", {"spec": {"restart": {"id": "again"}}})
         assert (await site.graph())["status"]["restart"] == {"observedID": "again", "phase": "Restarting", "inProgress": ["Frontend"]}
         assert await _marked(site) == {"g-frontend"}
         site.held.clear()

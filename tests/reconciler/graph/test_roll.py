@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.resources import COMPONENTS, WORKER_METADATA
+from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, WORKER_METADATA
 from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.graph.generations import Roll, plan_roll
 from dynamo_webhooks.reconciler.graph.report import report
@@ -119,8 +119,7 @@ async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
         account = "g-k8s-service-discovery"
         site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
         await site.add_pod("old", {"nvidia.com/dynamo-graph-deployment-name": "g"}, spec={"serviceAccountName": account})
-        async with site.editing() as obj:
-            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+        await site.patch(GRAPHS, "g", {"metadata": {"annotations": {"nvidia.com/dynamo-discovery-backend": "etcd"}}})
         assert account in await site.all(SERVICE_ACCOUNTS)  # while the old generation serves
         site.newcomers = None
         await site.rest()
@@ -129,8 +128,7 @@ async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
         assert account in await site.all(SERVICE_ACCOUNTS)  # while a pod ends
         assert set(await site.all(ROLES)) == {f"{account}-role"}
         assert set(await site.all(ROLE_BINDINGS)) == {f"{account}-binding"}
-        await site.kubelet.delete(PODS, "old", NAMESPACE)
-        await site.later(10)
+        await site.delete(PODS, "old", 10)
         assert await site.all(SERVICE_ACCOUNTS) == await site.all(ROLES) == await site.all(ROLE_BINDINGS) == {}
 
 
@@ -189,8 +187,7 @@ def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
 async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> None:
     """Were the mark set when the roll is over, every worker would start twice."""
     async with running(disagg()) as site:
-        async with site.editing() as obj:
-            obj["spec"]["restart"] = {"id": "r1", "strategy": {"type": "Parallel"}}
+        await site.patch(GRAPHS, "g", {"spec": {"restart": {"id": "r1", "strategy": {"type": "Parallel"}}}})
         assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
         old = set(await site.all(DEPLOYMENTS))
         site.settled, site.newcomers = old, 0
@@ -297,10 +294,6 @@ def _template(unavailable: str) -> dict[str, Any]:
     return {**made, "metadata": {"annotations": {"nvidia.com/deployment-rolling-update-max-unavailable": unavailable}}}
 
 
-async def _old(site: Site, name: str) -> int:
-    return (await site.workers()).get(name, 0)
-
-
 async def test_a_roll_waits_for_the_registration_of_new_workers() -> None:
     async with running(graph(vllm("worker", replicas=1))) as site:
         [before] = await site.workers()
@@ -308,7 +301,7 @@ async def test_a_roll_waits_for_the_registration_of_new_workers() -> None:
         async with site.editing() as obj:
             obj["spec"]["components"] = [vllm("worker", args=("--new",), replicas=1)]
         [after] = {*await site.workers()} - {before}
-        assert await _old(site, before) == 1, "the new worker's pod is ready, and no frontend knows it"
+        assert (await site.workers()).get(before) == 1, "the new worker's pod is ready, and no frontend knows it"
         assert (await site.graph())["status"]["state"] == "pending"
         await site.create(WORKER_METADATA, _registered(f"{after}-6e5f-bbbbb"))
         assert before not in await site.workers()

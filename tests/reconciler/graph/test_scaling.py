@@ -1,6 +1,7 @@
 """Scaling adapters: an autoscaler's number reaches the pods, a planner's reaches the adapter, and neither undoes the other's."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
@@ -12,10 +13,11 @@ from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 ADAPTER = "g-decode"
 
 
-async def _made(site: Site) -> None:
+def _scaled() -> AbstractAsyncContextManager[Site]:
+    """A graph whose decode workers have an adapter."""
     obj = disagg()
     obj["spec"]["components"][1]["scalingAdapter"] = {}
-    await site.make(obj)
+    return running(obj)
 
 
 async def _pods(site: Site) -> int:
@@ -30,8 +32,7 @@ async def _scale(site: Site, replicas: int, *, rest: bool = True) -> None:
 
 
 async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() -> None:
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         before = set(await site.workers())
         assert (await site.adapters())[ADAPTER]["status"] == {
             "replicas": 2,
@@ -49,8 +50,7 @@ async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() 
 async def test_other_changes_of_the_graph_leave_the_number_and_a_planners_fence_alone() -> None:
     """E44: the planner of operator 1.7 reads its annotation back before each write."""
     fence = {"dynamo.nvidia.com/planner-writer-fence": "nonce"}
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         await site.user.merge_patch(ADAPTERS, ADAPTER, {"metadata": {"annotations": fence}}, NAMESPACE)
         await _scale(site, 5, rest=False)
         await site.edit("g", 0, rest=False, replicas=3)  # both at once: neither has been passed over yet
@@ -67,11 +67,9 @@ async def test_an_adapter_that_was_deleted_is_made_again_as_planners_recognise_i
         metadata = adapter["metadata"]
         return [metadata["name"], metadata["labels"], metadata["ownerReferences"], adapter["spec"]["dgdRef"]]
 
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         before = (await site.adapters())[ADAPTER]
-        await site.user.delete(ADAPTERS, ADAPTER, NAMESPACE)
-        await site.rest()
+        await site.delete(ADAPTERS, ADAPTER)
         after = (await site.adapters())[ADAPTER]
         assert identity(after) == identity(before)
         assert after["metadata"]["uid"] != before["metadata"]["uid"]
@@ -80,8 +78,7 @@ async def test_an_adapter_that_was_deleted_is_made_again_as_planners_recognise_i
 
 
 async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten() -> None:
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         scaled: list[asyncio.Future[None]] = []
 
         async def meanwhile() -> None:
@@ -100,8 +97,7 @@ async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten()
 
 
 async def test_an_adapter_goes_when_the_graph_asks_for_it_no_more() -> None:
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         async with site.editing() as obj:
             del obj["spec"]["components"][1]["scalingAdapter"]
         assert await site.adapters() == {}
@@ -130,8 +126,7 @@ async def _numbers(site: Site) -> dict[str, tuple[int, int]]:
 
 
 async def test_all_adapters_of_a_component_follow_the_last_change_of_any() -> None:
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         await _adapter(site, "a", 4)
         await _adapter(site, "b", 7)
         agreed = await _pods(site)
@@ -148,8 +143,7 @@ async def test_all_adapters_of_a_component_follow_the_last_change_of_any() -> No
 
 
 async def test_a_number_that_is_written_while_another_adapter_follows_the_graph_counts() -> None:
-    async with running() as site:
-        await _made(site)
+    async with _scaled() as site:
         await _adapter(site, "a", 2)
         scaled: list[asyncio.Future[Node]] = []
 

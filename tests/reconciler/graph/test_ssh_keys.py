@@ -52,6 +52,15 @@ async def test_each_graph_has_a_pair_of_its_own_that_goes_with_it() -> None:
         assert [verb for verb, plural, _ in site.cluster.writes if plural == "secrets"] == ["create"] * 10
 
 
+async def test_all_graphs_share_one_pair_of_keys_which_is_never_changed() -> None:
+    async with scene("g", "h", more="") as site:
+        home, copy = [await site.get(SECRETS, "ssh", namespace) for namespace in ("dynamo-system", NAMESPACE)]
+        assert home["data"] == copy["data"]
+        assert set(home["data"]) == {"private.key", "private.key.pub"}
+        assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
+        assert {verb for verb, plural, _ in site.cluster.writes if plural == "secrets"} == {"create"}  # of two at once one comes too late
+
+
 async def test_without_a_right_to_read_the_pair_is_made_once() -> None:
     async with scene("g", denied=(("get", "secrets"),)) as site:
         data = (await site.get(SECRETS, "g-mpi-ssh"))["data"]

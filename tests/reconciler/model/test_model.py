@@ -91,6 +91,8 @@ async def test_a_model_waits_for_endpoints_and_is_loaded_when_they_come() -> Non
         assert status["endpoints"][0] == {"address": "http://10.0.0.1:9090", "podName": "p-10.0.0.1", "ready": True}
         assert (await site.model())["metadata"]["finalizers"] == [FINALIZER]
         assert await site.reasons() == ["NoEndpointsFound", "EndpointsReady"]
+        calls = len(site.fleet.calls)
+        assert (await site.writes_within(300), len(site.fleet.calls)) == ([], calls)
 
 
 async def test_an_address_that_no_pod_of_the_name_has_is_not_called() -> None:
@@ -102,12 +104,6 @@ async def test_an_address_that_no_pod_of_the_name_has_is_not_called() -> None:
         status, reason, text = await site.told("Ready")
         assert (status, reason) == ("False", "LoadFailed")
         assert "nobody: status.podIPs must hold the address that an EndpointSlice gives, 10.96.0.2" in text
-
-
-async def test_nothing_is_written_and_called_at_rest() -> None:
-    async with scene(model(), slice_of("10.0.0.1")) as site:
-        calls = len(site.fleet.calls)
-        assert (await site.writes_within(300), len(site.fleet.calls)) == ([], calls)
 
 
 async def test_a_failing_pod_is_named_with_what_it_said() -> None:
@@ -195,7 +191,7 @@ async def test_base_models_with_one_digest_are_kept_apart() -> None:
         assert site.fleet.calls == []
 
 
-async def test_a_renamed_and_resourced_adapter_leaves_nothing_behind() -> None:
+async def test_a_renamed_and_resourced_adapter_leaves_nothing_behind_and_the_next_process_loads_what_is_absent() -> None:
     async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
         await site.edit_model(modelName="new")
         assert site.fleet.loaded == {address: {"new": "s3://b/a"} for address in ("10.0.0.1", "10.0.0.2")}
@@ -203,25 +199,17 @@ async def test_a_renamed_and_resourced_adapter_leaves_nothing_behind() -> None:
         assert site.fleet.loaded == {address: {"new": "s3://b/other"} for address in ("10.0.0.1", "10.0.0.2")}
         assert (await site.told("Ready"))[0] == "True"
         assert list(json.loads((await site.model())["metadata"]["annotations"][LOADED])) == ["new"]
-
-
-async def test_a_source_that_changed_while_nobody_led_is_loaded() -> None:
-    async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
         await site.stop()
-        await site.edit_model(source={"uri": "s3://b/other"})
+        await site.edit_model(source={"uri": "s3://b/third"})
         site.start()
         await site.later(20)
-        assert site.fleet.loaded == {address: {"org/adapter": "s3://b/other"} for address in ("10.0.0.1", "10.0.0.2")}
-
-
-async def test_another_process_loads_only_what_is_absent() -> None:
-    async with scene(model(), slice_of("10.0.0.1", "10.0.0.2")) as site:
+        assert site.fleet.loaded == {address: {"new": "s3://b/third"} for address in ("10.0.0.1", "10.0.0.2")}
         await site.stop()
         site.fleet.loaded["10.0.0.2"].clear()
         site.fleet.calls.clear()
         site.start()
         await site.later(20)
-        assert site.fleet.of("POST") == [("10.0.0.2", "org/adapter")]
+        assert site.fleet.of("POST") == [("10.0.0.2", "new")]
         assert sorted(address for address, _ in site.fleet.of("GET")) == ["10.0.0.1", "10.0.0.2"]
 
 

@@ -92,15 +92,16 @@ async def _labels(site: Site, name: str = "p") -> dict[str, str]:
     return found
 
 
-async def test_pods_are_labelled_once_they_have_a_node() -> None:
+async def test_pods_are_labelled_once_they_have_a_node_and_that_the_label() -> None:
     async with _site(**POLICY) as site:
-        await site.user.create(NODES, _node(**{ZONE: "a"}))
-        await site.kubelet.create(PODS, _pod(node=""), NAMESPACE)
-        await site.later(2)
+        await site.user.create(NODES, _node())
+        await site.create(PODS, _pod(node=""), 2)
         assert ZONE not in await _labels(site)
-        await site.kubelet.merge_patch(PODS, "p", {"spec": {"nodeName": "n"}}, NAMESPACE)
-        await site.later(2)
-        assert (await _labels(site))[ZONE] == "a"
+        await site.patch(PODS, "p", {"spec": {"nodeName": "n"}}, 2)
+        assert "TopologyLabelMissing" in await site.reasons()
+        await site.user.merge_patch(NODES, "n", {"metadata": {"labels": {ZONE: "b"}}})
+        await site.later(65)
+        assert (await _labels(site))[ZONE] == "b"
         assert (await site.condition(kind="FieldsIgnored")) == {}
         before = (await site.all(PODS))["p"]["metadata"]["resourceVersion"]
         await site.later(300)
@@ -111,8 +112,7 @@ async def test_a_refused_label_is_told_of_with_a_remedy_and_tried_again() -> Non
     async with _site(**POLICY) as site:
         await site.user.create(NODES, _node(**{ZONE: "a"}))
         mend = site.refuse(ForbiddenError(403, "Forbidden", "admission webhook denied the request"), "merge_patch", PODS)
-        await site.kubelet.create(PODS, _pod(), NAMESPACE)
-        await site.later(2)
+        await site.create(PODS, _pod(), 2)
         [text] = {text for _, reason, text in await site.events() if reason == "TopologyLabelRefused"}
         assert text.startswith("admission webhook denied the request; if Grove's authorizer refuses it")
         mend()
@@ -120,21 +120,9 @@ async def test_a_refused_label_is_told_of_with_a_remedy_and_tried_again() -> Non
         assert (await _labels(site))[ZONE] == "a"
 
 
-async def test_a_label_that_comes_later_reaches_the_pod() -> None:
-    async with _site(**POLICY) as site:
-        await site.user.create(NODES, _node())
-        await site.kubelet.create(PODS, _pod(), NAMESPACE)
-        await site.later(2)
-        assert "TopologyLabelMissing" in await site.reasons()
-        await site.user.merge_patch(NODES, "n", {"metadata": {"labels": {ZONE: "b"}}})
-        await site.later(65)
-        assert (await _labels(site))[ZONE] == "b"
-
-
 async def test_without_the_permission_the_graph_says_that_its_policy_has_no_effect() -> None:
     async with _site(("get", "nodes"), **POLICY) as site:
-        await site.kubelet.create(PODS, _pod(), NAMESPACE)
-        await site.later(5)
+        await site.create(PODS, _pod(), 5)
         assert ZONE not in await _labels(site)
         found = await site.condition(kind="FieldsIgnored")
         assert "components/topology-labels" in found["message"]

@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import SINCE, load_definitions
-from tests.cli.conftest import Command, Files
+from tests.cli.conftest import Command, Files, Ran
 from tests.cli.daemon.processes import CONFIG
 from tests.cli.render.test_kinds import IDENTITY
 from tests.reconciler.rendering import graph, vllm, walk
@@ -44,6 +44,13 @@ def _marked(node: Any, path: str = "") -> Iterator[str]:
 def test_every_field_of_kubernetes_types_is_known() -> None:
     found = {f"{name}.{path}" for name, one in load_definitions().items() for path in _marked(one)}
     assert found == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
+
+
+def _ran(command: Command, files: Files, obj: Fields, version: str = "1.5.0", *, grove: bool = False) -> Ran:
+    """What the command renders of an object by the configuration."""
+    files(a=json.dumps(obj), config=CONFIGURATION)
+    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", f"operatorVersion={version}")
+    return command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
 
 
 @pytest.mark.parametrize("kind", ["DynamoGraphDeployment", "DynamoComponentDeployment"])
@@ -88,9 +95,7 @@ def test_fields_of_pods_reach_the_jobs_of_checkpoints_and_requests(command: Comm
 
 def _reached(command: Command, files: Files, obj: Fields, version: str = "1.5.0", *, grove: bool = False) -> bool:
     """Whether a pod of what is rendered has both fields."""
-    files(a=json.dumps(obj), config=CONFIGURATION)
-    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", f"operatorVersion={version}")
-    ran = command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
+    ran = _ran(command, files, obj, version, grove=grove)
     assert ran.code == 0, ran.err
     pods = [one for one in walk(ran.json) if one.get("schedulingGroup") == POD["schedulingGroup"]]
     return any(POD["volumes"][0] in one.get("volumes", ()) for one in pods)
@@ -100,9 +105,7 @@ def test_a_topology_that_is_not_in_the_input_is_told(command: Command, files: Fi
     obj = graph(vllm(), experimental={"kvTransferPolicy": {"domain": "rack", "clusterTopologyName": "topo"}})
     other = {**TOPOLOGY, "spec": {"levels": [{"domain": "zone", "key": "z"}, {"domain": "rack"}, None, {"domain": "rack", "key": 7}]}}
     for held in ([], [other], [{**TOPOLOGY, "spec": {"levels": 7}}], [TOPOLOGY]):
-        files(a=json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}), config=CONFIGURATION)
-        facts = ("--set-fact", "grove=true", "--set-fact", "operatorVersion=1.5.0")
-        ran = command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
+        ran = _ran(command, files, {"kind": "List", "apiVersion": "v1", "items": [obj, *held]}, grove=True)
         assert (ran.code, "example/rack" in ran.out) == (0, held == [TOPOLOGY])
         assert ('no ClusterTopologyBinding "topo" with the domain "rack" is known' in ran.err) == (held != [TOPOLOGY])
 
@@ -110,8 +113,7 @@ def test_a_topology_that_is_not_in_the_input_is_told(command: Command, files: Fi
 def test_the_runtime_of_a_request_may_be_another_than_its_image_says(command: Command, files: Files) -> None:
     made = []
     for version in (None, "1.5.0"):
-        files(a=json.dumps(asked(image="p:1.5.0", runtimeVersionOverride=version)), config=CONFIGURATION)
-        ran = command("render", "-q", "-o", "json", "--set-fact", "operatorVersion=1.5.0", "--config", "config.yaml", "a.yaml")
+        ran = _ran(command, files, asked(image="p:1.5.0", runtimeVersionOverride=version))
         assert (ran.code, ran.err) == (0, "")
         made.append(ran.json)
     assert made[0] != made[1]
@@ -120,7 +122,6 @@ def test_the_runtime_of_a_request_may_be_another_than_its_image_says(command: Co
 @pytest.mark.parametrize("grove", [False, True])
 def test_there_are_no_pods_until_their_checkpoint_is_ready(command: Command, files: Files, *, grove: bool) -> None:
     block = {"identity": IDENTITY, "startupPolicy": "WaitForCheckpoint"}
-    files(a=json.dumps(graph(vllm(replicas=2, experimental={"checkpoint": block}))), config=CONFIGURATION)
-    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", "operatorVersion=1.4.0")
-    made = {one["kind"]: one.get("spec") for one in command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml").json}
+    ran = _ran(command, files, graph(vllm(replicas=2, experimental={"checkpoint": block})), "1.4.0", grove=grove)
+    made = {one["kind"]: one.get("spec") for one in ran.json}
     assert (made["PodCliqueSet"]["template"]["cliques"][0]["spec"] if grove else made["Deployment"])["replicas"] == 0

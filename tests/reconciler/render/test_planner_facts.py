@@ -128,8 +128,7 @@ async def test_a_graph_on_grove_tells_the_same_by_its_claims() -> None:
     await site.user.create(CLAIM_TEMPLATES, EIGHT, NAMESPACE)
     async with site.running(graph(made, annotations={WORKLOAD_PROVIDER: "grove"})):
         [found] = (await site.all(CLIQUE_SETS)).values()
-        await site.kubelet.create(POD_CLIQUES, next(make_below(found)), NAMESPACE)
-        await site.later(5)
+        await site.create(POD_CLIQUES, next(make_below(found)), 5)
         assert _facts(await site.graph()) == {"gpusPerEngine": 8, "gpusPerReplica": 8, "servedModelName": "m"}
 
 

@@ -27,22 +27,19 @@ def _roles(*order: str, **main: Any) -> Fields:
     return {"name": "w", "type": "worker", "multinode": {"nodeCount": 3}, "frontendSidecar": "fe", "roles": roles}
 
 
-def _pods(*, grove: bool, **more: Any) -> dict[str, tuple[Fields, Fields]]:
-    """Metadata and spec of the pods of both roles."""
-    env = [{"name": "OF_GRAPH", "value": "x"}]
-    obj = stored(graph(_roles(), backendFramework="vllm", env=env, **more), "1.6.0", grove=grove)
-    done = render(obj, Settings(grove=grove, lws=True, operator_version="1.6.0"))
+def _pods(component: Fields, *, grove: bool, created: str = "1.6.0", line: str = "1.6.0", **spec: Any) -> dict[str, Fields]:
+    """The templates of leader and worker of the only component of a graph."""
+    done = render(stored(graph(component, **spec), created, grove=grove), Settings(grove=grove, lws=True, operator_version=line))
     assert (done.problems, [str(note) for note in done.notes if "roles" in str(note)]) == ([], [])
-    if grove:
-        cliques = next(one for one in done.children if one["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
-        return {name: (one, one["spec"]["podSpec"]) for name, one in zip(("leader", "worker"), cliques, strict=True)}
-    inner = next(one for one in done.children if one["kind"] == "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
-    return {name: (inner[f"{name}Template"]["metadata"], inner[f"{name}Template"]["spec"]) for name in ("leader", "worker")}
+    [made] = [one for one in done.children if one["kind"] in ("PodCliqueSet", "LeaderWorkerSet")]
+    return dict(zip(("leader", "worker"), pod_templates(made).values(), strict=True))
 
 
 @run_each("grove", [False, True])
 def test_pods_of_a_role_come_from_its_template(*, grove: bool) -> None:
-    for name, (metadata, spec) in _pods(grove=grove).items():
+    env = [{"name": "OF_GRAPH", "value": "x"}]
+    for name, made in _pods(_roles(), grove=grove, backendFramework="vllm", env=env).items():
+        metadata, spec = made.get("metadata", made), made["spec"]
         assert (metadata["labels"]["of"], metadata["annotations"]["of"], spec["schedulerName"]) == (name, name, f"s-{name}")
         assert metadata["labels"]["nvidia.com/dynamo-component"] == "w"
         main, sidecar = spec["containers"]
@@ -62,18 +59,6 @@ ADDRESSES = {True: "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-w-ldr-0.$(GROVE_HEADL
 RANKS = {True: "$(GROVE_PCSG_POD_INDEX)", False: "$(LWS_WORKER_INDEX)"}
 
 
-def _nodes(component: Fields, *, grove: bool, created: str = "1.6.0", **spec: Any) -> dict[str, Fields]:
-    """The pod specs of leader and worker of the only component of a graph that 1.6 runs."""
-    obj = stored(graph(component, **spec), created, grove=grove)
-    done = render(obj, Settings(grove=grove, lws=True, operator_version="1.6.0"))
-    assert done.problems == []
-    if grove:
-        cliques = next(one for one in done.children if one["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
-        return {one["name"].rpartition("-")[2]: one["spec"]["podSpec"] for one in cliques}
-    inner = next(one for one in done.children if one["kind"] == "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
-    return {"ldr": inner["leaderTemplate"]["spec"], "wkr": inner["workerTemplate"]["spec"]}
-
-
 def _by_author(*worker: str, backend: str = "vllm", **main: Any) -> Fields:
     def template(*args: str) -> Fields:
         container = {"name": "main", "image": "i:1.6.0", "command": ["python3"], "args": [*args], **main}
@@ -87,17 +72,18 @@ def _by_author(*worker: str, backend: str = "vllm", **main: Any) -> Fields:
 @run_each("grove", [False, True])
 def test_nodes_that_an_author_starts_find_each_other_by_the_documented_names(*, grove: bool) -> None:
     env = [{"name": "DYNAMO_RANK", "value": "mine"}]
-    for name, spec in _nodes(_by_author("--headless", env=env), grove=grove).items():
+    for name, made in _pods(_by_author("--headless", env=env), grove=grove).items():
+        spec = made["spec"]
         (main,) = spec["containers"]
         told = env_of(main)
         assert (told["DYNAMO_RANK"], told["DYNAMO_LEADER_ADDRESS"]) == (RANKS[grove], ADDRESSES[grove])
         assert main["command"] == ["python3"]
-        assert main["args"] == [*DOCUMENTED, *(["--headless"] if name == "wkr" else []), "--master-port=29500"]
+        assert main["args"] == [*DOCUMENTED, *(["--headless"] if name == "worker" else []), "--master-port=29500"]
         waits = [one["command"][-1] for one in spec.get("initContainers", ())]
         assert [f'LEADER_HOST="{ADDRESSES[grove].replace("$(", "${").replace(")", "}")}" LEADER_PORT="29500"' in one for one in waits] == [
             True
-        ] * (name == "wkr")
-        assert ("startupProbe" in main) == (name == "ldr")  # a headless engine answers none
+        ] * (name == "worker")
+        assert ("startupProbe" in main) == (name == "leader")  # a headless engine answers none
 
 
 @run_each(
@@ -106,7 +92,7 @@ def test_nodes_that_an_author_starts_find_each_other_by_the_documented_names(*, 
 )
 def test_what_an_author_says_of_nodes_stays(worker: tuple[str, ...], port: str, *, waits: bool) -> None:
     probe = {"exec": {"command": ["ok"]}}
-    spec = _nodes(_by_author("--headless", *worker, livenessProbe=probe), grove=False)["wkr"]
+    spec = _pods(_by_author("--headless", *worker, livenessProbe=probe), grove=False)["worker"]["spec"]
     assert spec["containers"][0]["args"] == [*DOCUMENTED, "--headless", *worker]
     assert spec["containers"][0]["livenessProbe"] == probe
     assert [f'LEADER_PORT="{port}"' in one["command"][-1] for one in spec.get("initContainers", ())] == [True] * waits
@@ -114,12 +100,13 @@ def test_what_an_author_says_of_nodes_stays(worker: tuple[str, ...], port: str, 
 
 @run_each("grove", [False, True])
 def test_mpi_of_nodes_that_an_author_starts_has_its_key_and_is_asked_by_sshd(*, grove: bool) -> None:
-    for name, spec in _nodes(_by_author(backend="trtllm"), grove=grove).items():
+    for name, made in _pods(_by_author(backend="trtllm"), grove=grove).items():
+        spec = made["spec"]
         (main,) = spec["containers"]
         assert main["args"] == [word.replace("vllm", "trtllm") for word in DOCUMENTED]
         [mount] = [one for one in main["volumeMounts"] if one["mountPath"] == "/ssh-pk"]
         assert [one["secret"]["secretName"] for one in spec["volumes"] if one["name"] == mount["name"]] == ["mpi-run-ssh-secret"]
-        assert ("tcpSocket" in main["readinessProbe"], "startupProbe" in main) == (name == "wkr", name == "ldr")
+        assert ("tcpSocket" in main["readinessProbe"], "startupProbe" in main) == (name == "worker", name == "leader")
 
 
 @run_each("grove", [False, True])
@@ -128,8 +115,8 @@ def test_graphs_that_1_6_creates_use_the_same_names(*, grove: bool, backend: str
     made = vllm(
         "w", args=("--tensor-parallel-size", "2"), multinode={"nodeCount": 2}, main={"command": ["python3", "-m", f"dynamo.{backend}"]}
     )
-    for spec in _nodes(made, grove=grove, created=created).values():
-        (main,) = spec["containers"]
+    for pod in _pods(made, grove=grove, created=created).values():
+        (main,) = pod["spec"]["containers"]
         text = " ".join(main["args"])
         assert ({"DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"} <= env_of(main).keys()) is named
         assert ("--node-rank $(DYNAMO_RANK)" in text and "$(DYNAMO_LEADER_ADDRESS)" in text) is named
@@ -292,10 +279,8 @@ def test_an_engine_on_several_nodes_has_its_sidecar_where_it_is_served(module: s
         "initContainers": [{"name": "setup"}, {"name": "runtime", "image": "r:1.7.0", "restartPolicy": "Always"}],
     }
     worker = {"name": "w", "type": "worker", "multinode": {"nodeCount": 2}, "podTemplate": {"spec": spec}}
-    done = render(stored(graph(worker), "1.7.0", grove=grove), Settings(grove=grove, lws=True, operator_version="1.7.0"))
-    assert done.problems == []
-    sets = next(one for one in done.children if one["kind"] in ("PodCliqueSet", "LeaderWorkerSet"))
-    leader, follower = ([one["name"] for one in pod["spec"]["initContainers"]] for pod in pod_templates(sets).values())
+    pods = _pods(worker, grove=grove, created="1.7.0", line="1.7.0").values()
+    leader, follower = ([one["name"] for one in pod["spec"]["initContainers"]] for pod in pods)
     assert "runtime" in leader
     assert ("runtime" in follower) is on_workers
     assert "setup" in follower

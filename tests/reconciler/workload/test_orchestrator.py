@@ -36,7 +36,6 @@ async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
     async with running() as site:
         for name in ("g", NAMES_FOR_GROVE):
             await site.make(disagg(name))
-        await site.rest()
         before = {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()}
         await _serve(site, "grove")
         for name in ("g", NAMES_FOR_GROVE):
@@ -88,8 +87,7 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
         site.start()
         await site.later(5)
         assert await site.all(GROVE) == {}
-        await site.kubelet.delete(PODS, "last", NAMESPACE)
-        await site.later(5)
+        await site.delete(PODS, "last", 5)
         assert set(await site.all(GROVE)) == {"g"}
         assert set(await site.all(SERVICES)) == {"g-frontend", "g-decode", "g-prefill"}
         assert (await site.condition(kind="Orchestrator"))["reason"] == "Grove"
@@ -100,8 +98,7 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
         await _say(site, "false")
         await site.later(5)
         assert await site.all(GROVE) == await site.all(COMPONENTS) == {}
-        await site.kubelet.delete(PODS, "last", NAMESPACE)
-        await site.later(5)
+        await site.delete(PODS, "last", 5)
         assert len(await site.all(DEPLOYMENTS)) == 3
         assert (await site.condition())["status"] == "True"
         found = (await site.all(SERVICES))["g-frontend"]["metadata"]

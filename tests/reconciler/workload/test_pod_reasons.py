@@ -14,7 +14,7 @@ from dynamo_webhooks.reconciler.engine.reads import MAX_READS, MAX_WAITS, READ_S
 from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
-from tests.reconciler.site import NAMESPACE, Site, disagg, running
+from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
 from tests.reconciler.workload.test_orchestrator import GROUPS as SERVED
 from tests.rows import run_each
 
@@ -147,6 +147,7 @@ async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
         site.newcomers = None
         await site.rest()
         assert (await site.condition())["message"] == "All resources are ready"
+        assert await _reads(site, []) == 0
 
 
 @run_each("wide", [False, True])
@@ -157,9 +158,7 @@ async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None
         site.cluster.served.update(SERVED["lws"])
     async with site.running():
         spec = {**vllm("w"), **({"multinode": {"nodeCount": 2}} if wide else {})}
-        await site.make(
-            {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "lone"}, "spec": spec}
-        )
+        await site.make(draft(COMPONENTS, "lone", spec=spec))
         label = {"leaderworkerset.sigs.k8s.io/name": "lone"} if wide else {"nvidia.com/selector": "lone"}
         pod = _pod("p", conditions=[UNSCHEDULABLE])
         await _reads(site, [{**pod, "metadata": {"name": "p", "labels": label}}])
@@ -284,11 +283,6 @@ async def test_a_graph_rolled_before_it_was_ever_ready_names_the_new_pod_at_the_
         assert await _messages(site, 70) == [new] * 70
         assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [new]
         assert await site.writes_within(200) == []
-
-
-async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:
-    async with running(disagg()) as site:
-        assert await _reads(site, []) == 0
 
 
 @run_each("permitted", [True, False])

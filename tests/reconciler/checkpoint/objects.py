@@ -37,3 +37,4 @@ def lease(renewed: str, seconds: int = 30, name: str = JOB) -> Node:
 
 
 DONE: Final[Node] = {**checkpoint(), "status": {"phase": "Ready", "jobName": ""}}  # one whose snapshot is there
+TAKEN: Final[Node] = {**checkpoint(), "status": {"phase": "Ready", "jobName": JOB}}  # the same, and its Job may be there

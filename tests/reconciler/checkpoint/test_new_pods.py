@@ -246,8 +246,7 @@ async def test_the_first_new_pod_that_fails_is_replaced_and_ends_the_offer() -> 
         made["metadata"]["annotations"]["nvidia.com/snapshot-restore-status.main"] = "failed"
         site.held[worker["metadata"]["name"]] = 1
         await site.edit("g", 1, replicas=3, seconds=2)
-        await site.kubelet.create(PODS, {"apiVersion": "v1", "kind": "Pod", **made}, NAMESPACE)
-        await site.later(65)
+        await site.create(PODS, {"apiVersion": "v1", "kind": "Pod", **made}, 65)
         assert [*await site.all(PODS)] == []
         assert "PodReplaced" in await site.reasons()
         assert await _offers(site) == {}

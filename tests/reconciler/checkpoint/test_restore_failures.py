@@ -12,7 +12,7 @@ from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
 from tests.cluster.reconciler.grove import make_below
-from tests.reconciler.checkpoint.objects import HASH, JOB, checkpoint
+from tests.reconciler.checkpoint.objects import HASH, JOB, TAKEN
 from tests.reconciler.checkpoint.test_checkpoint import Scene
 from tests.reconciler.checkpoint.test_snapshots import RESTORING, _is_restored, _told, _worker, scene
 from tests.reconciler.pod.test_pods import OWNER
@@ -20,7 +20,6 @@ from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE
 from tests.rows import run_each
 
-READY: dict[str, Any] = {"phase": "Ready", "jobName": JOB}
 STATUS = "nvidia.com/snapshot-restore-status."
 
 
@@ -53,7 +52,7 @@ async def _held(site: Scene, replicas: int) -> Node:
 @contextlib.asynccontextmanager
 async def _failing(more: str = RESTORING) -> AsyncIterator[Scene]:
     """A worker whose only pod can't be restored, a minute later."""
-    async with scene(_graph(1), more, {**checkpoint("ck"), "status": READY}) as site:
+    async with scene(_graph(1), more, TAKEN) as site:
         template = await _held(site, 1)
         await _make(site, _pod(template, "p"))
         await site.later(65)
@@ -61,7 +60,7 @@ async def _failing(more: str = RESTORING) -> AsyncIterator[Scene]:
 
 
 async def test_after_three_failures_pods_start_cold() -> None:
-    async with scene(_graph(4), RESTORING, {**checkpoint("ck"), "status": READY}) as site:
+    async with scene(_graph(4), RESTORING, TAKEN) as site:
         template = await _held(site, 5)
         for number in range(2):
             await _make(site, _pod(template, f"p{number}"))
@@ -82,10 +81,16 @@ async def test_after_three_failures_pods_start_cold() -> None:
         assert await _told(site) == ("False", "RestoreAvailable")
 
 
-async def test_one_replica_that_fails_is_enough_and_the_claim_is_made() -> None:
+async def test_one_replica_that_fails_is_enough_the_claim_is_made_and_another_version_is_tried() -> None:
     async with _failing(RESTORING.replace("pvcName: snaps", "pvcName: made, create: true, size: 1Gi")) as site:
         assert "made" in await site.all(CLAIMS)
         assert not await _is_restored(site)
+        await site.annotate(ARTIFACT_VERSION, "2")
+        second = JOB.removesuffix("-1") + "-2"
+        await site.mark("completed", second)
+        await site.end("Complete", second)
+        await site.later(5)
+        assert await _told(site) == ("False", "RestoreAvailable")
 
 
 async def test_with_fallback_off_it_is_only_told() -> None:
@@ -96,20 +101,9 @@ async def test_with_fallback_off_it_is_only_told() -> None:
         assert (await site.condition(kind="Restore"))["message"].endswith("checkpoint.fallback is false")
 
 
-async def test_another_version_is_tried_again() -> None:
-    async with _failing() as site:
-        assert not await _is_restored(site)
-        await site.annotate(ARTIFACT_VERSION, "2")
-        second = JOB.removesuffix("-1") + "-2"
-        await site.mark("completed", second)
-        await site.end("Complete", second)
-        await site.later(5)
-        assert await _told(site) == ("False", "RestoreAvailable")
-
-
 async def test_on_grove_the_graph_remembers_it() -> None:
     grove, clique = CLIQUE_SETS, POD_CLIQUES
-    async with scene(_graph(1), RESTORING, {**checkpoint("ck"), "status": READY}, grove=True) as site:
+    async with scene(_graph(1), RESTORING, TAKEN, grove=True) as site:
         [made] = (await site.all(grove)).values()
         [wanted] = make_below(made)
         await site.kubelet.create(clique, wanted, NAMESPACE)

@@ -143,7 +143,6 @@ async def test_nothing_that_a_pass_does_changes_what_the_cache_holds() -> None:
     async with running() as site:
         for name in ("a", "b", "c"):
             await site.make(disagg(name))
-        await site.rest()
         await site.edit("a", 1, replicas=3)
         await site.edit("b", 0, podTemplate={"spec": {"containers": [{"name": "main", "image": "img:2"}]}})
         for kind, reflector in site.cache.reflectors.items():

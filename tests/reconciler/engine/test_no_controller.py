@@ -26,7 +26,7 @@ async def _make(site: Site, number: int) -> None:
 
 
 @run_each("number", [1, 2])
-async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
+async def test_an_object_that_nobody_acts_on_says_so_once_and_another_controllers_is_left_alone(number: int) -> None:
     async with running(more=OFF) as site:
         await _make(site, number)
         await site.later(50)
@@ -37,18 +37,11 @@ async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
         assert OPTED[number].kind in condition["message"]
         assert (await site.reasons()).count("NoController") == 1
         assert await site.writes_within(200) == []
-
-
-async def test_another_controllers_object_is_left_alone() -> None:
-    async with running(more=OFF) as site:
-        await _make(site, 1)
-        await site.later(70)
         theirs = {"type": "EndpointsReady", "status": "True"}
-        conditions = [*(await _status(site, 1))["conditions"], theirs]
-        await site.report(OPTED[1], "x", {"conditions": conditions})
-        assert (await _status(site, 1))["conditions"] == [theirs]
+        await site.report(OPTED[number], "x", {"conditions": [condition, theirs]})
+        assert (await _status(site, number))["conditions"] == [theirs]
         await site.later(100)
-        assert (await _status(site, 1))["conditions"] == [theirs]
+        assert (await _status(site, number))["conditions"] == [theirs]
 
 
 async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:

@@ -19,15 +19,11 @@ from dynamo_webhooks.reconciler.engine.watch import LABELLED, Change, Watch
 from dynamo_webhooks.reconciler.graph.controller import GraphController
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
-from tests.reconciler.site import NAMESPACE, disagg, running, settings
+from tests.reconciler.site import NAMESPACE, disagg, draft, running, settings
+from tests.rows import run_each
 
 KEY = Key("Service", "n", "s")
-SERVICE: dict[str, Any] = {
-    "apiVersion": "v1",
-    "kind": "Service",
-    "metadata": {"name": "s", "namespace": "n", "labels": {RECONCILED: "true"}},
-    "spec": {"ports": [{"port": 80}]},
-}
+SERVICE = draft(SERVICES, "s", {"namespace": "n", "labels": {RECONCILED: "true"}}, spec={"ports": [{"port": 80}]})
 
 
 class Told:
@@ -162,14 +158,21 @@ def _status(available: str, ready: int = 0, reason: str = "r", **more: Any) -> d
     return {"conditions": [condition], "component": {"readyReplicas": ready}, "observedGeneration": 1, **more}
 
 
-async def test_the_beginning_is_held_back_for_a_moment_and_then_written_whatever_it_has_become() -> None:
+@run_each(
+    "steps",
+    [
+        # the beginning is held back for a moment, and then written whatever it has become; who comes late for want of a turn isn't again
+        [(0, {}, 0, MAX_STATUS_DELAY_SECONDS), (0.4, {}, 1, MAX_STATUS_DELAY_SECONDS - 0.4), (30, {}, 2, 0)],
+        # figures are written once a second
+        [(0, _status("False"), 1, 0), (0.75, _status("False", 1), 2, MAX_STATUS_DELAY_SECONDS - 0.75), (0.25, _status("False", 1), 3, 0)],
+    ],
+)
+async def test_news_that_nobody_waits_for_are_held_back(steps: list[tuple[float, dict[str, Any], int, float]]) -> None:
     timing = Timing()
     pace = Pace(timing.clock)
-    assert pace.wait(A, {}, _status("False")) == MAX_STATUS_DELAY_SECONDS
-    await timing.advance(0.4)
-    assert pace.wait(A, {}, _status("False", 1)) == MAX_STATUS_DELAY_SECONDS - 0.4
-    await timing.advance(30)
-    assert pace.wait(A, {}, _status("False", 2)) == 0, "who comes late for want of a turn is not held back again"
+    for seconds, before, ready, wait in steps:
+        await timing.advance(seconds)
+        assert pace.wait(A, before, _status("False", ready)) == wait
 
 
 async def test_what_somebody_waits_for_is_written_at_once() -> None:
@@ -185,16 +188,6 @@ async def test_what_somebody_waits_for_is_written_at_once() -> None:
         pace = Pace(Timing().clock)
         assert pace.wait(A, before, before | {"component": {"readyReplicas": 7}}) >= 0
         assert pace.wait(A, before, now) == 0
-
-
-async def test_figures_are_written_once_a_second() -> None:
-    timing = Timing()
-    pace = Pace(timing.clock)
-    assert pace.wait(A, _status("False"), _status("False", 1)) == 0
-    await timing.advance(0.75)
-    assert pace.wait(A, _status("False", 1), _status("False", 2)) == MAX_STATUS_DELAY_SECONDS - 0.75
-    await timing.advance(0.25)
-    assert pace.wait(A, _status("False", 1), _status("False", 3)) == 0
 
 
 async def test_nothing_is_remembered_for_long() -> None:

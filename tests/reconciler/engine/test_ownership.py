@@ -31,27 +31,22 @@ async def _owners(site: Site, name: str = MODEL) -> list[tuple[str, str, bool]]:
     return [(one["kind"], one["name"], bool(one.get("controller"))) for one in found]
 
 
-async def test_components_and_generations_share_the_service_of_their_model() -> None:
+async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned_and_generations_share_it() -> None:
     async with running(_served()) as site:
         assert (await site.condition())["status"] == "True"
         assert await _owners(site) == [("DynamoGraphDeployment", "g", True)]
-        uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
-        async with site.editing() as obj:
-            for one in obj["spec"]["components"][1:]:
-                one["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
-        assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
-        assert (await site.condition())["status"] == "True"
-        assert (await site.all(SERVICES))[MODEL]["metadata"]["uid"] == uid
-
-
-async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned() -> None:
-    async with running(_served()) as site:
         [decode] = [one for name, one in (await site.all(COMPONENTS)).items() if "decode" in name]
         uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
         await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [reference(decode)]}})
         found = (await site.all(SERVICES))[MODEL]
         assert (found["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
         assert (await site.condition())["status"] == "True"
+        async with site.editing() as obj:
+            for one in obj["spec"]["components"][1:]:
+                one["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
+        assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
+        assert (await site.condition())["status"] == "True"
+        assert (await site.all(SERVICES))[MODEL]["metadata"]["uid"] == uid
 
 
 async def test_two_graphs_share_the_service_of_their_model_and_the_last_one_takes_it_along() -> None:
@@ -64,8 +59,7 @@ async def test_two_graphs_share_the_service_of_their_model_and_the_last_one_take
         await site.delete(GRAPHS, "g")
         references = [one for one in (await site.all(SERVICES))[MODEL]["metadata"]["ownerReferences"] if one["name"] == "h"]
         # the garbage collector drops the reference to what is gone
-        await site.kubelet.merge_patch(SERVICES, MODEL, {"metadata": {"ownerReferences": references}}, NAMESPACE)
-        await site.rest()
+        await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": references}})
         assert await _owners(site) == [("DynamoGraphDeployment", "h", True)]
         await site.delete(GRAPHS, "h")
         assert MODEL not in await site.all(SERVICES)
@@ -104,7 +98,6 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
     async with running() as site:
         for name in ("g", "h"):
             await site.make(disagg(name))
-        await site.rest()
         mend = site.refuse(RuntimeError("crash"), "apply", SERVICES, "g-frontend")
         await site.user.merge_patch(DEPLOYMENTS, "g-frontend", {"spec": {"replicas": 5}}, NAMESPACE)
         patch: Any = {"spec": {"selector": {"nvidia.com/dynamo-component": "x"}}}

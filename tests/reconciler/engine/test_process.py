@@ -154,7 +154,6 @@ async def test_what_graphs_cost_the_api_server_grows_with_their_number_and_no_fa
             site.cluster.fail(lambda verb, *_, calls=calls: calls.append(verb))
             for index in range(number):
                 await site.make(disagg(f"g{index}"))
-            await site.rest()
             counts.append(len([verb for verb in calls if verb != "watch"]) / number)
             assert len(await site.all(DEPLOYMENTS)) == 3 * number
             # starting again costs a list a kind, and nothing a graph
@@ -171,7 +170,6 @@ async def test_passes_that_write_nothing_leave_time_for_watches_leases_and_probe
     async with running() as site:
         for number in range(20):
             await site.make(disagg(f"g{number}"))
-        await site.rest()
         await site.stop()
         reconciler = site.start()
         counts: list[int] = []

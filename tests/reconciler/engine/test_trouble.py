@@ -49,11 +49,13 @@ async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
         assert await _replicas(site) == 1
 
 
-async def test_what_others_add_to_a_child_stays() -> None:
+async def test_what_others_add_to_a_child_stays_and_a_forgotten_history_is_listed_anew() -> None:
     async with running(disagg()) as site:
         patch: Any = {"metadata": {"annotations": {"example.com/theirs": "yes"}}}
         await site.user.merge_patch(DEPLOYMENTS, "g-frontend", patch, NAMESPACE)
-        await site.edit("g", 0, replicas=3)
+        await site.edit("g", 0, rest=False, replicas=3)
+        await site.cluster.forget()
+        await site.later(10)
         found = (await site.all(DEPLOYMENTS))["g-frontend"]
         assert found["spec"]["replicas"] == 3
         assert found["metadata"]["annotations"]["example.com/theirs"] == "yes"
@@ -97,7 +99,7 @@ async def test_what_the_garbage_collector_missed_of_an_earlier_component_is_repl
         assert (await site.condition())["status"] == "True"
 
 
-async def test_a_namesake_of_another_group_is_no_earlier_owner() -> None:
+async def test_a_namesake_of_another_group_is_no_earlier_owner_and_an_older_view_replaces_nothing() -> None:
     async with running() as site:
         await site.make(disagg())
         owner = (await site.all(COMPONENTS))["g-frontend"]
@@ -106,15 +108,8 @@ async def test_a_namesake_of_another_group_is_no_earlier_owner() -> None:
         writer = Writer(site.cluster, Cache(site.cluster, lambda _: None), lambda _: True)
         assert not await writer.drop_left_behind(made, owner)
         assert "other" in await site.all(SERVICES)
-
-
-async def test_a_reconciler_with_an_older_view_replaces_nothing_of_the_next_component() -> None:
-    async with running() as site:
-        await site.make(disagg())
-        child = (await site.all(DEPLOYMENTS))["g-frontend"]
-        stale = copy.deepcopy((await site.all(COMPONENTS))["g-frontend"])
+        child, stale = (await site.all(DEPLOYMENTS))["g-frontend"], copy.deepcopy(owner)
         stale["metadata"]["uid"] = "earlier"
-        writer = Writer(site.cluster, Cache(site.cluster, lambda _: None), lambda _: True)
         with pytest.raises(TakenError, match="belongs to DynamoComponentDeployment g-frontend"):
             await writer.put(draft(DEPLOYMENTS, "g-frontend", {"namespace": NAMESPACE}), stale)
         assert (await site.all(DEPLOYMENTS))["g-frontend"] == child
@@ -218,14 +213,6 @@ async def test_an_api_server_that_was_away_is_caught_up_with() -> None:
         assert (await site.graph("h"))["status"]["state"] == "successful"
 
 
-async def test_a_forgotten_history_is_listed_anew() -> None:
-    async with running(disagg()) as site:
-        await site.edit("g", 0, rest=False, replicas=3)
-        await site.cluster.forget()
-        await site.later(10)
-        assert await _replicas(site) == 3
-
-
 async def test_a_child_that_admission_refuses_is_told_in_its_words() -> None:
     async with running() as site:
         error = ForbiddenError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: no')
@@ -238,8 +225,7 @@ async def test_a_child_that_admission_refuses_is_told_in_its_words() -> None:
 
 async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_what_runs_stays() -> None:
     async with running(disagg()) as site:
-        async with site.editing() as obj:
-            obj["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
+        await site.patch(GRAPHS, "g", {"metadata": {"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "both"}}})
         assert (await site.condition())["reason"] == "refused_by_validation"
         assert len(await site.all(DEPLOYMENTS)) == 3
         assert (await site.graph())["status"]["components"]["decode"]["readyReplicas"] == 2
@@ -289,13 +275,16 @@ async def test_a_status_that_somebody_else_writes_is_mended_within_a_minute_and_
 async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at_once() -> None:
     async with running() as site:
         made = disagg()
-        made["metadata"]["finalizers"] = ["nvidia.com/finalizer"]
+        made["metadata"]["finalizers"] = ["example.com/other", "nvidia.com/finalizer"]
         await site.make(made)
         shifted = [InvalidError(422, "Invalid", "testing value /metadata/finalizers/0 failed")]
         site.cluster.fail(lambda verb, *_: shifted.pop() if verb == "json_patch" and shifted else None)
         await site.delete(GRAPHS, "g", 3)
         assert shifted == []
-        assert await site.user.get(GRAPHS, "g", NAMESPACE) is None
+        async with site.editing() as left:
+            assert left["metadata"]["finalizers"] == ["example.com/other"]
+            left["metadata"]["finalizers"] = []
+        assert await site.all(DEPLOYMENTS) == {}
 
 
 @run_each("resource", [ADAPTERS, COMPONENTS, GRAPHS, MODELS, CHECKPOINTS, REQUESTS])

@@ -118,32 +118,18 @@ class Answer(NamedTuple):
         return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
 
 
-class _Refusal(NamedTuple):
-    """Why one stage ends it."""
-
-    stage: str
-    status: int
-    reason: str
-    message: str
-    causes: Causes = ()
-    what: str = ""  # the kind in the details of the Status, where it is not the object's
-
-
 def simulate_server(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
     """The simulated response of an API server; changes no argument. `old` is the stored object of an update, ready to be compared."""
     server = _Server(found, operation, old, settings)
-    refusal = server.refusal()
-    where = (found.document.source, found.document.position(()).line, found.identity, operation)
-    if refusal is None:
-        return Answer(*where, 201 if operation == CREATE else 200, "", "", "", tuple(server.warnings))
-    message = shorten(refusal.message, MAX_MESSAGE_CHARACTERS)
-    return Answer(*where, refusal.status, refusal.reason, message, refusal.stage, tuple(server.warnings), refusal.causes, refusal.what)
+    answer = server.refusal() or Answer(*server.where, 201 if operation == CREATE else 200, "", "", "")
+    return answer._replace(warnings=tuple(server.warnings))
 
 
 class _Server:
     """One write on its way through a server."""
 
     def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
+        self.where = (found.document.source, found.document.position(()).line, found.identity, operation)
         self.kind, self.version = found.identity.kind, found.version
         self.known, self.namespace = found.known, found.identity.namespace
         self.settings = settings
@@ -155,15 +141,15 @@ class _Server:
         self._status = {"status": obj["status"]} if "status" in obj else {}  # only the mutating webhook reads it
         self._conflicts = dict(find_conflicts(obj, old)) if settings.held else {}
 
-    def refusal(self) -> _Refusal | None:
+    def refusal(self) -> Answer | None:
         """The first stage's refusal, None where every stage lets the object pass."""
         if self.kind == NO_KIND:
-            return _Refusal(DECODE, 400, BAD_REQUEST, "Object 'Kind' is missing")
+            return self._refuse(DECODE, 400, BAD_REQUEST, "Object 'Kind' is missing")
         if self.version == NO_VERSION:
-            return _Refusal(DECODE, 400, BAD_REQUEST, "Object 'apiVersion' is missing")
+            return self._refuse(DECODE, 400, BAD_REQUEST, "Object 'apiVersion' is missing")
         if not self.known:
             message = f'no matches for kind "{self.kind}" in version "{self.write.object["apiVersion"]}"'
-            return _Refusal(DECODE, 404, "NotFound", message)
+            return self._refuse(DECODE, 404, "NotFound", message)
         if any(version.deprecated for version in BY_NAME[self.kind].versions if version.name == self.version):
             # the warning of the CustomResourceDefinition
             self.warnings.append(f"{api_version(self.version)} {self.kind} is deprecated; use {api_version(BETA)} {self.kind}")
@@ -179,25 +165,25 @@ class _Server:
             or self._unstored()
         )
 
-    def _read(self) -> _Refusal | None:
+    def _read(self) -> Answer | None:
         """Decoding: metadata of a wrong type ends it; what the schema doesn't know is refused, or dropped, as `validate` says."""
         if not self.settings.schema:
             return None
         lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
         if wrong := self.write.decode_metadata():
-            return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
+            return self._refuse(DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
         typed = [error for error in self.write.decode() if error.path[:1] == ("status",)] if self.settings.server_side else []
         if typed:
             where = f"{self.namespace}/{self._name()}; {api_version(self.version)}, Kind={self.kind}"
             text = f"failed to create typed patch object ({where}): .{typed[0].field}: {typed[0].message}"
-            return _Refusal(DECODE, 500, "", text)
+            return self._refuse(DECODE, 500, "", text)
         unknown = sorted(f'unknown field "{format_dotted_path(path)}"' for path in self.write.shape(nulls=self.settings.server_side).pruned)
         if unknown and self.settings.validate == STRICT:
-            return _Refusal(DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
+            return self._refuse(DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
         self.warnings += () if self.settings.validate == IGNORE else unknown
         return None
 
-    def _mutated(self) -> _Refusal | None:
+    def _mutated(self) -> Answer | None:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
         if not self.settings.defaults or not self.write.mutated or route_path(self.kind, self.version, Purpose.MUTATE) not in ROUTES:
             return None
@@ -208,16 +194,16 @@ class _Server:
             self.write.mutate(schema=self.settings.schema)
         return None
 
-    def _conflict(self) -> _Refusal | None:
+    def _conflict(self) -> Answer | None:
         """Another version of the stored object than the file has."""
         version = (self.write.object.get("metadata") or {}).get(VERSION)
         if VERSION not in self._conflicts or version in ("", "0"):
             return None
         changed = "the object has been modified; please apply your changes to the latest version and try again"
         text = f'Operation cannot be fulfilled on {BY_NAME[self.kind].plural}.{GROUP} "{self._name()}": {changed}'
-        return _Refusal(DECODE, 409, "Conflict", text)
+        return self._refuse(DECODE, 409, "Conflict", text)
 
-    def _invalid(self) -> _Refusal | None:
+    def _invalid(self) -> Answer | None:
         if not self.settings.schema:
             return None
         errors = self.write.conform()
@@ -232,9 +218,9 @@ class _Server:
         texts = _once_each(causes)
         whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         stage = CEL if errors and all(error.rule for error in errors) else SCHEMA
-        return _Refusal(stage, 422, INVALID, f'{self.kind}.{GROUP} "{self._name()}" is invalid: {whole}', causes)
+        return self._refuse(stage, 422, INVALID, f'{self.kind}.{GROUP} "{self._name()}" is invalid: {whole}', causes)
 
-    def _forbidden(self) -> _Refusal | None:
+    def _forbidden(self) -> Answer | None:
         """The first refusal by policies of users, which come before the webhook; those without a Binding do nothing."""
         if self.settings.asked is None:
             return None
@@ -251,17 +237,17 @@ class _Server:
             elif said.level is Level.ERROR and denied is None:
                 text, what = f"{by} denied request: {said.answer or said.text}", BY_NAME[self.kind].plural
                 whole = f'{what}.{GROUP} "{self._name()}" is forbidden: {text}'
-                denied = _Refusal(POLICIES, _CODES[said.reason], said.reason, whole, (("", text),), what)
+                denied = self._refuse(POLICIES, _CODES[said.reason], said.reason, whole, (("", text),), what)
         return denied
 
-    def _denied(self) -> _Refusal | None:
+    def _denied(self) -> Answer | None:
         if not read_as(self.kind, Purpose.VALIDATE):
             return None
         response = self._ask(Purpose.VALIDATE, self.write.object)
         self.warnings += response.get("warnings", ())
         return None if response["allowed"] else self._refused(Purpose.VALIDATE, response)
 
-    def _unstored(self) -> _Refusal | None:
+    def _unstored(self) -> Answer | None:
         """The conversion to the version in which objects are kept, the last thing before they are."""
         stored = BY_NAME[self.kind].stored(self.write.settings.line)
         if stored == self.version:
@@ -272,7 +258,7 @@ class _Server:
         if result["status"] == "Success":
             return None
         message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"
-        return _Refusal(CONVERSION, 500, "", message)
+        return self._refuse(CONVERSION, 500, "", message)
 
     def _ask(self, purpose: Purpose, obj: Fields) -> dict[str, Any]:
         """Our server's answer to the API server's request; a webhook must be registered for the kind."""
@@ -293,13 +279,16 @@ class _Server:
         response: dict[str, Any] = orjson.loads(admission_answer(route, body, self.serving).body)["response"]
         return response
 
-    def _refused(self, purpose: Purpose, response: dict[str, Any]) -> _Refusal:
+    def _refused(self, purpose: Purpose, response: dict[str, Any]) -> Answer:
         """A denial as the API server passes it on: the status of the webhook, its name before the message."""
         status = response["status"]
         stage = DECODE if status["code"] == 400 else POLICIES
         message = f'admission webhook "{webhook_name(self.kind, self.version, purpose)}" denied the request: {status["message"]}'
         told = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
-        return _Refusal(stage, status["code"], status["reason"], message, told)
+        return self._refuse(stage, status["code"], status["reason"], message, told)
+
+    def _refuse(self, stage: str, status: int, reason: str, message: str, causes: Causes = (), what: str = "") -> Answer:
+        return Answer(*self.where, status, reason, shorten(message, MAX_MESSAGE_CHARACTERS), stage, causes=causes, what=what)
 
     def _name(self) -> str:
         name = (self.write.object.get("metadata") or {}).get("name")

@@ -44,16 +44,6 @@ class Suppressed(NamedTuple):
     reason: str
 
 
-class Row(NamedTuple):
-    """One rule at one level: how often it found something, and in how many files."""
-
-    rule: str
-    code: str
-    level: str
-    findings: int
-    files: int
-
-
 class JudgedBy(NamedTuple):
     """An operator line of a run, and its source."""
 
@@ -116,15 +106,6 @@ def sort_result(found: Result) -> Result:
         answers=sorted(found.answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
         passed=sorted(found.passed, key=order),
     )
-
-
-def by_rule(result: Result) -> list[Row]:
-    """Counts of findings, a row for each rule and level: errors first, then the most frequent."""
-    found: dict[tuple[str, str, str], list[LocatedFinding]] = {}
-    for one in result.findings:
-        found.setdefault((one.rule, one.code, one.level), []).append(one)
-    rows = [Row(*key, len(group), len({one.source.name for one in group})) for key, group in found.items()]
-    return sorted(rows, key=lambda row: (row.level == WARNING, -row.findings, row.rule))
 
 
 def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty: bool) -> int:

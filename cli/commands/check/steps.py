@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....api.wording import count_of, escape_unprintable
 from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import facts_of_line
+from ...project import keys
 from ...project.apply import apply_project, load_own_rules
 from ...project.facts import read_project_facts
 from ...validation.finding import merge_duplicates
@@ -33,20 +34,6 @@ if TYPE_CHECKING:
     from .options import Options
     from .selection import Choice
 
-# of the project file
-_KEYS: Final = (
-    "paths",
-    "exclude",
-    "line",
-    "facts",
-    "rules-from",
-    "kubernetes",
-    "rules",
-    "baseline",
-    "site",
-    "outputs",
-)
-
 
 class Plan(NamedTuple):
     """What a run does: its options with the project file's values, its inputs, and by what they are judged."""
@@ -63,7 +50,7 @@ class Plan(NamedTuple):
 
 def check(options: Options) -> int:
     """Checks everything, delivers the reports, and returns the exit code. Raises: UsageError."""
-    options = apply_project(options, _KEYS, options.paths)
+    options = apply_project(options, [*keys.BY_NAME], options.paths)
     rules = load_own_rules(options.project, options.kubernetes)
     if options.show_config:
         from .settings import format_settings

@@ -11,9 +11,10 @@ from typing import Final
 
 from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
+from ....validation.levels import WARNING
 from ...picture.formats import mermaid
 from ...picture.parts import Picture
-from ..result import Result, by_rule
+from ..result import Result
 from .shared import count_levels, group_notes, relative, report_root
 from .text import format_summary, frame
 
@@ -48,11 +49,15 @@ def document(result: Result, folder: str = "") -> str:
 
 
 def _table(result: Result) -> Iterator[str]:
-    rows = by_rule(result)
-    if not rows:
-        return
-    yield from ("", "| Rule | Level | Findings | Files |", "| --- | --- | ---: | ---: |")
-    yield from (f"| {_code(row.rule)} ({row.code}) | {row.level} | {row.findings} | {row.files} |" for row in rows[:ROWS])
+    """A row for each rule and level: errors first, then the most frequent."""
+    found: dict[tuple[str, str, str], list[LocatedFinding]] = {}
+    for one in result.findings:
+        found.setdefault((one.rule, one.code, one.level), []).append(one)
+    if found:
+        yield from ("", "| Rule | Level | Findings | Files |", "| --- | --- | ---: | ---: |")
+    rows = sorted(found.items(), key=lambda row: (row[0][2] == WARNING, -len(row[1]), row[0][0]))
+    for (rule, code, level), some in rows[:ROWS]:
+        yield f"| {_code(rule)} ({code}) | {level} | {len(some)} | {len({one.source.name for one in some})} |"
     if len(rows) > ROWS:
         yield f"| {len(rows) - ROWS} more | | | |"
 

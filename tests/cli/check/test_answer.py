@@ -3,7 +3,6 @@
 import copy
 import json
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from tests.cli.samples import BAD, GOOD, NEEDS_GROVE
 from tests.cli.sizes import by_day_and_night
 from tests.golden.corpus import cases
 
-MANIFESTS = Path(__file__).parents[3] / "manifests" / "base"
 NONE: dict[str, Any] = {"clusterTopologies": None, "operatorVersion": "1.2.0", "operatorPrincipal": "", "excludedNamespaces": []}
 GOOD_PROBE = "exec: {command: [a]}"
 UNHANDLED = 'DynamoGraphDeployment in version "v1alpha1" cannot be handled as a DynamoGraphDeployment: '

@@ -11,7 +11,7 @@ from dynamo_webhooks.cli.yaml import comments
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD, BETA, GOOD, MODEL
+from tests.cli.samples import BETA, GOOD, MODEL
 
 NEGATIVE = GOOD.replace("replicas: 2", "replicas: -1")
 NAMED = BETA.replace("name: w", "name: a_b")
@@ -50,20 +50,6 @@ def test_a_name_that_a_pattern_refuses_gets_one_that_it_takes(command: Command, 
     files(a=NAMED)
     (row,) = command("check", "--line", "1.2", "a.yaml", "-o", "json", "--ignore", "service-name-format").json["findings"]
     assert (row["message"].endswith(', got "a_b"'), row["fix"]) == (True, 'Write "a-b"')
-
-
-def test_rules_wait_until_all_types_are_right(command: Command, files: Files) -> None:
-    files(a=BAD.replace("componentType: worker", "componentType: worker\n      replicas: two"))
-    assert rules(command, "a.yaml") == [("wrong-type", [])]
-    (note,) = (row for row in command("check", "a.yaml", "-o", "json").json["notEvaluated"] if row["rule"] == "policies")
-    assert note["reason"] == "rules are skipped until spec.services[worker].replicas has the right type"
-
-
-@pytest.mark.parametrize("wrong", ["spec: 1\n", "spec: []\n", "metadata: 5\nspec: {}\n"])
-def test_an_object_without_its_frame_is_no_crash(command: Command, files: Files, wrong: str) -> None:
-    files(a=f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n{wrong}")
-    ran = command("check", "a.yaml", "-o", "json")
-    assert (ran.code, "wrong-type" in {row["rule"] for row in ran.json["findings"]}) == (1, True)
 
 
 def test_an_object_that_stands_twice_is_told_at_the_second_place(command: Command, files: Files) -> None:

@@ -106,18 +106,6 @@ def test_what_never_ends_is_left_where_it_is(tmp_path: Path, monkeypatch: pytest
     assert find_files(["pipe.yaml"]) == ["pipe.yaml"]
 
 
-def test_circles_of_links_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a/b").mkdir(parents=True)
-    for place in ("a", "a/b"):
-        for name in ("one", "two"):
-            (Path(place) / name).symlink_to(tmp_path)
-    Path("a/b/x.yaml").write_text("")
-    assert find_files(["."]) == ["a/b/x.yaml"]
-    assert find_files(["**/*.yaml"]) == ["a/b/x.yaml"]
-    assert find_files(["a/one/a/b"]) == ["a/one/a/b/x.yaml"]
-
-
 def test_a_file_or_folder_that_vanishes_or_is_locked_is_said(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scandir = os.scandir
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.commands.explain.field import find
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.finding import Outcome
 from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
@@ -92,21 +91,6 @@ def test_the_server_s_hint_at_waiting_rules_is_a_note_and_no_finding() -> None:
     outcome = _checked(GOOD.replace("replicas: 2", "componentTyp: 5\n      replicas: x"))
     assert "some validation rules were not checked" not in str(outcome.findings)
     assert [note.rule for note in outcome.not_evaluated] == ["schema-rule", "policies"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "field"),
-    [
-        ("replicas: 2", "replicas: -1", "spec.services.*.replicas"),
-        ("replicas: 2", "envs: [{value: a}]", "spec.services.*.envs.*.name"),
-        ("name: ", "name: UPPER-", ""),
-    ],
-)
-def test_a_finding_of_the_schema_names_the_field_that_explain_knows(old: str, new: str, field: str) -> None:
-    """Metadata has no page of its own: there it is the rule's."""
-    found = [finding for finding in _checked(GOOD.replace(old, new, 1)).findings if finding.rule == "schema-mismatch"]
-    assert [finding.field for finding in found] == [field]
-    assert not field or find(field) is not None
 
 
 ODD_GPU = """\

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import jsonschema_rs
-import pytest
 
 from dynamo_webhooks.cli.commands.check.reports import github, junit, sarif
 from dynamo_webhooks.cli.commands.check.reports import json as machine
@@ -15,8 +14,6 @@ from dynamo_webhooks.cli.validation.levels import CEL, COMMENT, CONVERSION, DECO
 from tests.cli.check.reports.official import complaints, ours, parsed_junit, read_commands
 from tests.cli.check.reports.official import sarif as sarif_judge
 from tests.cli.check.reports.results import everything, many
-from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD, GOOD, NEEDS_GROVE, WARNED
 from tests.cli.sizes import by_day_and_night
 from tests.rows import run_each
 
@@ -57,16 +54,6 @@ def test_everything_that_can_happen_is_valid_in_every_format() -> None:
     assert text(result, colour=False, quiet=False)
 
 
-@pytest.mark.parametrize("written", ["", GOOD, BAD, f"{BAD}---\n{WARNED}---\n{NEEDS_GROVE}---\na: ["])
-def test_what_the_command_prints_is_valid(command: Command, files: Files, written: str) -> None:
-    files(a=written)
-    assert complaints(sarif_judge(), command("check", "a.yaml", "-o", "sarif").json) == []
-    assert complaints(ours("check"), command("check", "a.yaml", "-o", "json", "--answer").json) == []
-    for line in command("check", "a.yaml", "-o", "jsonl", "--answer").out.splitlines():
-        assert complaints(ours("check-lines"), json.loads(line)) == []
-    parsed_junit(command("check", "a.yaml", "-o", "junit").out)
-
-
 def _properties(schema: Any) -> list[dict[str, Any]]:
     if isinstance(schema, list):
         return [found for part in schema for found in _properties(part)]
@@ -83,24 +70,6 @@ def test_our_schemas_are_schemas_and_describe_every_field(name: str) -> None:
     assert schema["title"]
     fields = _properties(schema) if name.startswith("check") else []
     assert all("description" in field or "$ref" in field or "const" in field for field in fields)
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("findings", 0, "line"), 0),
-        (("findings", 0, "extra"), 1),
-        (("summary", "exit"), 7),
-        (("answers", 0, "status"), "201"),
-    ],
-)
-def test_the_judge_of_our_own_format_finds_mistakes(place: tuple[str | int, ...], value: object) -> None:
-    document = json.loads(machine.document(everything(), 70))
-    at = document
-    for step in place[:-1]:
-        at = at[step]
-    at[place[-1]] = value
-    assert complaints(ours("check"), document)
 
 
 def test_the_schema_knows_every_stage_and_code() -> None:

@@ -1,7 +1,5 @@
 """The report for people: frames with carets, answers in a server's words, what couldn't be evaluated, and the line that sums up."""
 
-import json
-
 import pytest
 
 from dynamo_webhooks.cli.commands.check.reports.text import format_summary, frame, text
@@ -30,15 +28,6 @@ def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, f
     assert lines[9:] == [""]
     quiet = command("check", "b.yaml", "--answer", "-q").out.splitlines()
     assert quiet[1:] == ["b.yaml:1 create DynamoGraphDeployment llm/warned: accepted"]
-
-
-def test_the_answer_is_in_the_reports_for_programs(command: Command, files: Files) -> None:
-    files(a=BAD)
-    (answer,) = command("check", "a.yaml", "--answer", "-o", "json").json["answers"]
-    assert (answer["accepted"], answer["status"], answer["reason"], answer["stage"]) == (False, 422, "Invalid", "policies")
-    rows = [json.loads(line) for line in command("check", "a.yaml", "--answer", "-o", "jsonl").out.splitlines()]
-    assert [row for row in rows if row["type"] == "answer"] == [{"type": "answer", **answer}]
-    assert command("check", "a.yaml", "-o", "json").json["answers"] == []
 
 
 def test_rules_without_their_fact_are_one_entry_whatever_the_number_of_objects(command: Command, files: Files) -> None:

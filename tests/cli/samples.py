@@ -70,6 +70,20 @@ spec:
   services: {worker: {componentType: worker, extraPodSpec: {mainContainer: {image: "x/vllm:1.5.0"}}}}
 """
 
+MAIN: Final = 'podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}'  # of a component of v1beta1
+
+
+def manifest(kind: str, version: str, spec: str, name: str = "g") -> str:
+    """An object; `spec` is in braces, or a block below its field."""
+    return f"apiVersion: nvidia.com/{version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: llm}}\nspec: {spec}\n"
+
+
+def graph(*components: str, version: str = "v1beta1", more: str = "") -> str:
+    """A graph of components, each the inside of braces on a line of its own; `more` are lines of its spec before them."""
+    head = f"\n{more}  components:\n"
+    return manifest("DynamoGraphDeployment", version, head + "\n".join(f"    - {{{one}}}" for one in components))
+
+
 OTHER_KIND: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 
 MODEL: Final = """\
@@ -78,3 +92,5 @@ kind: DynamoModel
 metadata: {name: m, namespace: llm}
 spec: {modelName: a, baseModelName: b}
 """
+
+BY_DEFAULT: Final = "checked for operator 1.6 (the default; --line names another)"  # in the summary of `check`

@@ -9,27 +9,13 @@ import pytest
 from dynamo_webhooks.cli.files import revision
 from tests.cli.conftest import Command, Files, Ran, write_program
 from tests.cli.repository import Repository
-from tests.cli.samples import BAD, BAD_RULE, GOOD
+from tests.cli.samples import BAD, BAD_RULE, GOOD, graph, manifest
 from tests.webhooks.test_processes import eventually, proc_only
 
-BEFORE = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata: {name: g, namespace: llm}
-spec:
-  backendFramework: vllm
-  services: {w: {componentType: worker}}
-"""
+BEFORE = manifest("DynamoGraphDeployment", "v1alpha1", "\n  backendFramework: vllm\n  services: {w: {componentType: worker}}")
 AFTER = BEFORE.replace("vllm", "sglang")
 RULE = "dgd-backend-immutable"
-BETA = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: g, namespace: llm}
-spec:
-  backendFramework: sglang
-  components: [{name: w, type: worker}]
-"""
+BETA = graph("name: w, type: worker", more="  backendFramework: sglang\n")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.policies.finding import Finding
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, OTHER_KIND, WARNED
+from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, BY_DEFAULT, GOOD, MAIN, MODEL, NEEDS_GROVE, OTHER_KIND, WARNED, graph, manifest
 from tests.rows import run_each
 
 
@@ -55,10 +55,7 @@ def test_documents_of_other_kinds_are_ignored_and_lists_unfolded(command: Comman
     files(list=f"{OTHER_KIND}---\napiVersion: v1\nkind: List\nitems:\n{items}", typed=f"kind: DynamoGraphDeploymentList\nitems:\n{items}")
     ran = command("check", "list.yaml", "typed.yaml", "-o", "json", "--ignore", "duplicate-object")
     assert (ran.json["summary"]["objects"], ran.json["summary"]["others"]) == (4, 3)
-    assert (
-        "4 objects checked for operator 1.6 (the default; --line names another), 3 documents of other kinds not: "
-        in command("check", ".").err
-    )
+    assert f"4 objects {BY_DEFAULT}, 3 documents of other kinds not: " in command("check", ".").err
     assert [finding["line"] for finding in ran.json["findings"]] == [31, 26]
     assert [finding["file"] for finding in ran.json["findings"]] == ["list.yaml", "typed.yaml"]
 
@@ -149,23 +146,8 @@ def test_a_delete_is_not_judged(command: Command, files: Files) -> None:
     assert command("check", "--op", "delete", "bad.yaml").code == 0
 
 
-BETA_GRAPH = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: good, namespace: llm}
-spec:
-  components:
-    - name: worker
-      type: worker
-      replicas: 1
-      experimental:
-        failover: {mode: InterPod, numShadows: 2}
-"""
-
-
 def test_old_and_new_in_two_versions_are_compared(command: Command, files: Files) -> None:
-    part = "    - {name: worker, type: worker, replicas: 2, podTemplate: {spec: {containers: [{name: main, image: x/vllm:1.5.0}]}}}\n"
-    same = BETA_GRAPH.partition("    - name")[0] + part
+    same = graph(f"name: worker, type: worker, replicas: 2, {MAIN}").replace("name: g,", "name: good,")
     files(old=GOOD, same=same, new=same.replace("name: worker", "name: other"))
     assert command("check", "same.yaml", "--old", "old.yaml").code == 0
     [finding] = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
@@ -175,7 +157,7 @@ def test_old_and_new_in_two_versions_are_compared(command: Command, files: Files
 
 def test_defaults_reach_the_other_version_before_its_schema(command: Command, files: Files) -> None:
     """The default replicas; and one that is not v1beta1's own is judged all the same."""
-    files(a=BETA_GRAPH.replace("      replicas: 1\n", "").replace("type: worker", "type: epp"))
+    files(a=graph("name: worker, type: epp, experimental: {failover: {mode: InterPod, numShadows: 2}}"))
     rules = {one["rule"] for one in command("check", "a.yaml", "-o", "json", "--line", "1.2").json["findings"]}
     assert "epp-config-required" in rules
     assert "epp-single-replica" not in rules
@@ -253,21 +235,14 @@ def test_an_object_of_ours_without_kind_or_version_is_refused(command: Command, 
     assert (answer["status"], answer["reason"]) == (400, "BadRequest")
 
 
-REQUEST: Final = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: r}
-spec:
-  model: m
-  image: i:1.5.0
-  overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, metadata: {labels: {team: 7}}}}
-"""
+INSIDE: Final = "{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, metadata: {labels: {team: 7}}}"
+REQUEST: Final = manifest("DynamoGraphDeploymentRequest", "v1beta1", f"{{model: m, image: i:1.5.0,\n  overrides: {{dgd: {INSIDE}}}}}")
 
 
 def test_a_wrong_type_in_metadata_is_found_also_of_an_object_inside_another(command: Command, files: Files) -> None:
     """A server would answer 400."""
-    files(r=REQUEST, root=REQUEST.replace("team: 7", "team: a").replace("{name: r}", "{name: r, labels: {a: 7}, uid: 5}"))
-    said = "r.yaml:7:108 error wrong-type (DYN002): spec.overrides.dgd.metadata.labels[team]: must be a string, got number\n"
+    files(r=REQUEST, root=REQUEST.replace("team: 7", "team: a").replace("{name: g,", "{name: g, labels: {a: 7}, uid: 5,"))
+    said = "r.yaml:5:108 error wrong-type (DYN002): spec.overrides.dgd.metadata.labels[team]: must be a string, got number\n"
     known = ("--set-fact", "operatorScope=cluster", "--set-fact", "gpuDiscovery=true")
     assert command("check", "-q", "r.yaml", *known) == (1, said, "")
     found = command("check", "-q", "root.yaml", "-o", "json").json["findings"]

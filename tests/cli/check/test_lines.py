@@ -7,7 +7,7 @@ import pytest
 from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
 from dynamo_webhooks.policies.facts import facts_from
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import GOOD
+from tests.cli.samples import GOOD, MAIN, graph, manifest
 from tests.rows import run_each
 
 
@@ -49,28 +49,14 @@ def test_a_version_that_somebody_says_goes_before_the_clusters_definitions() -> 
     assert sight.fill(facts_from({"operatorVersion": "1.2.0"})).line == "1.2"
 
 
-_LATER = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: later, namespace: llm}
-spec:
-  components:
-    - name: front
-      type: frontend
-      replicas: -1
-      multinode: {nodeCount: 2}
-      podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}
-    - name: w
-      type: worker
-      multinode: {nodeCount: 2}
-      roles: [{name: leader, replicas: 0}, {name: worker}]
-      podTemplate: {spec: {containers: [{name: main, image: "x/vllm:1.5.0"}]}}
-"""
+_FRONT = f"name: front, type: frontend, replicas: -1, multinode: {{nodeCount: 2}}, {MAIN}"
+_WORKER = f"name: w, type: worker, multinode: {{nodeCount: 2}}, roles: [{{name: leader, replicas: 0}}, {{name: worker}}], {MAIN}"
+_LATER = graph(_FRONT, _WORKER)
 
 
 def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Command) -> None:
     """The line of its rule, of its field, or of the schema's own rule; what every line finds names none."""
-    old = _LATER.replace("type: worker", "type: decode").replace("      replicas: -1\n      multinode: {nodeCount: 2}\n", "")
+    old = graph(f"name: front, type: frontend, {MAIN}", _WORKER.replace("type: worker", "type: decode"))
     files(later=_LATER, old=old)
     words = ("check", "later.yaml", "--old", "old.yaml", "--set-fact", "grove=true")
     found = {(one["path"], one.get("since", "")) for one in command(*words, "-o", "json").json["findings"]}
@@ -86,7 +72,7 @@ def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Com
 
 
 def test_a_field_of_the_later_line_is_no_slip_of_the_pen_on_the_earlier_one(files: Files, command: Command) -> None:
-    files(later=_LATER.replace("replicas: -1", "minAvailable: 1\n      minAvailabel: 1"))
+    files(later=_LATER.replace("replicas: -1", "minAvailable: 1, minAvailabel: 1"))
     found = command("check", "later.yaml", "--line", "1.2", "-o", "json").json["findings"]
     assert [(one["message"], one["fix"]) for one in found if "spec.components[0].minAvail" in one["path"]] == [
         ("is a field of operator 1.3, not of 1.2", "remove the field, or use --line 1.3 if your operator is newer"),
@@ -94,29 +80,12 @@ def test_a_field_of_the_later_line_is_no_slip_of_the_pen_on_the_earlier_one(file
     ]
 
 
-GRAPH = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: g, namespace: ns}
-spec:
-  components:
-    - name: picker
-      type: epp
-      eppConfig: {configMapRef: {name: c, key: k}}
-      podTemplate: {spec: {containers: [{name: main, image: "x/y:1.5.0"}]}}
-    - name: front
-      type: frontend
-      multinode: {nodeCount: 2}
-      podTemplate: {spec: {containers: [{name: main, image: "x/y:latest"}]}}
-"""
-CHECKPOINT = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoCheckpoint
-metadata: {name: c, namespace: ns}
-spec:
-  identity: {model: m, backendFramework: vllm}
-  job: {podTemplateSpec: {spec: {containers: [{name: main, image: "x/y:1.5.0"}]}}}
-"""
+GRAPH = graph(
+    f"name: picker, type: epp, eppConfig: {{configMapRef: {{name: c, key: k}}}}, {MAIN}",
+    f"name: front, type: frontend, multinode: {{nodeCount: 2}}, {MAIN.replace('1.5.0', 'latest')}",
+)
+POD = 'podTemplateSpec: {spec: {containers: [{name: main, image: "x/y:1.5.0"}]}}'
+CHECKPOINT = manifest("DynamoCheckpoint", "v1alpha1", f"{{identity: {{model: m, backendFramework: vllm}}, job: {{{POD}}}}}")
 FACTS = ("--set-fact", "grove=true", "--set-fact", "inferencePool=true", "--set-fact", "checkpoint=true")
 
 
@@ -165,27 +134,15 @@ def test_each_line_on_the_way_says_what_it_finds_first(files: Files, command: Co
     ]
 
 
-OF_1_7 = """
-apiVersion: nvidia.com/v1beta2
-kind: DynamoGraphDeploymentRequest
-metadata: {name: a, namespace: team}
-spec: {modelRef: {name: m, later: 1}, backends: [auto], later: 1}
----
-apiVersion: nvidia.com/v1beta2
-kind: DynamoGraphDeploymentRun
-metadata: {name: b, namespace: team}
-spec: {later: 1}
----
-apiVersion: nvidia.com/v1beta2
-kind: DynamoGraphDeploymentCandidate
-metadata: {name: c, namespace: team}
-spec: {components: [{name: w, later: 1}]}
----
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: d, namespace: team}
-spec: {v1beta2: {modelRef: {name: m}}}
-"""
+REQUEST = "DynamoGraphDeploymentRequest"
+OF_1_7 = "---\n".join(
+    [
+        manifest(REQUEST, "v1beta2", "{modelRef: {name: m, later: 1}, backends: [auto], later: 1}", "a"),
+        manifest("DynamoGraphDeploymentRun", "v1beta2", "{later: 1}", "b"),
+        manifest("DynamoGraphDeploymentCandidate", "v1beta2", "{components: [{name: w, later: 1}]}", "c"),
+        manifest(REQUEST, "v1beta1", "{v1beta2: {modelRef: {name: m}}}", "d"),
+    ]
+)
 
 
 def test_kinds_and_versions_of_operator_1_7_are_checked_by_their_schemas_alone(files: Files, command: Command) -> None:
@@ -207,25 +164,15 @@ def test_kinds_and_versions_of_operator_1_7_are_checked_by_their_schemas_alone(f
     ]
 
 
-HELD = """
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: r, namespace: team, uid: u, resourceVersion: "3"}
-spec: {model: m, backend: vllm, image: "example/planner:1.7.0"}
-status: {phase: Profiling}
-"""
-APPLIED = """
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: r, namespace: team}
-spec: {model: m, backend: vllm, profilingConfig: {profilerImage: "example/planner:1.7.0"}, autoApply: %s}
-"""
+SAME = manifest(REQUEST, "v1beta1", '{model: m, backend: vllm, image: "example/planner:1.7.0"}\nstatus: {phase: Profiling}')
+HELD = SAME.replace("namespace: llm", 'namespace: llm, uid: u, resourceVersion: "3"')
+APPLIED = '{model: m, backend: vllm, profilingConfig: {profilerImage: "example/planner:1.7.0"}, autoApply: %s}'
 
 
 @pytest.mark.parametrize(("applied", "rules"), [("true", []), ("false", ["dgdr-spec-locked"])])
 def test_a_live_request_that_lost_its_defaults_is_one_that_applies(files: Files, command: Command, applied: str, rules: list[str]) -> None:
     """On operator 1.7 an update can remove them; nothing of it is lost, and a file of v1alpha1 that says the same changes nothing."""
-    files(held=HELD, applied=APPLIED % applied, same=HELD.replace(', uid: u, resourceVersion: "3"', ""))
+    files(held=HELD, applied=manifest(REQUEST, "v1alpha1", APPLIED % applied), same=SAME)
     words = ("--line", "1.7", "--set-fact", "operatorScope=cluster", "-o", "json")
     assert command("check", "held.yaml", *words).json["findings"] == []
     assert command("check", "same.yaml", "--old", "held.yaml", *words).json["findings"] == []

@@ -18,7 +18,7 @@ from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.remainder import annotation_keys
 from dynamo_webhooks.policies.checks import LONG_REMAINDER
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import GOOD
+from tests.cli.samples import GOOD, MAIN, graph
 from tests.conversion.test_bounds import noise
 
 GRAPH = "DynamoGraphDeployment"
@@ -104,18 +104,9 @@ def test_the_proof_holds_only_where_nothing_is_kept() -> None:
     assert not module._is_proven(KINDS["DynamoGraphDeploymentRequest"], obj, there)
 
 
-LONG_BETA = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {{name: a, namespace: llm}}
-spec:
-  components:
-    - name: w
-      type: worker
-      podTemplate:
-        metadata: {{finalizers: [{text}]}}
-        spec: {{containers: [{{name: main, image: "x/vllm:1.5.0"}}]}}
-"""
+def long_beta(size: int) -> str:
+    """A graph of v1beta1 with a long text of which v1alpha1 has no field."""
+    return graph(f"name: w, type: worker, {MAIN}".replace("{spec:", f"{{metadata: {{finalizers: [{noise(size)}]}}, spec:"))
 
 
 @pytest.fixture
@@ -127,12 +118,12 @@ def long(files: Files) -> str:
 
 
 def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: Files) -> None:
-    files(a=LONG_BETA.format(text=noise(100_000)))
+    files(a=long_beta(100_000))
     assert command("check", "a.yaml", "-o", "json", "--ignore", "field-without-effect").json["findings"] == []
-    files(a=LONG_BETA.format(text=noise(300_000)))
+    files(a=long_beta(300_000))
     asked = command("check", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
     (found,) = asked.json["findings"]
-    assert (found["line"], found["level"], asked.code) == (9, "error", 1)
+    assert (found["path"], found["level"], asked.code) == ("spec.components[0].podTemplate.metadata.finalizers[0]", "error", 1)
     assert found["message"] == "must be smaller: in v1alpha1 it needs 297 of 256 KiB of annotations"
     assert f"{found['message']} [{LONG_REMAINDER.name}]" in command("check", "a.yaml", "--answer").out
 

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD, BAD_RULE, GOOD
+from tests.cli.samples import BAD, BAD_RULE, BY_DEFAULT, GOOD, MAIN, graph
 
 OPEN: Final = """\
 apiVersion: nvidia.com/v1alpha1
@@ -50,21 +50,6 @@ def test_each_placeholder_is_one_finding_with_its_own_remedy(command: Command, f
     assert (rows[-1]["file"], rows[-1]["rule"], rows[-1]["line"]) == ("b.yaml", BAD_RULE, 10)
 
 
-PARTS: Final = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata:
-  name: g
-  namespace: <your-namespace>
-spec:
-  components:
-""" + "".join(
-    f"    - name: w{number}\n      type: worker\n      podTemplate:\n        spec:\n          containers:\n            - name: main\n"
-    "              image: IMAGE\n"
-    for number in range(6)
-)
-
-
 @pytest.mark.parametrize(
     ("image", "shown"),
     [
@@ -77,18 +62,20 @@ spec:
 )
 def test_a_placeholder_inside_a_text_is_seen_and_rules_that_read_it_wait(command: Command, files: Files, image: str, shown: str) -> None:
     """Of the rules about images none speaks; what others find stays."""
-    files(a=PARTS.replace("IMAGE", image) + "      frontendSidecar: side\n")
+    parts = [f"name: w{number}, type: worker, {MAIN}" for number in range(6)]
+    text = graph(*parts[:5], f"{parts[5]},\n       frontendSidecar: side").replace("x/vllm:1.5.0", image)
+    files(a=text.replace("namespace: llm", "namespace: <your-namespace>"))
     ran = command("check", "a.yaml", "--set-fact", "grove=true", "-o", "json")
     first, *images, last = ran.json["findings"]
     assert (first["line"], first["message"], first["fix"]) == (
-        5,
+        3,
         "must hold no placeholder, got <your-namespace>",
         "Write a value for <your-namespace>",
     )
     assert [(row["rule"], row["line"], row["level"], row["message"]) for row in images] == [
-        ("unfilled-placeholder", 14 + 7 * number, "warning", f"must hold no placeholder, got {shown}") for number in range(6)
+        ("unfilled-placeholder", 6 + number, "warning", f"must hold no placeholder, got {shown}") for number in range(6)
     ]
-    assert (last["rule"], last["line"]) == ("frontend-sidecar-unknown", 50)
+    assert (last["rule"], last["line"]) == ("frontend-sidecar-unknown", 12)
     [note] = [note for note in ran.json["notEvaluated"] if note["rule"] == "policies"]
     assert note["reason"].startswith("rules that read <your-namespace> and ")
 
@@ -140,7 +127,7 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
     files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
     ran = command("check", "deploy")
     said = "deploy/chart: is a Helm chart, and is skipped; check its output: helm template deploy/chart | dynamo-webhooks check -\n"
-    assert (ran.code, ran.err) == (0, said + "1 object checked for operator 1.6 (the default; --line names another): nothing found\n")
+    assert (ran.code, ran.err) == (0, said + f"1 object {BY_DEFAULT}: nothing found\n")
     assert command("check", "deploy/chart").code == 3
     ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
     passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is skipped"

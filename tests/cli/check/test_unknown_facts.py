@@ -17,6 +17,7 @@ from dynamo_webhooks.policies.rule import Level, Rule
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
+from tests.cli.samples import MAIN, graph
 from tests.policies.examples import Example, parse
 from tests.rows import run_each
 
@@ -76,16 +77,8 @@ def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files
 def test_an_annotation_that_a_server_overwrites_decides_nothing(
     written: str, known: bool | None, rules: list[str], files: Files, command: Command
 ) -> None:
-    files(
-        graph=f"""
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {{name: g, annotations: {{nvidia.com/workload-provider: {written}}}}}
-spec:
-  components:
-  - {{name: w, type: worker, minAvailable: 1, podTemplate: {{spec: {{containers: [{{name: main, image: "i:1.5.0"}}]}}}}}}
-"""
-    )
+    text = graph(f"name: w, type: worker, minAvailable: 1, {MAIN}")
+    files(graph=text.replace("namespace: llm", f"annotations: {{nvidia.com/workload-provider: {written}}}"))
     flags = [] if known is None else ["--set-fact", f"grove={str(known).lower()}"]
     found = command("check", "graph.yaml", "-o", "json", *flags).json
     assert [note["rule"] for note in found["notEvaluated"]] == rules

@@ -20,7 +20,7 @@ from dynamo_webhooks.cli.files.documents import read_documents
 from dynamo_webhooks.cli.files.find import find_files, read_file_list
 from dynamo_webhooks.cli.yaml.load import InputError, Source
 from tests.cli.conftest import Command, Files, write_program
-from tests.cli.samples import BAD, BAD_RULE, GOOD
+from tests.cli.samples import BAD, BAD_RULE, BY_DEFAULT, GOOD
 from tests.rows import run_each
 
 
@@ -171,7 +171,7 @@ def test_the_rendered_text_is_checked(command: Command, files: Files, programs: 
     ran = command("check", "-k", "prod")
     assert ran.code == 1
     assert ran.out.startswith(f"kustomize:prod:11:7 error {BAD_RULE}")
-    told = "2 objects checked for operator 1.6 (the default; --line names another): 1 error\n"
+    told = f"2 objects {BY_DEFAULT}: 1 error\n"
     assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n{told}"
     assert Path("called").read_text() == f"{programs / name} {words.split()[1]}\n"
     assert command("check", "-k", "prod", "-q").err == ""

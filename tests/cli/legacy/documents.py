@@ -1,94 +1,58 @@
-"""The examples of the first releases' documentation, their indentation restored, and documents made of them."""
+"""The examples of the first releases' documentation, and documents made of them."""
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
-from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.api.kinds import ALPHA, api_version
 from dynamo_webhooks.cli.legacy.recognise import TODAY, recognise
-from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
 
-_SERVICE: Final = """
-    {name}:
-      replicas: {replicas}
-      envs:
-      - name: SPECIFIC_ENV_VAR
-        value: some_specific_value"""
-_THREE: Final = "".join(_SERVICE.format(name=name, replicas=1) for name in ("Frontend", "Processor", "VllmWorker"))
-_SERVICES: Final = _THREE + _SERVICE.format(name="PrefillWorker", replicas=1) + _SERVICE.format(name="Router", replicas=0)
-_GRAPH: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: {kind}
-metadata:
-  name: disagg
-spec:
-  {reference}: frontend:jh2o6dqzpsgfued4
-  envs:
-  - name: GLOBAL_ENV_VAR
-    value: some_global_value
-  services:"""
-_COMPONENT: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: {kind}
-metadata:
-  name: test-41fa991-vllmworker
-spec:
-  dynamoNamespace: dynamo
-  {reference}: {build}
-  dynamoTag: graphs.disagg:Frontend
-  envs:
-  - name: DYN_DEPLOYMENT_CONFIG
-    value: '<long JSON config>'
-  externalServices:
-    PrefillWorker:
-      deploymentSelectorKey: dynamo
-      deploymentSelectorValue: PrefillWorker/dynamo
-  resources:
-    limits:
-      cpu: "10"
-      gpu: "1"
-      memory: 20Gi
-    requests:
-      cpu: "{cpu}"
-      gpu: "1"
-      memory: 20Gi
-  serviceName: Frontend
-"""
-_BUILD: Final = """\
-apiVersion: nvidia.com/v1alpha1
-kind: {kind}
-metadata:
-  name: frontend--jh2o6dqzpsgfued4
-spec:
-  {reference}: frontend:jh2o6dqzpsgfued4
-"""
-_CLAIM: Final = """
-      # Add PVC for model storage
-      pvc:
-        name: vllm-model-storage
-        mountPath: /models
-        size: 100Gi
-"""
-_HEAD: Final = _GRAPH.format(kind="DynamoGraphDeployment", reference="dynamoComponent")
+_BUILD: Final = "frontend:jh2o6dqzpsgfued4"
+_OBJECT: Final = "frontend--jh2o6dqzpsgfued4"  # that holds the build
+_OWN: Final = [{"name": "SPECIFIC_ENV_VAR", "value": "some_specific_value"}]
+_THREE: Final = {name: {"replicas": 1, "envs": _OWN} for name in ("Frontend", "Processor", "VllmWorker")}
+_SERVICES: Final = {**_THREE, "PrefillWorker": {"replicas": 1, "envs": _OWN}, "Router": {"replicas": 0, "envs": _OWN}}
+_CLAIM: Final = {"pvc": {"name": "vllm-model-storage", "mountPath": "/models", "size": "100Gi"}}
+
+
+def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": api_version(ALPHA), "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _graph(kind: str, name: str, reference: str, services: dict[str, Any]) -> dict[str, Any]:
+    envs = [{"name": "GLOBAL_ENV_VAR", "value": "some_global_value"}]
+    return _document(kind, name, {reference: _BUILD, "envs": envs, "services": services})
+
+
+def _component(kind: str, reference: str, build: str, cpu: str) -> dict[str, Any]:
+    spec = {
+        "dynamoNamespace": "dynamo",
+        reference: build,
+        "dynamoTag": "graphs.disagg:Frontend",
+        "envs": [{"name": "DYN_DEPLOYMENT_CONFIG", "value": "<long JSON config>"}],
+        "externalServices": {"PrefillWorker": {"deploymentSelectorKey": "dynamo", "deploymentSelectorValue": "PrefillWorker/dynamo"}},
+        "resources": {name: {"cpu": cpus, "gpu": "1", "memory": "20Gi"} for name, cpus in (("limits", "10"), ("requests", cpu))},
+        "serviceName": "Frontend",
+    }
+    return _document(kind, "test-41fa991-vllmworker", spec)
+
+
 EXAMPLES: Final = {
-    "graph": _HEAD + _SERVICES,
-    "deployment": _GRAPH.format(kind="DynamoDeployment", reference="dynamoNim") + _SERVICES,
-    "component": _COMPONENT.format(
-        kind="DynamoComponentDeployment", reference="dynamoComponent", build="frontend:jh2o6dqzpsgfued4", cpu="500m"
-    ),
-    "nim": _COMPONENT.format(kind="DynamoNimDeployment", reference="dynamoNim", build="frontend--jh2o6dqzpsgfued4", cpu="10"),
-    "build": _BUILD.format(kind="DynamoComponent", reference="dynamoComponent"),
-    "request": _BUILD.format(kind="DynamoNimRequest", reference="bentoTag"),
-    "claim": _HEAD.replace("disagg", "llm-agg") + _THREE + _CLAIM,
+    "graph": _graph("DynamoGraphDeployment", "disagg", "dynamoComponent", _SERVICES),
+    "deployment": _graph("DynamoDeployment", "disagg", "dynamoNim", _SERVICES),
+    "component": _component("DynamoComponentDeployment", "dynamoComponent", _BUILD, "500m"),
+    "nim": _component("DynamoNimDeployment", "dynamoNim", _OBJECT, "10"),
+    "build": _document("DynamoComponent", _OBJECT, {"dynamoComponent": _BUILD}),
+    "request": _document("DynamoNimRequest", _OBJECT, {"bentoTag": _BUILD}),
+    "claim": _graph("DynamoGraphDeployment", "llm-agg", "dynamoComponent", {**_THREE, "VllmWorker": _THREE["VllmWorker"] | _CLAIM}),
 }
 
 
 def document(name: str) -> dict[str, Any]:
-    """One of the examples, as data."""
-    (found,) = load_documents(EXAMPLES[name])
-    data: dict[str, Any] = found.data
-    return data
+    """A copy of one of the examples."""
+    return copy.deepcopy(EXAMPLES[name])
 
 
 def made(count: int) -> Iterator[dict[str, Any]]:

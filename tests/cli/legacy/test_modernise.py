@@ -48,19 +48,6 @@ def graph(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoDeployment", "metadata": metadata, "spec": {"dynamoNim": "n:1", **spec}}
 
 
-@pytest.mark.parametrize("name", ["graph", "deployment"])
-def test_a_graph_keeps_all_but_its_build(name: str) -> None:
-    source = document(name)
-    done = modernise(source)
-    obj = today(done)
-    assert obj["kind"] == "DynamoGraphDeployment"
-    assert obj["metadata"] == {"name": "disagg"}
-    reference = "dynamoComponent" if name == "graph" else "dynamoNim"
-    assert obj["spec"] == {key: value for key, value in source["spec"].items() if key != reference}
-    left = [f"spec.{reference}", *(f"spec.services[{service}]" for service in source["spec"]["services"])]
-    assert told(done) == dict.fromkeys(left, (DECIDE, ""))
-
-
 @pytest.mark.parametrize("name", ["component", "nim"])
 def test_a_component_keeps_what_today_has(name: str) -> None:
     source = document(name)
@@ -83,19 +70,6 @@ def test_an_image_build_becomes_no_object(name: str) -> None:
     assert done.object is None
     assert {outcome for outcome, _ in told(done).values()} == {NO_EQUIVALENT}
     assert "becomes no object" in done.lines()[0]
-
-
-def test_a_claim_moves_to_the_graph() -> None:
-    done = modernise(document("claim"))
-    obj = today(done)
-    assert obj["spec"]["pvcs"] == [{"name": "vllm-model-storage", "size": "100Gi"}]
-    worker = obj["spec"]["services"]["VllmWorker"]
-    assert worker["volumeMounts"] == [{"name": "vllm-model-storage", "mountPoint": "/models"}]
-    assert "pvc" not in worker
-    found = told(done)
-    assert found["spec.services[VllmWorker].pvc.name"] == (MAPPED, "spec.pvcs[0].name")
-    assert found["spec.services[VllmWorker].pvc.mountPath"] == (MAPPED, "spec.services[VllmWorker].volumeMounts[0].mountPoint")
-    assert needs(done)["spec.services[VllmWorker].pvc"].startswith("was made by the old operator")
 
 
 COMPLETE = {"name": "models", "size": "1Gi", "storageClass": "fast", "volumeAccessMode": "ReadWriteMany"}

@@ -5,27 +5,12 @@ from typing import Final
 import pytest
 
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import GOOD
+from tests.cli.samples import GOOD, MAIN, graph, manifest
 
-BETA: Final = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: chat, namespace: llm}
-spec:
-  components:
-    - name: worker
-      type: worker
-      podTemplate: {spec: {terminationGracePeriodSeconds: 30, containers: [{name: main, image: "example/vllm:1.6.0"}]}}
-"""
-REQUEST: Final = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: chat, namespace: llm}
-spec:
-  model: Qwen/Qwen3-0.6B
-  image: example/profiler:1.6.0
-  sla: {ttft: 800, itl: 20}
-"""
+BETA: Final = graph(f"name: worker, type: worker, {MAIN}".replace("{spec: {", "{spec: {terminationGracePeriodSeconds: 30, "))
+REQUEST: Final = manifest(
+    "DynamoGraphDeploymentRequest", "v1beta1", "{model: Qwen/Qwen3-0.6B, image: example/profiler:1.6.0, sla: {ttft: 800, itl: 20}}"
+)
 # the file; what is written wrong in it; the hints of all errors
 HINTS: Final = {
     "a misspelt list is no missing one": (BETA, ("components", "component"), {"Rename component to components", "Rename it to components"}),
@@ -62,5 +47,5 @@ def test_a_short_name_of_a_kind_is_known(command: Command, files: Files) -> None
 
 def test_a_placeholder_in_braces_is_to_be_quoted(command: Command, files: Files) -> None:
     files(wrong=BETA.replace("namespace: llm", "namespace: ${SPACE}"), right=BETA.replace("namespace: llm", 'namespace: "${SPACE}"'))
-    assert "wrong.yaml:3:36: a map in braces must be closed with }; put ${SPACE} in quotes" in command("check", "wrong.yaml").err
+    assert "wrong.yaml:3:33: a map in braces must be closed with }; put ${SPACE} in quotes" in command("check", "wrong.yaml").err
     assert "metadata.namespace\n  must hold no placeholder, got ${SPACE}" in command("check", "right.yaml").out

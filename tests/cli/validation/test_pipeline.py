@@ -15,7 +15,7 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.review import CREATE, Review
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import BAD_RULE, GOOD
+from tests.cli.samples import BAD_RULE, GOOD, graph, manifest
 
 
 def _checked(text: str, **settings: Any) -> Outcome:
@@ -93,18 +93,8 @@ def test_the_server_s_hint_at_waiting_rules_is_a_note_and_no_finding() -> None:
     assert [note.rule for note in outcome.not_evaluated] == ["schema-rule", "policies"]
 
 
-ODD_GPU = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeploymentRequest
-metadata: {name: r}
-spec: {model: m, hardware: {gpuSku: H100}}
-"""
-TWINS = """\
-apiVersion: nvidia.com/v1beta1
-kind: DynamoGraphDeployment
-metadata: {name: a}
-spec: {components: [{name: a}, {name: a}]}
-"""
+ODD_GPU = manifest("DynamoGraphDeploymentRequest", "v1beta1", "{model: m, hardware: {gpuSku: H100}}")
+TWINS = graph("name: a", "name: a")
 
 
 def test_what_is_said_several_times_of_one_value_is_told_once() -> None:

@@ -11,7 +11,7 @@ from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.check.reports.results import assemble_result, everything, many, reported
 from tests.cli.conftest import Command, Files
 from tests.cli.repository import Repository
-from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE
+from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, BY_DEFAULT, GOOD, NEEDS_GROVE
 
 
 def outside_of_code(report: str) -> str:
@@ -23,7 +23,7 @@ def outside_of_code(report: str) -> str:
 def test_a_finding_stands_below_its_file_with_its_source(command: Command, files: Files) -> None:
     files(bad=BAD, grove=NEEDS_GROVE)
     report = command("check", ".", "-o", "markdown").out
-    told = "2 objects checked for operator 1.6 (the default; --line names another): 1 error, 1 not evaluated."
+    told = f"2 objects {BY_DEFAULT}: 1 error, 1 not evaluated."
     assert report.startswith(f"## dynamo-webhooks check\n\n{told}\n\n| Rule |")
     assert f"\n| `{BAD_RULE}` ({BAD_CODE}) | error | 1 | 1 |\n" in report
     section = report[report.index("<details><summary><code>bad.yaml</code>: 1 error</summary>") :]

@@ -35,22 +35,6 @@ def _check(command: Command, *words: str) -> Ran:
     return command("check", "--line", "1.2", "-o", "json", "--against", "main", *words)
 
 
-def test_a_changed_object_is_an_update(command: Command, files: Files, repository: Repository) -> None:
-    files(deploy__g=AFTER)
-    assert _found(command("check", "--line", "1.2", "-o", "json", "deploy")) == []
-    ran = _check(command, "deploy")
-    assert (ran.code, _found(ran), ran.json["notEvaluated"]) == (1, [RULE], [])
-    assert _found(_check(command, "deploy/g.yaml")) == [RULE]
-
-
-def test_an_old_violation_that_stays_is_no_news(command: Command, files: Files, repository: Repository) -> None:
-    files(deploy__bad=BAD)
-    assert _found(_check(command, "deploy")) == [BAD_RULE]
-    repository.commit()
-    files(deploy__bad=BAD + "      replicas: 2\n")
-    assert _found(_check(command, "deploy")) == []
-
-
 def test_what_stays_when_the_version_changes_is_named(command: Command, files: Files, repository: Repository) -> None:
     files(deploy__g=BEFORE.replace("services:", "pvcs: [{name: cache, create: false}]\n  services:"))
     repository.commit()
@@ -60,13 +44,6 @@ def test_what_stays_when_the_version_changes_is_named(command: Command, files: F
     files(deploy__g=BEFORE.replace("services:", "pvcs: [{name: cache, create: false}]\n  services:"))
     assert command("convert", "--to", "v1beta1", "--write", "deploy").code == 0
     assert _check(command, "deploy").json["findings"] == []
-
-
-@pytest.mark.parametrize("paths", [["deploy"], ["deploy/new.yaml"], ["deploy/sub"], ["deploy/sub/new.yaml"]])
-def test_an_object_may_have_moved(command: Command, files: Files, repository: Repository, paths: list[str]) -> None:
-    files(**{"deploy__sub__new" if "sub" in paths[0] else "deploy__new": AFTER})
-    (repository.folder / "deploy" / "g.yaml").unlink()
-    assert _found(_check(command, *paths)) == [RULE]
 
 
 @pytest.mark.parametrize(

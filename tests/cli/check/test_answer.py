@@ -16,7 +16,7 @@ from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
-from tests.cli.samples import BAD, GOOD, NEEDS_GROVE
+from tests.cli.samples import BAD, GOOD, NEEDS_GROVE, graph, manifest
 from tests.cli.sizes import by_day_and_night
 from tests.golden.corpus import cases
 
@@ -62,7 +62,7 @@ def test_what_can_t_be_read_is_refused_first(right: str, wrong: str, status: int
 
 
 def test_a_list_that_is_too_short_is_quoted_by_its_length() -> None:
-    text = "apiVersion: nvidia.com/v1beta2\nkind: DynamoGraphDeploymentRequest\nmetadata: {name: r}\nspec: {backends: []}\n"
+    text = manifest("DynamoGraphDeploymentRequest", "v1beta2", "{backends: []}")
     answer = _answer(text, facts=Facts(operatorLine=Line.V1_7))  # which no mutating webhook is registered for
     assert _stage(answer) == (SCHEMA, 422, "Invalid")
     assert ("spec.backends", "Invalid value: 0: spec.backends in body should have at least 1 items") in answer.causes
@@ -79,18 +79,18 @@ def test_a_list_that_is_too_short_is_quoted_by_its_length() -> None:
 )
 def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused: list[str]) -> None:
     """At its stage, though with the whole schema; not in the namespace of another operator, nor what the stored object has."""
-    pod = "{spec: {containers: [{name: main, image: 'i:1.6.0', livenessProbe: {PROBE}}]}}"
-    roles = (
-        f"[{{name: leader, podTemplate: {pod.replace('PROBE', probe)}}}, {{name: worker, podTemplate: {pod.replace('PROBE', GOOD_PROBE)}}}]"
-    )
-    worker = f"{{name: w, type: worker, multinode: {{nodeCount: 2}}, roles: {roles}}}"
-    head = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\n"
+    pods = [
+        f"podTemplate: {{spec: {{containers: [{{name: main, image: 'i:1.6.0', livenessProbe: {{{one}}}}}]}}}}"
+        for one in (probe, GOOD_PROBE)
+    ]
+    roles = f"[{{name: leader, {pods[0]}}}, {{name: worker, {pods[1]}}}]"
+    text = graph(f"name: w, type: worker, multinode: {{nodeCount: 2}}, roles: {roles}")
     values = {**NONE, "operatorVersion": "1.6.0", "operatorScope": "cluster", "grove": True}
     places = [f"spec.components[0].roles[0].podTemplate.spec.containers[0].livenessProbe{field}" for field in refused]
 
     def judge(expected: list[str], operation: str = CREATE, old: Any = None, **facts: Any) -> None:
         settings = Settings(facts_from({**values, **facts}))
-        (found,), (again,) = (find_manifests(load_documents(f"{head}spec: {{components: [{worker}]}}\n")) for _ in range(2))
+        (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
         answer = simulate_server(found, operation, old, settings)
         findings = [one for one in check_object(again, operation, old, settings).findings if one.level == ERROR]
         assert sorted(field for field, _ in answer.causes) == sorted(one.path for one in findings) == expected
@@ -98,7 +98,7 @@ def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused
 
     judge(places)
     judge([], excludedNamespaces=["llm"])
-    (stored,) = find_manifests(load_documents(f"{head}spec: {{components: [{worker}]}}\n"))
+    (stored,) = find_manifests(load_documents(text))
     judge([], UPDATE, stored.data)
 
 
@@ -131,10 +131,7 @@ def test_facts_decide_as_on_a_server() -> None:
 @pytest.mark.interpreted
 def test_what_can_t_be_stored_is_the_conversion_s_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutating webhook finds it first where it converts; a kind that is stored otherwise and has none gets here."""
-    text = (
-        "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {name: a}\n"
-        "spec: {replicas: 1, dgdRef: {name: g, serviceName: w}}\n"
-    )
+    text = manifest("DynamoGraphDeploymentScalingAdapter", "v1beta1", "{replicas: 1, dgdRef: {name: g, serviceName: w}}")
 
     def refuse(*_: object) -> None:
         raise ConversionError(("spec", "replicas"), "must be otherwise")

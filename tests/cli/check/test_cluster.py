@@ -15,7 +15,6 @@ from dynamo_webhooks.cli.objects.cluster_snapshot import Sight, see
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import CRDS, NAMESPACES
-from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.diff.test_live import CLUSTER, FILE, LIVE
@@ -98,14 +97,6 @@ def test_a_conversion_that_fails_is_no_lost_cluster(failing: str, error: Excepti
     sight = _see(made)
     lost = "" if isinstance(said, list) else f"the cluster can't be asked: {said}"
     assert (sight.unreachable, [*map(str, sight.files)]) == (lost, said if isinstance(said, list) else [])
-
-
-def test_unknown_facts_come_from_the_cluster_and_known_ones_stay() -> None:
-    sight = _see(cluster(GOOD))
-    filled = sight.fill(Facts(lws=True))
-    assert (filled.grove, filled.lws, filled.istio) == (True, True, False)
-    assert filled.operatorScope is UNKNOWN  # no operator is installed there
-    assert sight._replace(facts={}).fill(Facts()) == Facts()
 
 
 def test_the_command_checks_the_stored_objects(command: Command, connected: Callable[..., Any]) -> None:

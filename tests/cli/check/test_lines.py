@@ -1,13 +1,11 @@
 """The lines of the operator by which a run of `check` judges, what told them, and what `--upgrade-to` finds on the way."""
 
-import json
-
 import pytest
 
 from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
 from dynamo_webhooks.policies.facts import facts_from
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import GOOD, MAIN, graph, manifest
+from tests.cli.samples import GOOD, IMAGE, MAIN, graph, manifest
 from tests.rows import run_each
 
 
@@ -89,21 +87,19 @@ CHECKPOINT = manifest("DynamoCheckpoint", "v1alpha1", f"{{identity: {{model: m, 
 FACTS = ("--set-fact", "grove=true", "--set-fact", "inferencePool=true", "--set-fact", "checkpoint=true")
 
 
+_WARM = "checkpoint: {enabled: true, checkpointRef: warm}"
+_ALPHA = f"{{services: {{w: {{componentType: worker, {IMAGE}, {_WARM}}}}}}}"
+
+
 @run_each(
-    ("to", "place"),
+    ("text", "place"),
     [
-        ("v1beta1", "spec.components[0].experimental.checkpoint.checkpointRef"),
-        ("v1alpha1", "spec.services[w].checkpoint.checkpointRef"),
+        (graph(f"name: w, type: worker, experimental: {{{_WARM}}}, {MAIN}"), "spec.components[0].experimental.checkpoint.checkpointRef"),
+        (manifest("DynamoGraphDeployment", "v1alpha1", _ALPHA), "spec.services[w].checkpoint.checkpointRef"),
     ],
 )
-def test_references_to_checkpoints_are_told_on_the_way_to_1_5_alone(files: Files, command: Command, to: str, place: str) -> None:
-    image = {"image": "img:1.5.0"}
-    block = {"enabled": True, "checkpointRef": "warm"}
-    beta = {"name": "w", "type": "worker", "podTemplate": {"spec": {"containers": [{"name": "main", **image}]}}}
-    alpha = {"w": {"componentType": "worker", "extraPodSpec": {"mainContainer": image}, "checkpoint": block}}
-    spec = {"components": [{**beta, "experimental": {"checkpoint": block}}]} if to == "v1beta1" else {"services": alpha}
-    obj = {"apiVersion": f"nvidia.com/{to}", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": spec}
-    files(a=json.dumps(obj))
+def test_references_to_checkpoints_are_told_on_the_way_to_1_5_alone(files: Files, command: Command, text: str, place: str) -> None:
+    files(a=text)
     facts = ("--set-fact", "checkpoint=true")
     for line, upgrade, wanted in (("1.4", "1.6", [place]), ("1.2", "1.4", []), ("1.5", "1.6", [])):
         done = command("check", "a.yaml", "--line", line, "--upgrade-to", upgrade, *facts, "-o", "json")

@@ -12,6 +12,7 @@ from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BETA, GOOD, MODEL
+from tests.rows import run_each
 
 NEGATIVE = GOOD.replace("replicas: 2", "replicas: -1")
 NAMED = BETA.replace("name: w", "name: a_b")
@@ -52,33 +53,30 @@ def test_a_name_that_a_pattern_refuses_gets_one_that_it_takes(command: Command, 
     assert (row["message"].endswith(', got "a_b"'), row["fix"]) == (True, 'Write "a-b"')
 
 
-def test_an_object_that_stands_twice_is_told_at_the_second_place(command: Command, files: Files) -> None:
-    files(a=f"{MODEL}---\n{GOOD}", b=MODEL)
-    (row,) = command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"]
-    assert (row["file"], row["line"], row["rule"], row["level"]) == ("b.yaml", 3, "duplicate-object", "warning")
-    assert row["message"] == "must name one object, and a.yaml:1 has the same kind and name; of both, the one applied last stays"
-    assert command("check", "a.yaml").code == 0
+ANYWHERE = MODEL.replace(", namespace: llm", "")
 
 
-def test_versions_do_not_make_two_objects_of_one(command: Command, files: Files) -> None:
-    files(a=GOOD, b=BETA.replace("name: beta", "name: good").replace("name: w", "name: a"))
-    assert rules(command, "a.yaml", "b.yaml") == [("duplicate-object", [])]
-
-
-def test_environments_without_a_namespace_are_not_one(command: Command, files: Files) -> None:
-    text = MODEL.replace(", namespace: llm", "")
-    files(dev__a=text, prod__a=text)
-    assert rules(command, ".") == []
-    files(prod__b=text)
-    assert rules(command, ".") == [("duplicate-object", [])], "in one folder"
-    files(dev__a=MODEL, prod__a=MODEL, prod__b="")
-    assert rules(command, ".") == [("duplicate-object", [])], "in one namespace"
-
-
-def test_names_that_a_server_makes_and_deletions_are_no_duplicates(command: Command, files: Files) -> None:
-    files(a=f"{MODEL}---\n{MODEL}".replace("name: m", "generateName: m-"), b=f"{MODEL}---\n{MODEL}")
-    assert rules(command, "a.yaml") == []
-    assert rules(command, "b.yaml", "--op", "delete") == []
+@run_each(
+    ("contents", "found"),
+    [
+        ({"a": f"{MODEL}---\n{GOOD}", "b": MODEL}, [("b.yaml", 3)]),
+        ({"a": f"{MODEL}---\n{GOOD}"}, []),
+        ({"a": GOOD, "b": BETA.replace("name: beta", "name: good").replace("name: w", "name: a")}, [("b.yaml", 3)]),  # of another version
+        ({"dev__a": ANYWHERE, "prod__a": ANYWHERE}, []),  # environments without a namespace are not one
+        ({"dev__a": ANYWHERE, "prod__a": ANYWHERE, "prod__b": ANYWHERE}, [("prod/b.yaml", 3)]),
+        ({"dev__a": MODEL, "prod__a": MODEL}, [("prod/a.yaml", 3)]),
+        ({"a": f"{MODEL}---\n{MODEL}".replace("name: m", "generateName: m-")}, []),
+    ],
+)
+def test_an_object_that_stands_twice_is_told_at_the_second_place(
+    command: Command, files: Files, contents: dict[str, str], found: list[tuple[str, int]]
+) -> None:
+    files(**contents)
+    paths = [f"{name.replace('__', '/')}.yaml" for name in contents]
+    rows = command("check", *paths, "-o", "json").json["findings"]
+    assert [(row["file"], row["line"]) for row in rows] == found
+    assert {(row["rule"], row["level"]) for row in rows} <= {("duplicate-object", "warning")}
+    assert rules(command, *paths, "--op", "delete") == []
 
 
 def test_a_comment_accepts_a_duplicate_and_is_never_needless(command: Command, files: Files) -> None:

@@ -81,12 +81,6 @@ def test_what_is_a_comment_and_of_which_line_it_speaks(command: Command, files: 
     assert _rules(command, "a.yaml") == wanted
 
 
-def test_a_broken_document_takes_no_comments_from_its_neighbours(command: Command, files: Files) -> None:
-    files(a=f"a: [ # dynamo-webhooks: ignore[x] y\n---\n{_with(behind=f' {REASONED}')}---\nb: ] # dynamo-webhooks: ignore[x] y\n")
-    ran = command("check", "a.yaml", "-o", "json")
-    assert (ran.code, ran.json["findings"], ran.json["summary"]["suppressed"]) == (4, [], 1)
-
-
 @pytest.mark.parametrize(
     ("comment", "words"),
     [

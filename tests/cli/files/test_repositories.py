@@ -167,28 +167,21 @@ def test_a_search_ends_in_the_deepest_folders(tmp_path: Path, monkeypatch: pytes
         os.removedirs(deep)
 
 
-@pytest.mark.parametrize(
-    ("name", "form"), [("Makefile", "text"), (".env", "text"), ("package.json", "json"), ("notes.md", "markdown"), ("x.txt", "github")]
-)
-def test_a_project_file_takes_no_file_of_the_user(files: Files, command: Command, name: str, form: str) -> None:
-    made = files(deploy__bad=BAD)
-    (made / ".git").mkdir()
-    (made / name).write_text("mine\n")
-    (made / PROJECT).write_text(f"paths: [deploy]\noutputs: {{{form}: {name}}}\n")
-    ran = command("check")
-    assert (ran.code, (made / name).read_text()) == (2, "mine\n")
-    assert f"{PROJECT}:2: outputs.{form}: must " in ran.err
+TAKEN = [("Makefile", "text"), (".env", "text"), ("package.json", "json"), ("notes.md", "markdown"), ("x.txt", "github")]
 
 
-@pytest.mark.parametrize("name", ["new.yaml", ".bashrc", "../up.json"])
-def test_a_project_file_makes_no_file_of_another_kind_or_place(files: Files, command: Command, name: str) -> None:
+@run_each(("name", "form"), [*TAKEN, *((name, "json") for name in ("new.yaml", ".bashrc", "../up.json"))])
+def test_a_project_file_takes_and_makes_no_file_of_another_kind_or_place(files: Files, command: Command, name: str, form: str) -> None:
     made = files(inner__deploy__bad=BAD)
-    (made / ".git").mkdir()
-    (made / "inner" / PROJECT).write_text(f"paths: [deploy]\noutputs: {{json: {name}}}\n")
+    (made / ".git").mkdir(exist_ok=True)
+    for taken, _ in TAKEN:
+        (made / "inner" / taken).write_text("mine\n")
+    (made / "inner" / PROJECT).write_text(f"paths: [deploy]\noutputs: {{{form}: {name}}}\n")
     before = sorted(made.rglob("*"))
     ran = command("check", "inner/deploy")
     assert (ran.code, sorted(made.rglob("*"))) == (2, before)
-    assert "outputs.json: must " in ran.err
+    assert f"inner/{PROJECT}:2: outputs.{form}: must " in ran.err
+    assert {(made / "inner" / taken).read_text() for taken, _ in TAKEN} == {"mine\n"}
 
 
 @pytest.mark.parametrize("form", FORMATS)

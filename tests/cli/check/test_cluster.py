@@ -71,32 +71,30 @@ def test_a_cluster_without_our_kinds_holds_nothing() -> None:
     assert _see(made) == Sight([], _see(made).facts)
 
 
-def test_a_kind_that_may_not_be_listed_is_unreadable_and_the_others_are_seen() -> None:
-    made = cluster(GOOD, MODEL)
-    made.denied.add(("list", "dynamographdeployments"))
-    sight = _see(made)
-    error, model = sight.files
-    assert isinstance(error, InputError)
-    assert str(error).startswith("cluster:dynamographdeployments: can't be listed: dynamographdeployments")
-    assert model.name == "cluster:dynamomodels/llm/m"
-    assert sight.unreachable == ""
+MODELS = "cluster:dynamomodels/llm/m"
 
 
 @pytest.mark.parametrize(
     ("failing", "error", "said"),
     [
-        ("dynamographdeployments", UnavailableError(500, "", "broken"), ["cluster:dynamographdeployments: can't be listed: broken"]),
+        (
+            "dynamographdeployments",
+            UnavailableError(500, "", "broken"),
+            ["cluster:dynamographdeployments: can't be listed: broken", MODELS],
+        ),
+        ("dynamographdeployments", ForbiddenError(403, "", "no"), ["cluster:dynamographdeployments: can't be listed: no", MODELS]),
         ("groups", UnavailableError(0, "", "nobody there"), "nobody there"),
         ("groups", InvalidError(400, "", "what?"), "what?"),
         ("list", UnavailableError(0, "", "nobody there"), "nobody there"),
     ],
 )
-def test_a_conversion_that_fails_is_no_lost_cluster(failing: str, error: Exception, said: str | list[str]) -> None:
-    made = cluster(GOOD)
+def test_a_kind_that_can_not_be_listed_is_no_lost_cluster(failing: str, error: Exception, said: str | list[str]) -> None:
+    made = cluster(GOOD, MODEL)
     made.fail(lambda verb, resource, *_: error if failing in (verb, resource and resource.plural) else None)
     sight = _see(made)
     lost = "" if isinstance(said, list) else f"the cluster can't be asked: {said}"
-    assert (sight.unreachable, [*map(str, sight.files)]) == (lost, said if isinstance(said, list) else [])
+    seen = [str(one) if isinstance(one, InputError) else one.name for one in sight.files]
+    assert (sight.unreachable, seen) == (lost, said if isinstance(said, list) else [])
 
 
 def test_the_command_checks_the_stored_objects(command: Command, connected: Callable[..., Any]) -> None:

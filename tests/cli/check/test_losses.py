@@ -18,17 +18,13 @@ from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.remainder import annotation_keys
 from dynamo_webhooks.policies.checks import LONG_REMAINDER
 from tests.cli.conftest import Command, Files
-from tests.cli.samples import GOOD, MAIN, graph
+from tests.cli.samples import GOOD, MAIN, graph, manifest
 from tests.conversion.test_bounds import noise
 
 GRAPH = "DynamoGraphDeployment"
 KEY = annotation_keys(KINDS[GRAPH])[0]
-BOTH = """\
-apiVersion: nvidia.com/v1alpha1
-kind: DynamoGraphDeployment
-metadata: {name: a, annotations: {mine: x}}
-spec: {pvcs: [{name: claim}], services: {w: {componentType: worker, dynamoNamespace: old}}}
-"""
+BOTH = manifest(GRAPH, "v1alpha1", "{pvcs: [{name: claim}], services: {w: {componentType: worker, dynamoNamespace: old}}}")
+BOTH = BOTH.replace("namespace: llm", "annotations: {mine: x}")
 
 
 def _losses(obj: dict[str, Any], **words: Any) -> list[Loss]:

@@ -23,6 +23,7 @@ from tests.cli.conftest import Command, Files
 from tests.cli.legacy.documents import EXAMPLES, document, made
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object
+from tests.rows import run_each
 
 IMAGE = "registry.example/frontend:1"
 
@@ -62,14 +63,6 @@ def test_a_component_keeps_what_today_has(name: str) -> None:
     assert found["spec.dynamoNamespace"] == (MAPPED, "spec.globalDynamoNamespace")
     assert found["spec.dynamoTag"] == (DECIDE, "")
     assert found["spec.externalServices"] == (NO_EQUIVALENT, "")
-
-
-@pytest.mark.parametrize("name", ["build", "request"])
-def test_an_image_build_becomes_no_object(name: str) -> None:
-    done = modernise(document(name))
-    assert done.object is None
-    assert {outcome for outcome, _ in told(done).values()} == {NO_EQUIVALENT}
-    assert "becomes no object" in done.lines()[0]
 
 
 COMPLETE = {"name": "models", "size": "1Gi", "storageClass": "fast", "volumeAccessMode": "ReadWriteMany"}
@@ -114,34 +107,27 @@ def test_a_component_of_its_own_mounts_a_claim_that_exists() -> None:
     assert "  mapped: spec.pvc.name: becomes spec.volumeMounts[0].name; the claim must exist beforehand" in done.lines()
 
 
-@pytest.mark.parametrize("name", ["graph", "claim", "component", "nim"])
-def test_the_image_of_a_build_in_the_same_run_is_used(name: str) -> None:
-    build = document("build")
-    build["spec"]["image"] = IMAGE
+BUILT = document("build") | {"spec": document("build")["spec"] | {"image": IMAGE}}
+ELSEWHERE = BUILT | {"metadata": BUILT["metadata"] | {"namespace": "other"}}
+ANOTHER = BUILT | {"metadata": {"name": "frontend--2"}, "spec": {"dynamoComponent": "frontend:2", "image": IMAGE}}
+SECOND = BUILT | {"spec": BUILT["spec"] | {"image": "registry.example/frontend:2"}}
+
+
+@run_each(
+    ("name", "builds", "outcome"),
+    [
+        *((name, [BUILT], MAPPED) for name in ("graph", "claim", "component", "nim")),
+        *(("graph", builds, DECIDE) for builds in ([ELSEWHERE], [ANOTHER], [BUILT, SECOND])),
+    ],
+)
+def test_the_image_of_the_only_build_of_that_name_in_the_same_run_is_used(name: str, builds: list[Any], outcome: str) -> None:
     source = document(name)
-    if name == "nim":
-        assert source["spec"]["dynamoNim"] == build["metadata"]["name"]
-    done = modernise(source, [None, [], {"kind": 5}, document("request"), build, source])
+    done = modernise(source, [None, [], {"kind": 5}, document("request"), *builds, source])
     spec = today(done)["spec"]
-    assert all(block["extraPodSpec"]["mainContainer"]["image"] == IMAGE for block in spec.get("services", {"": spec}).values())
-    outcomes = {note.outcome for note in done.notes if format_path(note.field) in ("spec.dynamoComponent", "spec.dynamoNim")}
-    assert outcomes == {MAPPED}
-    assert all("mainContainer.image" not in text for text in needs(done).values())
-
-
-@pytest.mark.parametrize("change", ["namespace", "tag", "second image"])
-def test_the_image_of_another_build_is_not_used(change: str) -> None:
-    build = document("build")
-    build["spec"]["image"] = IMAGE
-    others = [build]
-    if change == "namespace":
-        build["metadata"]["namespace"] = "other"
-    elif change == "tag":
-        build["metadata"]["name"], build["spec"]["dynamoComponent"] = "frontend--2", "frontend:2"
-    else:
-        others.append({**build, "spec": {**build["spec"], "image": "registry.example/frontend:2"}})
-    done = modernise(document("graph"), others)
-    assert told(done)["spec.dynamoComponent"] == (DECIDE, "")
+    components = spec.get("services", {"": spec}).values()
+    assert {note.outcome for note in done.notes if format_path(note.field) in ("spec.dynamoComponent", "spec.dynamoNim")} == {outcome}
+    assert all((lookup(one, ("extraPodSpec", "mainContainer", "image")) == IMAGE) is (outcome == MAPPED) for one in components)
+    assert any("mainContainer.image" in text for text in needs(done).values()) is (outcome == DECIDE)
 
 
 def test_a_component_keeps_its_own_image() -> None:

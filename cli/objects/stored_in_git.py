@@ -18,7 +18,6 @@ from ..files.revision import FLAG, Tree, Trees
 from ..yaml.load import InputError, Source, read_text
 from .manifest import Identity, Manifest, find_manifests
 from .stored import Previous, format_place, store_as
-from .stored import read_other_version as moved
 
 
 class _File(NamedTuple):
@@ -54,8 +53,11 @@ class Against:
         if any(one.data != found[0].data for one in found):
             where = " and ".join(map(format_place, found[:2])) + " and more" * (len(found) > 2)
             return Previous(None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}")
-        stored = store_as(found[0], new.version, line)
-        return Previous(None, str(stored)) if isinstance(stored, InputError) else Previous(stored, moved=moved(found[0], new.version))
+        old = found[0]
+        stored = store_as(old, new.version, line)
+        if isinstance(stored, InputError):
+            return Previous(None, str(stored))
+        return Previous(stored, moved=old.data if old.version != new.version else None)
 
 
 class _Repository:

@@ -131,8 +131,10 @@ class Judge:
 
         if not rule.startswith(keys.USER):  # those are known once the files of rules-from are read
             self._known(path, rule, [one.name for one in list_all()], "rule")
-        fields = self._fields(path, data, ("severity", "reason"))
-        for word in ("severity", "reason"):
+        fields, words = self._mapping(path, data), ("severity", "reason")
+        for word in fields:
+            self._known((*path, word), word, words, "key")
+        for word in words:
             if word not in fields:
                 self._wrong(path, f"must have a {word}")
         # a decoder of YAML 1.1 reads off as false
@@ -158,13 +160,6 @@ class Judge:
         if not isinstance(data, list):
             self._wrong(path, f"must be a list, got {quote(data)}")
         return data
-
-    def _fields(self, path: Path, data: Any, known: Any) -> dict[str, Any]:
-        """The fields of a mapping with known keys."""
-        fields = self._mapping(path, data)
-        for word in fields:
-            self._known((*path, word), word, known, "key")
-        return fields
 
     def _text(self, path: Path, data: Any) -> str:
         if not isinstance(data, str) or not data.strip():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ....policies.facts import Facts
     from ...project.reports import ReportRequest
     from ...userrules.load import UserRules
-    from .baseline import Entry, Held
+    from .baseline import Entry
     from .fix import Mended
     from .inputs import Inputs
     from .options import Options
@@ -136,7 +136,7 @@ def weigh(plan: Plan, result: Result) -> Result:
     if inputs.sight is not None and inputs.sight.unreachable:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if plan.known is not None:
-        result = _leave_out_known(options, _hold(plan, result, plan.known))
+        result = _leave_out_known(plan, result, plan.known)
     return result._replace(findings=merge_duplicates(result.findings))
 
 
@@ -158,19 +158,13 @@ def deliver(plan: Plan, result: Result, changed: int) -> int:
     return write_reports(options, plan.reports, result, code)
 
 
-def _hold(plan: Plan, result: Result, known: list[Entry]) -> Held:
-    """The result held against the baseline."""
-    from .baseline import hold
+def _leave_out_known(plan: Plan, result: Result, known: list[Entry]) -> Result:
+    """The result without the baseline's findings; reports outdated ones, or rewrites the baseline."""
+    from .baseline import hold, write
 
     options, choice = plan.options, plan.choice
     heard = Heard(line=plan.settings.line, schema=not options.no_schema)
-    return hold(result, known, lambda entry: choice.takes(entry.rule, entry.code), heard, learn=options.update_baseline)
-
-
-def _leave_out_known(options: Options, held: Held) -> Result:
-    """The result without the baseline's findings; reports outdated ones, or rewrites the baseline."""
-    from .baseline import write
-
+    held = hold(result, known, lambda entry: choice.takes(entry.rule, entry.code), heard, learn=options.update_baseline)
     file = options.baseline or ""
     if options.update_baseline:
         write(file, held.entries)

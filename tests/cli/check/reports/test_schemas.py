@@ -45,6 +45,16 @@ def test_everything_that_can_happen_is_valid_in_every_format() -> None:
     document = json.loads(machine.document(result, 70))
     assert complaints(ours("check"), document) == []
     assert all(document[key] for key in document), "the example has one of everything"
+    # objects, others, errors, warnings, faults, rules that were not evaluated, suppressed findings, unreadable inputs, exit code
+    assert [*document["summary"].values()] == [2, 0, 1, 1, 1, 2, 2, 3, 70]
+    found = [*document["findings"][0].values()]
+    assert found[:9] == ["a.yaml", 1, 4, 5, "spec.modelName", "ingress-host-required", "DYN202", "error", "policies"]
+    assert found[9:12] == [{"kind": "DynamoModel", "namespace": "llm", "name": "m"}, "must be something else", "Write something else"]
+    assert [(note["rule"], note["flag"]) for note in document["notEvaluated"]] == [
+        ("policies", ""),
+        ("priority-class-requires-grove", "--set-fact grove=true"),
+    ]
+    assert [(one["file"], one["line"]) for one in document["unreadable"]] == [("", 0), ("b.yaml", 2), ("c", 0)]
     rows = [json.loads(line) for line in machine.lines(result, 70).splitlines()]
     assert [complaints(ours("check-lines"), row) for row in rows] == [[]] * len(rows)
     types = ["finding", "notEvaluated", "unreadable", "suppressed", "answer", "unreachable", "passedOver", "summary"]

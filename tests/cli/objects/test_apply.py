@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_webhooks.cli.objects.apply import LAST, simulate_apply
-from tests.cli.conftest import Command, Files
 from tests.rows import run_each
 
 KIND = "DynamoGraphDeployment"
@@ -169,11 +168,3 @@ def test_a_file_that_is_nested_deeply_is_taken_as_it_is() -> None:
     for _ in range(900):
         deep = {"spec": deep}
     assert simulate_apply({**graph(), **deep}, {**STORED, **deep}, held(), KIND)["spec"] == deep["spec"]
-
-
-def test_a_file_is_applied_to_what_a_cluster_holds_and_an_edited_copy_replaces_it(command: Command, files: Files) -> None:
-    edited = {**STORED, "spec": {"components": STORED["spec"]["components"]}}
-    files(live=json.dumps(STORED), edited=json.dumps(edited), file=json.dumps({**edited, "metadata": {"name": "g"}}))
-    for name in ("edited", "file"):
-        found = command("check", f"{name}.yaml", "--old", "live.yaml", "-o", "json").json["findings"]
-        assert ("dgd-backend-immutable" in {one["rule"] for one in found}) is (name == "edited")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.cli.commands.explain.field import find
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.finding import Outcome
 from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
@@ -91,6 +92,13 @@ def test_the_server_s_hint_at_waiting_rules_is_a_note_and_no_finding() -> None:
     outcome = _checked(GOOD.replace("replicas: 2", "componentTyp: 5\n      replicas: x"))
     assert "some validation rules were not checked" not in str(outcome.findings)
     assert [note.rule for note in outcome.not_evaluated] == ["schema-rule", "policies"]
+
+
+def test_a_finding_of_the_schema_names_the_field_that_explain_knows() -> None:
+    """Metadata has no page of its own: there it is the rule's."""
+    found = _checked(GOOD.replace("replicas: 2", "envs: [{value: a}]").replace("name: ", "name: UPPER-", 1)).findings
+    assert {finding.field for finding in found if finding.rule == "schema-mismatch"} == {"spec.services.*.envs.*.name", ""}
+    assert find("spec.services.*.envs.*.name") is not None
 
 
 ODD_GPU = manifest("DynamoGraphDeploymentRequest", "v1beta1", "{model: m, hardware: {gpuSku: H100}}")

@@ -1,7 +1,12 @@
 """The lines of the operator by which a run of `check` judges, what told them, and what `--upgrade-to` finds on the way."""
 
+from pathlib import Path
+
 import pytest
 
+from dynamo_webhooks.api.line import DEFAULT_LINE, Line
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
+from dynamo_webhooks.cli.commands import serve
 from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
 from dynamo_webhooks.policies.facts import facts_from
 from tests.cli.conftest import Command, Files
@@ -36,9 +41,25 @@ def test_the_line_is_said_with_what_told_it(words: list[str], line: str, told: s
     assert (summary["operatorLine"], summary["operatorLineFrom"]) == (line, told)
 
 
-def test_a_project_file_says_the_line(files: Files, command: Command) -> None:
-    (files(good=GOOD) / ".dynamo-webhooks.yaml").write_text("line: 1.5\n")
+@pytest.mark.parametrize("written", ["1.5", "'1.5'"])
+def test_a_project_file_says_the_line_and_flags_win(written: str, files: Files, command: Command) -> None:
+    folder: Path = files(good=GOOD)
+    (folder / ".dynamo-webhooks.yaml").write_text(f"line: {written}\n")
     assert "for operator 1.5 (the project file)" in command("check", "good.yaml").err
+    assert "for operator 1.2 (--line)" in command("check", "good.yaml", "--line", "1.2").err
+    assert "for operator 1.6 (the default; --line names another)" in command("check", "good.yaml", "--no-project").err
+    (folder / ".dynamo-webhooks.yaml").write_text("line: 1.9\n")
+    assert f'line: must be one of {", ".join(Line)}, got "1.9"' in command("check", "good.yaml").err
+
+
+def test_a_server_without_a_line_has_that_of_files(tmp_path: Path) -> None:
+    (tmp_path / "facts.yaml").write_text("{grove: true, operatorVersion: null}\n")
+    (tmp_path / "told.yaml").write_text("{operatorVersion: 1.2.0}\n")
+    lines = []
+    for name in ("facts.yaml", "told.yaml"):
+        options = serve.Options(no_cluster=True, facts=str(tmp_path / name))
+        lines.append(facts_from(serve._told(options, OperatorConfiguration())).line)
+    assert [*lines, facts_from({}).line] == [DEFAULT_LINE, Line.V1_2, DEFAULT_LINE]
 
 
 def test_a_version_that_somebody_says_goes_before_the_clusters_definitions() -> None:

@@ -18,7 +18,6 @@ COMMANDS: Final = {
     "test": "run case files (allow, deny, default, convert) and compare with what they expect",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
-    "picture": "draw graphs: components, pods, GPUs, claims and Services, and what a change does to them",
     "explain": "explain a rule, a field, a kind, a fact or a pasted server message",
     "policy": "write, test and collect rules of your own, in Kubernetes' policy language",
     "rules": "list the rules and defaults",

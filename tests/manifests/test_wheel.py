@@ -90,7 +90,6 @@ OFFLINE = (
     "default graph.yaml -o json",
     "convert graph.yaml --to v1alpha1",
     "render graph.yaml --config operator.yaml",
-    "picture graph.yaml -o svg",
     "diff graph.yaml graph.yaml -o json",
     "config --config operator.yaml",
     "crds",

@@ -28,7 +28,7 @@ __all__ = ["command"]
 
 ROOT: Final = Path(__file__).parents[2]
 EXAMPLE: Final = (builder.HERE / "page" / "example.yaml").read_text()
-VIEWS: Final = ("check", "answer", "convert", "default", "render", "picture", "explain")
+VIEWS: Final = ("check", "answer", "convert", "default", "render", "explain")
 # what Pyodide has not, or can't use: each stops an import; orjson and libyaml are compiled
 MISSING: Final = (
     *("subprocess", "socket", "_socket", "ssl", "_ssl", "mmap", "fcntl", "resource", "multiprocessing", "_posixsubprocess"),
@@ -79,7 +79,6 @@ def test_each_view_is_what_its_command_prints(command: Command, folder: Path) ->
         "convert": ["convert", "input.yaml", "--to", "v1beta1"],
         "v1alpha1": ["convert", "input.yaml", "--to", "v1alpha1"],
         "render": ["render", "input.yaml"],
-        "picture": ["picture", "input.yaml", "-o", "svg"],
     }.items():
         printed = command(*words, "--line", "1.5")
         told = ask(BAD, view)

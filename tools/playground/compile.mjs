@@ -14,7 +14,7 @@ os.mkdir("/work")
 os.chdir("/work")
 import engine
 engine.describe()
-for view in ("check", "answer", "convert", "default", "render", "picture", "explain"):
+for view in ("check", "answer", "convert", "default", "render", "explain"):
     engine.answer(example, view, "1.6", "grove=true")
 files = sorted({file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None) or "").startswith("/app/")})
 found = {}

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from ....policies.facts import Facts
-from ..picture.parts import KINDS, Drawn, Picture, draw, pair_pictures
 from ..render.run import DEFAULT_NAMESPACE, Asked, choose_operator, render_text
+from .graph_parts import KINDS, Drawn, Picture, draw, pair_pictures
 from .options import Options
 from .result import Result
 

@@ -17,7 +17,7 @@ from ...yaml.load import Position, Source
 
 if TYPE_CHECKING:
     from ...validation.server_response import Answer
-    from ..picture.parts import Picture
+    from .graph_parts import Picture
 
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"

@@ -112,7 +112,7 @@ def test_what_kubectl_does_not_read_beside_an_object_is_unreadable(
     assert [line.partition(" must ")[0] for line in ran.err.splitlines()] == [f"{place}:"]
 
 
-@pytest.mark.parametrize("words", [("check",), ("default",), ("convert", "--to", "v1beta1"), ("render", "-q"), ("picture",)])
+@pytest.mark.parametrize("words", [("check",), ("default",), ("convert", "--to", "v1beta1"), ("render", "-q")])
 def test_beside_an_unreadable_file_nothing_is_missed(command: Command, files: Files, words: tuple[str, ...]) -> None:
     files(bad="a: [\n", other="kind: X\n")
     for paths in (["bad.yaml"], ["bad.yaml", "other.yaml"], ["missing.yaml"]):

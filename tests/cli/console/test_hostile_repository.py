@@ -39,7 +39,6 @@ COMMANDS: Final = (
     *(("convert", "graphs", "--to", "v1beta1", "-o", form) for form in ("yaml", "json")),
     *(("convert", "graphs", "--to", "v1beta1", "--check")),
     *(("render", "graphs/good.yaml", "-o", "json"), ("render", "graphs/good.yaml"), ("render", f"graphs/{FILE}")),
-    *(("picture", "graphs/good.yaml", "-o", form) for form in ("mermaid", "svg")),
     *(("config", "--config", "configuration.yaml", "--lenient-config", "-o", form) for form in ("text", "yaml", "json")),
     *(("review", "review.json"), ("review", FILE), ("schema", ALL), ("crds", "--kind", ALL), ("version",), ("facts", ALL)),
     *(("completion", ALL), ("completion", "bash"), ("certs", "inspect", FILE), ("migrate", ALL), ("doctor", "--context", ALL)),

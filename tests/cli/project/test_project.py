@@ -140,18 +140,16 @@ def test_convert_and_default_read_paths(repository: Path, command: Command) -> N
     assert command("default", "--no-project").code == command("convert", "--to", "v1beta1", "--no-project").code == 2
 
 
-@pytest.mark.parametrize("name", ["render", "picture"])
-def test_children_are_those_of_the_line_and_facts_of_the_file(repository: Path, command: Command, name: str) -> None:
+def test_children_are_those_of_the_line_and_facts_of_the_file(repository: Path, command: Command) -> None:
     """On line 1.2 a checkpoint must say which it is; line 1.5 only has fewer children then."""
     graph = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}}
     worker = {"name": "w", "type": "worker", "experimental": {"checkpoint": {"enabled": True}}}
     (repository / "g.yaml").write_text(json.dumps({**graph, "spec": {"components": [worker]}}))
     (repository / "facts.yaml").write_text("{grove: false, lws: false, dra: true, istio: false}")
     project(repository, "line: '1.2'\nfacts: facts.yaml\n")
-    words = (name, "g.yaml")
+    words = ("render", "g.yaml")
     assert "not known" not in command(*words).err
-    if name == "render":
-        assert [command(*words, *more).code for more in ((), ("--line", "1.5"), ("--no-project",))] == [1, 0, 0]
+    assert [command(*words, *more).code for more in ((), ("--line", "1.5"), ("--no-project",))] == [1, 0, 0]
     project(repository, "line: '1.9'\n")
     assert [command(*words).code, command(*words, "--no-project").code] == [2, 0]
 

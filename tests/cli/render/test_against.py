@@ -111,9 +111,6 @@ def test_graphs_of_one_name_are_told_apart_by_file(command: Command, files: File
     ran = command("render", "-q", "--against", "HEAD", "-o", "json", "deploy")
     assert {one["file"]: one["what"] for one in ran.json} == expected
     assert f"Deployment demo/g-fe (deploy/{changed}/g.yaml): 1 pod restarts\n" in command("render", "-q", "--against", "HEAD", "deploy").out
-    drawn = command("picture", "--against", "HEAD", "deploy").out
-    assert drawn.count(": restarts<") == 1
-    assert drawn.count(": removed<") == bool(gone)
     marked = command("check", "--against", "HEAD", "-o", "markdown", "deploy").out
     assert (marked.count(": restarts<"), marked.count(": removed<")) == (1, bool(gone))
     differing = [line.partition("  ")[2] for line in command("diff", "HEAD:deploy", "deploy").out.splitlines() if line.startswith("Dynamo")]
@@ -131,7 +128,6 @@ def test_a_sequential_restart_is_of_all_components_in_its_order(command: Command
     shown = command("render", "-q", *words).out
     places = [shown.index(f"cliques[{name}]." if grove == "true" else f"demo/g-{name} ") for name in strategy.get("order", ("fe", "w"))]
     assert places == sorted(places)
-    assert command("picture", *words).out.count(": restarts<") == 2
     assert command("check", *words, "-o", "markdown").out.count(": restarts<") == 2
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.picture.parts import picture
+from dynamo_webhooks.cli.commands.check.graph_parts import picture
 from dynamo_webhooks.reconciler.render.children import render, worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings

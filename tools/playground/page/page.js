@@ -11,7 +11,7 @@ import { LARGEST, pack, unpack } from "./fragment.js";
 import { draw, element, learn, sentence, summary } from "./results.js";
 import EXAMPLE from "./example.yaml";
 
-const VIEWS = { check: "check", answer: "check --answer", convert: "convert", default: "default", render: "render", picture: "picture", explain: "explain" };
+const VIEWS = { check: "check", answer: "check --answer", convert: "convert", default: "default", render: "render", explain: "explain" };
 const PAUSE = 120; // milliseconds without a key before a question
 const [version, line, facts, tabs, status, panel, copy] = ["version", "line", "facts", "tabs", "status", "panel", "link"].map((id) => document.getElementById(id));
 let view = "check";

@@ -1,5 +1,4 @@
-// Draws answers. Texts of authors are set as text, never as markup; a picture is an image, in which nothing runs.
-const CHARACTERS = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" }; // that a picture's title escapes
+// Draws answers. Texts of authors are set as text, never as markup.
 let rules = new Set();
 
 export function learn(names) {
@@ -34,12 +33,7 @@ export function summary({ report, view, code }) {
 
 export function draw(answer, jump) {
   const parts = answer.view === "check" && answer.report ? findings(answer.report, jump) : [];
-  if (answer.view === "picture" && answer.text.startsWith("<svg")) {
-    const named = answer.text.match(/ aria-label="([^"]*)"/)?.[1] ?? "Picture of the graph";
-    parts.push(element("img", { src: `data:image/svg+xml,${encodeURIComponent(answer.text)}`, alt: named.replace(/&(\w+|#x27);/g, (all, name) => CHARACTERS[name] ?? all) }));
-  } else if (answer.text) {
-    parts.push(element("pre", {}, ...linked(answer.text)));
-  }
+  if (answer.text) parts.push(element("pre", {}, ...linked(answer.text)));
   if (answer.notes && !(answer.view === "check" && answer.report?.unreadable.length)) parts.push(element("pre", { className: "notes" }, ...linked(answer.notes)));
   return parts.length ? parts : [element("p", { className: "dim", textContent: "Nothing to say." })];
 }

@@ -48,7 +48,7 @@ def answer(text: str, view: str, line: str, facts: str) -> str:
     elif view == "explain":
         words = list(dict.fromkeys(each["rule"] for each in found_by_check["findings"]))[:MAX_EXPLAINED_RULES] or _KIND.findall(text)[:1]
         told["text"] = "\n".join(_run(["explain", word])[0] for word in words)
-    elif view in (*_CONVERT, "default", "render", "picture"):
+    elif view in (*_CONVERT, "default", "render"):
         told["text"], told["notes"], told["code"] = _run(
             [*_command(view, told["version"]), *settings, *([] if view in _CONVERT else known)]
         )
@@ -60,7 +60,7 @@ def _command(view: str, version: str) -> list[str]:
     if view in _CONVERT:
         other = "v1alpha1" if version == "v1beta1" else "v1beta1"
         return ["convert", FILE, "--to", other if view == "convert" else view]
-    return [view, FILE, *(["-o", "svg"] if view == "picture" else [])]
+    return [view, FILE]
 
 
 def _run(words: Sequence[str], stdin: str = "") -> tuple[str, str, int]:

@@ -12,9 +12,9 @@ from typing import Final
 from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
 from ....validation.levels import WARNING
-from ...picture.formats import mermaid
-from ...picture.parts import Picture
+from ..graph_parts import Picture
 from ..result import Result
+from .mermaid import mermaid
 from .shared import count_levels, group_notes, relative, report_root
 from .text import format_summary, frame
 
@@ -68,7 +68,7 @@ def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
         return
     blocks, room, left = [], _CHARTS, 0
     for one in pictures:
-        chart = mermaid([one])
+        chart = mermaid(one)
         fits = len(chart) <= room and chart.count("-->") + chart.count("-.-") <= _EDGES
         room -= len(chart) if fits else 0
         left += not fits

@@ -67,13 +67,12 @@ class Part(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes beside name, type, pods and image, one a line."""
+        """Notes beside name, type, size, claims and image, one a line."""
         return (
             *([f"GPUs shared {'by the pods of a node' if self.apart else 'in the pod'}"] if self.shared else ()),
             *([f"{count_of(self.standby, 'standby engine')} a {'node' if self.apart else 'pod'}"] if self.standby else ()),
             *(["scaling adapter"] if self.adapter else ()),
             *(f"Service {name}" for name in self.services),
-            *(f"claim {name}" for name in self.claims),
         )
 
     @property
@@ -174,14 +173,14 @@ def text(value: object) -> str:
     return shorten(escape_unprintable(str(value)), _MAX_TEXT_CHARACTERS)
 
 
-def shorten_image(image: str, most: int) -> str:
-    """An image in as many characters, or so many more as tag and digest take: they are what changes."""
+def _shorten_image(image: str) -> str:
+    """An image as a short text, longer only by what tag and digest take: they are what changes."""
     name, at, digest = image.partition("@")
     repository, colon, tag = name.rpartition(":")
     if not colon or "/" in tag:  # the colon of a port
         repository, colon, tag = name, "", ""
     version = shorten(f"{colon}{tag}{at}{digest}", _VERSION)
-    room = max(most - len(version), _MIN_REPOSITORY_CHARACTERS)
+    room = max(_MAX_TEXT_CHARACTERS - len(version), _MIN_REPOSITORY_CHARACTERS)
     return (repository if len(repository) <= room else f"\N{HORIZONTAL ELLIPSIS}{repository[1 - room :]}") + version
 
 
@@ -201,7 +200,7 @@ def _part(member: Member, services: Iterable[str]) -> Part:
         fields.get("scalingAdapter") is not None,
         tuple(map(text, services)),
         tuple(map(text, dict.fromkeys(_claims(fields)))),
-        shorten_image(escape_unprintable(str(main_of(fields).get("image") or "")), _MAX_TEXT_CHARACTERS),
+        _shorten_image(escape_unprintable(str(main_of(fields).get("image") or ""))),
     )
 
 

@@ -170,27 +170,6 @@ def test_exit_codes(command: Command, files: Files, text: str, code: int, said: 
         assert ran.out == text
 
 
-@run_each(
-    ("words", "said"),
-    [
-        (["a.yaml"], "--to must name the version"),
-        (["--to", "v1beta1"], "name at least one file"),
-        (["a.yaml", "--to", "v2"], "--to must be one of v1alpha1, v1beta1, got v2"),
-        (["a.yaml", "--to", "v1beta1", "--check", "--write"], "use one of them"),
-        (["-", "--to", "v1beta1", "--write"], "can't change standard input"),
-        (["a.yaml", "--to", "v1beta1", "--write", "-o", "json"], "keep the format"),
-        (["--fields", "dgdd"], "no such kind"),
-        (["--fields", "DynamoModel"], "has one version"),
-        (["--fields", "DynamoGraphDeployment", "a.yaml"], "--fields prints a table and reads no files: leave out a.yaml"),
-    ],
-)
-def test_wrong_usage(command: Command, files: Files, words: list[str], said: str) -> None:
-    files(a=GOOD)
-    ran = command("convert", *words)
-    assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
-
-
 def test_missing_files_and_empty_input(command: Command, files: Files) -> None:
     files(a=GOOD, b=OTHER_KIND)
     ran = command("convert", "a.yaml", "none.yaml", "--to", "v1beta1")

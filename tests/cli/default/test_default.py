@@ -10,7 +10,6 @@ import yaml
 from tests.cli.check.reports.official import complaints, ours
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD, MODEL, OTHER_KIND
-from tests.rows import run_each
 
 VERSION = ("--set-fact", "operatorVersion=1.2.0")
 BARE = """\
@@ -180,23 +179,6 @@ def test_other_kinds_versions_and_older_forms_are_told(command: Command, files: 
     empty = command("default", "c.yaml")
     assert (empty.code, empty.err) == (3, "no Dynamo object (group nvidia.com) found; --allow-empty accepts that\n")
     assert command("default", "--allow-empty", "c.yaml").code == 0
-
-
-@run_each(
-    ("words", "told"),
-    [
-        ((), "name at least one file"),
-        (("--check", "--write", "a"), "use one of them"),
-        (("--write", "-"), "can't change standard input"),
-        (("--write", "-o", "diff", "a"), "-o is for printed output"),
-        (("--op", "update", "a"), "needs --old"),
-        (("--set-fact", "grove=3", "a"), "grove: must be true"),
-    ],
-)
-def test_wrong_usage_is_a_sentence(command: Command, words: tuple[str, ...], told: str) -> None:
-    ran = command("default", *words)
-    assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
 
 
 def test_json_is_as_its_schema_says(command: Command, files: Files) -> None:

@@ -41,14 +41,6 @@ def test_a_field_tells_its_place_in_the_other_version(command: Command, word: st
     assert f"In {other['version']}: `{there}`" in told if exact else "no such field; an annotation keeps its value" in told
 
 
-def test_a_field_of_the_other_version_has_the_same_rules(command: Command) -> None:
-    def of(word: str) -> list[str]:
-        (page,) = command("explain", word, "-o", "json").json
-        return [rule["rule"] for rule in page["places"][0]["rules"]]
-
-    assert of("dgd.spec.components.*.experimental.failover.mode") == of("dgd.spec.services.*.failover.mode")
-
-
 def test_a_field_tells_its_defaults_limits_and_schema_rules(command: Command) -> None:
     def place(word: str) -> Any:
         (page,) = command("explain", word, "-o", "json").json

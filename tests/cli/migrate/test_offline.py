@@ -12,7 +12,6 @@ from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import Counts, KindReport, Note, Notes, Report, as_text
 from dynamo_webhooks.cli.commands.migrate.rewrite_all import _mark
 from dynamo_webhooks.conversion.objects import convert_object, target
-from tests.cli.conftest import Command
 from tests.cli.migrate.store import DGD, IMAGE
 from tests.conversion.test_bounds import noise
 from tests.rows import run_each
@@ -86,26 +85,6 @@ def test_an_object_with_many_levels_is_judged(levels: int) -> None:
 )
 def test_metadata_without_such_fields_tells_nothing(metadata: Node) -> None:
     assert find_lost_fields(metadata, Line.V1_2) == set()
-
-
-@run_each(
-    ("words", "said"),
-    [
-        ((), "--to: must be given"),
-        (("--to", "v1beta1", "--retire", "v1beta1"), "--retire v1beta1: must be another version"),
-        (("--to", "v1beta1", "--verify", "--dry-run"), "--verify: writes objects"),
-        (("--to", "v1beta1", "--kind", "dm"), "--kind DynamoModel: has one version"),
-        (("--to", "v1beta1", "--kind", "graf"), "--kind graf: no such kind"),
-        (("--to", "v1beta1", "--rate", "0"), "--rate: must be more than 0"),
-        (("--to", "v1beta1", "--rate", "x"), "--rate must be a number, got x"),
-        (("--to", "v1beta1", "--settle", "nan"), "--settle: must be a number that is not negative, got nan"),
-        (("--to", "v1beta1", "--kubeconfig", "nowhere"), "--kubeconfig"),
-    ],
-)
-def test_wrong_flags_are_told(command: Command, words: tuple[str, ...], said: str) -> None:
-    ran = command("migrate", *words)
-    assert ran.code == 2
-    assert said in ran.err
 
 
 @pytest.mark.parametrize(("terminal", "many"), [(False, 2), (True, 25)])

@@ -130,13 +130,6 @@ def test_files_that_can_be_read_are_rendered_beside_those_that_can_not(command: 
     assert len(ran.json) > 5
 
 
-@pytest.mark.parametrize("words", [(), ("--set-fact", "moon=true", "a.yaml"), ("-o", "xml", "a.yaml"), ("--facts", "none.yaml", "a.yaml")])
-def test_wrong_usage(command: Command, files: Files, words: tuple[str, ...]) -> None:
-    files(a=json.dumps(GRAPH))
-    ran = command("render", *words)
-    assert (ran.code, ran.out) == (2, "")
-
-
 def test_odd_names_stay_inside_the_folder(tmp_path: Path) -> None:
     from dynamo_webhooks.cli.commands.render.run import Child, into_folder
 

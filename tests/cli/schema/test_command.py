@@ -73,25 +73,6 @@ def test_a_catalogue_is_of_the_line(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "nvidia.com" / "dynamographdeployment_v1beta1.json").read_text() == command("schema", "dgd", "--line", "1.2").out
 
 
-@run_each(
-    ("words", "told"),
-    [
-        (["dgd", "--catalogue", "x"], "--catalogue is every kind"),
-        (["--catalogue", ""], '--catalogue "": must name a folder'),
-        (["dgd", "--version", "v1beta2"], "DynamoGraphDeployment is in v1alpha1 and v1beta1; did you mean v1beta1?"),
-        (["dm", "--version", "v1beta1"], "DynamoModel is in v1alpha1"),
-        (["dm.v1beta1"], "dm.v1beta1: DynamoModel is in v1alpha1"),
-        (["dgd.v1alpha1", "--version", "v1beta1"], "--version v1beta1: dgd.v1alpha1 names another version: leave one of them out"),
-        (["rules", "--version", "v1beta1"], "--version is for kinds"),
-        (["DynamoModell"], "did you mean DynamoModel"),
-    ],
-)
-def test_wrong_usage(command: Command, words: list[str], told: str) -> None:
-    ran = command("schema", *words)
-    assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
-
-
 def test_a_folder_that_can_not_be_made_is_wrong_usage(command: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ran = command("schema", "--catalogue", tmp_path / "file" / "below")

@@ -5,11 +5,10 @@ from typing import Final
 
 from ....api.line import Line, explain_upgrades
 from ....api.wording import count_of
-from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, PODS
 from .finding import Finding, full_name, info, warning
-from .observe import Sight
+from .observe import Sight, list_all
 
 _MAX_NAMED_PODS: Final = 20
 # a step of an image's path -> whose image it is
@@ -34,16 +33,10 @@ async def neighbours(cluster: Cluster, sight: Sight, to: Line) -> list[Finding]:
     found: list[Finding] = []
     if now is not None and (steps := explain_upgrades(now, to)):
         found.append(warning("upgrade", "operator", steps))
-    try:
-        found += compare_versions(
-            (await cluster.list(DEPLOYMENTS)).items, [line for line in Line if (now is None or line > now) and line <= to]
-        )
-    except ForbiddenError as error:
-        found.append(warning("permission", "deployments", f"can't be read, so versions of other controllers are unknown: {error.message}"))
-    try:
-        found += list_gated((await cluster.list(PODS, fields="status.phase=Pending")).items)
-    except ForbiddenError as error:
-        found.append(warning("permission", "pods", f"can't be read, so pods at scheduling gates are unknown: {error.message}"))
+    deployments = await list_all(cluster, DEPLOYMENTS, found, "can't be read, so versions of other controllers are unknown")
+    found += compare_versions(deployments, [line for line in Line if (now is None or line > now) and line <= to])
+    pods = await list_all(cluster, PODS, found, "can't be read, so pods at scheduling gates are unknown", "status.phase=Pending")
+    found += list_gated(pods)
     return found
 
 

@@ -13,10 +13,11 @@ from ....certs.report import read_conditions
 from ....certs.state import CertificateState, TargetKind
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
-from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
+from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES, Resource
 from ....kube.scope import LEASE_NAME
 from ...installation.parts import Parts, read_parts
 from ..certs.work import Hands
+from .finding import Finding, warning
 
 Found = TypeVar("Found")
 GUARD: Final = (POLICIES.kind, POLICY_BINDINGS.kind)
@@ -54,6 +55,15 @@ class Sight(NamedTuple):
     def line(self) -> Line | None:
         """The line of the definitions; None where it isn't known."""
         return of_definitions(*(self.crds.get(BY_ALIAS[alias].plural) for alias in ("DGD", "DGDR")))
+
+
+async def list_all(cluster: Cluster, resource: Resource, found: list[Finding], why: str, fields: str = "") -> list[Node]:
+    """The objects of every namespace; none where they may not be listed, which is then found, for `why` it matters."""
+    try:
+        return (await cluster.list(resource, fields=fields)).items
+    except ForbiddenError as failed:
+        found.append(warning("permission", resource.plural, f"{why}: {failed.message}"))
+        return []
 
 
 async def look(cluster: Cluster, about: Installation) -> Sight:

@@ -13,21 +13,18 @@ from ....kube.resources import DEPLOYMENTS, LEASES, MUTATING, PODS, SERVICES, VA
 from ...installation.parts import COMPONENT, Parts
 from .certificates import late_lease
 from .finding import Finding, error, full_name, info, warning
-from .observe import Sight
+from .observe import Sight, list_all
 
 _LEASE: Final = "dynamo.nvidia.com"  # of the Go operator, in whatever namespace its chart names
 _FLAG: Final = "--operator-version"  # which no other controller has
+_UNKNOWN: Final = "can't be listed, so other operators are unknown"
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 
 
 async def others(cluster: Cluster, sight: Sight, parts: Parts) -> list[Finding]:
     """Findings about other operators. Two of them that run the same graphs overwrite each other's workloads."""
     found: list[Finding] = []
-    deployments: list[Node] = []
-    try:
-        deployments = (await cluster.list(DEPLOYMENTS)).items
-    except ForbiddenError as failed:
-        found.append(warning("permission", "deployments", f"can't be listed, so other operators are unknown: {failed.message}"))
+    deployments = await list_all(cluster, DEPLOYMENTS, found, _UNKNOWN)
     operators = [each for each in deployments if _is_operator(each) and not _is_ours(each, parts)]
     for each in operators:
         found += _operator(sight, each)
@@ -96,11 +93,7 @@ async def _leases(cluster: Cluster, sight: Sight, deployments: list[Node], named
     found: list[Finding] = []
     election = sight.about.election
     for name in dict.fromkeys((_LEASE, *((election[1],) if election else ()))):
-        try:
-            leases = (await cluster.list(LEASES, fields=f"metadata.name={name}")).items
-        except ForbiddenError as failed:
-            return [warning("permission", "leases", f"can't be listed, so other operators are unknown: {failed.message}")]
-        for lease in leases:
+        for lease in await list_all(cluster, LEASES, found, _UNKNOWN, f"metadata.name={name}"):
             if (lease["metadata"].get("namespace"), name) != election and _is_held(lease, sight.now):
                 found += await _holder(cluster, sight, lease, deployments, named)
     return found

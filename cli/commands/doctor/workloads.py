@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
+from ....admission.userrules.policy import Requirement
 from ....api.paths import lookup
 from ....certs.state import TargetKind
 from ....kube.errors import ForbiddenError
@@ -223,20 +224,11 @@ def _is_selected(spec: Node, labels: Mapping[str, str]) -> bool:
     chosen = spec.get("podSelector") or {}
     if "Ingress" not in (spec.get("policyTypes") or ("Ingress",)):
         return False
-    return (chosen.get("matchLabels") or {}).items() <= labels.items() and all(map(_matches(labels), chosen.get("matchExpressions") or ()))
-
-
-def _matches(labels: Mapping[str, str]) -> Any:
-    def matches(each: Node) -> bool:
-        there, value, values = each["key"] in labels, labels.get(each["key"]), each.get("values") or ()
-        return {
-            "In": there and value in values,
-            "NotIn": value not in values,
-            "Exists": there,
-            "DoesNotExist": not there,
-        }.get(str(each.get("operator")), False)
-
-    return matches
+    wanted = (
+        Requirement(str(each["key"]), str(each.get("operator")), frozenset(each.get("values") or ()))
+        for each in chosen.get("matchExpressions") or ()
+    )
+    return (chosen.get("matchLabels") or {}).items() <= labels.items() and all(each.holds(labels, whole=True) for each in wanted)
 
 
 def _selects(chosen: object, obj: Node) -> bool:

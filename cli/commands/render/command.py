@@ -4,17 +4,19 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 from ....api.wording import shorten
+from ....policies.facts import UNKNOWN
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.nearest import did_you_mean
 from ...console.options import option, several, switch
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
+from ...project.apply import apply_project
 from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
 from .pods import find_restarts, report
-from .run import Child, ConfigFlag, NamespaceFlag, Outcome, ask_for, into_folder, lay_project, render_file, render_revision
+from .run import DEFAULT_NAMESPACE, Asked, Child, Outcome, choose_operator, into_folder, render_file, render_revision
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -28,9 +30,9 @@ class Options(NamedTuple):
     directory: Annotated[str | None, option("write a file for each child instead of printing", "-d", "DIR")] = None
     only: Annotated[tuple[str, ...], several("children of one kind, such as Deployment; repeatable", "KIND")] = ()
     against: Annotated[str | None, option("print which pods would restart since this Git revision, and why", "GIT-REF")] = None
-    namespace: NamespaceFlag = ""
+    namespace: Annotated[str, option("namespace of objects without one (default: default)", "-n")] = ""
     facts: flags.FactFlags = flags.FactFlags()
-    config: ConfigFlag = None
+    config: Annotated[str | None, option("OperatorConfiguration; facts override it", "FILE")] = None
     lenient_config: flags.LenientConfig = False
     allow_empty: flags.AllowNone = False
     quiet: Annotated[bool, switch("don't report assumptions about the cluster", "-q")] = False
@@ -45,9 +47,9 @@ def run(options: Options) -> int:
     flags.need_paths(options.paths)
     if options.against is not None and options.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
-    options = lay_project(options, options.config, options.paths)
-    known, tell = read_project_facts(options.facts, options.project), _silent if options.quiet else write_stderr
-    asked = ask_for(known, options.config, options.namespace, tell, lenient=options.lenient_config, restarted=options.against is not None)
+    # a configuration decides the line
+    options = apply_project(options, (*(("line",) if options.config is None else ()), "facts"), options.paths)
+    asked = _asked(options)
     files = find_files(options.paths, options.exclude)
     done = [render_file(file, asked) for file in files]
     for line in (line for one in done for line in (*one.told, *one.notes)):
@@ -73,8 +75,15 @@ def run(options: Options) -> int:
     return worst_code(codes)
 
 
-def _silent(_line: str) -> None:
-    """Reports no assumptions."""
+def _asked(options: Options) -> Asked:
+    """How all objects are rendered; says what is assumed of the cluster. Raises: UsageError for facts or a configuration."""
+    known = read_project_facts(options.facts, options.project)
+    operator, assumed = choose_operator(known, options.config, lenient=options.lenient_config)
+    if assumed and not options.quiet:
+        write_stderr(assumed)
+    if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
+        known = known._replace(operatorVersion=operator.settings.operator_version)
+    return Asked(known, operator._replace(restarted=options.against is not None), options.namespace or DEFAULT_NAMESPACE)
 
 
 def _code(outcome: Outcome) -> int:

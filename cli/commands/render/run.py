@@ -1,8 +1,8 @@
 """Chooses settings, renders the objects of one text beside what else it holds, writes children. Flags and exit codes are elsewhere."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import Annotated, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from ....api.kinds import BETA
 from ....api.line import Line
@@ -19,21 +19,16 @@ from ....reconciler.render.held import Held
 from ....reconciler.render.settings import Settings, settings_from
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError
-from ...console.options import option
 from ...console.output import write_stderr
 from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...objects.forms import FormError, create
 from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, unfold_list
-from ...project.apply import apply_project
 from ...rewrite.emit import emit_json, emit_yaml
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
 from .kinds import Operator, children
 
-_Options = TypeVar("_Options")
-NamespaceFlag = Annotated[str, option("namespace of objects without one (default: default)", "-n")]
-ConfigFlag = Annotated[str | None, option("OperatorConfiguration; facts override it", "FILE")]
 DEFAULT_NAMESPACE: Final = "default"
 _MAX_MESSAGE_CHARACTERS: Final = 2_000
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
@@ -170,23 +165,6 @@ def format_problem(found: Manifest, path: Path, text: str) -> str:
     return shorten(
         f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _MAX_MESSAGE_CHARACTERS
     )
-
-
-def lay_project(options: _Options, config: str | None, paths: Sequence[str]) -> _Options:
-    """Take line and facts from the project file unless flags give them; a configuration decides the line. Raises: UsageError."""
-    return apply_project(options, (*(("line",) if config is None else ()), "facts"), paths)
-
-
-def ask_for(
-    known: Facts, config: str | None, namespace: str, tell: Callable[[str], None], *, lenient: bool = False, restarted: bool = False
-) -> Asked:
-    """The options of a run; `tell` gets the assumptions. Raises: UsageError for a configuration file that can't be used."""
-    operator, assumed = choose_operator(known, config, lenient=lenient)
-    if assumed:
-        tell(assumed)
-    if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
-        known = known._replace(operatorVersion=operator.settings.operator_version)
-    return Asked(known, operator._replace(restarted=restarted), namespace or DEFAULT_NAMESPACE)
 
 
 def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[Operator, str]:

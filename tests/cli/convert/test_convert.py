@@ -170,14 +170,6 @@ def test_exit_codes(command: Command, files: Files, text: str, code: int, said: 
         assert ran.out == text
 
 
-def test_missing_files_and_empty_input(command: Command, files: Files) -> None:
-    files(a=GOOD, b=OTHER_KIND)
-    ran = command("convert", "a.yaml", "none.yaml", "--to", "v1beta1")
-    assert ran.code == 4
-    assert "nvidia.com/v1beta1" in ran.out
-    assert command("convert", "b.yaml", "--to", "v1beta1", "--allow-empty").code == 0
-
-
 def test_comments_that_are_lost_are_said(command: Command, files: Files) -> None:
     files(a="# stays\n" + GOOD.replace("spec:", "spec: # stays too\n  # goes\n  pvcs: [{name: a}] # as well"))
     ran = command("convert", "a.yaml", "--to", "v1beta1")
@@ -425,13 +417,6 @@ def test_a_component_type_that_v1beta1_lacks_is_left_out_and_said(command: Comma
     assert command("check", "b.yaml", "--line", line).code == 0
     home = yaml.safe_load(command("convert", "b.yaml", "--to", "v1alpha1", "--line", line, "-q").out)
     assert home["spec"]["services"]["worker"].get("componentType") == (kind if line == Line.V1_2 else None)
-
-
-def test_what_check_refused_before_for_the_same_reason_is_no_news(command: Command, files: Files) -> None:
-    files(a=GOOD.replace("replicas: 2", "replicas: -1"))
-    assert command("check", "a.yaml", "-q").code == 1
-    ran = command("convert", "a.yaml", "--to", "v1beta1", "-q")
-    assert (ran.code, ran.err) == (0, "")
 
 
 SWITCHES = """\

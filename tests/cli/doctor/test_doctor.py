@@ -486,15 +486,20 @@ def test_a_repair_is_for_the_cluster_that_was_looked_at(repair: str, wanted: str
     assert addressed(repair, "", "") == repair
 
 
+_VOLUME: Node = {"name": "policies", "configMap": {"name": "own"}}
+_SERVER: Node = {
+    "metadata": {"name": "server", "labels": {"app.kubernetes.io/component": "server"}},
+    "spec": {"template": {"spec": {"volumes": [_VOLUME]}}},
+}
+WITH_POLICIES = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): _SERVER})
+
+
 async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
-    volume = {"name": "policies", "configMap": {"name": "own"}}
-    metadata = {"name": "server", "labels": {"app.kubernetes.io/component": "server"}}
-    deployment = {"metadata": metadata, "spec": {"template": {"spec": {"volumes": [volume]}}}}
-    parts, cluster = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): deployment}), MemoryCluster()
-    assert has(await policies(cluster, parts, NEWEST), "warning", "policies", "is not there: no policies of your own are in force")
+    cluster = MemoryCluster()
+    assert has(await policies(cluster, WITH_POLICIES, NEWEST), "warning", "policies", "is not there: no policies of your own are in force")
     data = {"good.yaml": policy(), "bad.yaml": policy("object.spec ===", name="bad"), "bad.cases.yaml": "deny: []"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    [found] = await policies(cluster, parts, NEWEST)
+    [found] = await policies(cluster, WITH_POLICIES, NEWEST)
     assert found.level is Level.WARNING
     assert (found.object, found.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
     assert await policies(cluster, Parts(NAMESPACE), NEWEST) == []
@@ -502,13 +507,10 @@ async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
 
 async def test_policies_in_force_that_do_not_fit_the_kinds_are_told_of_in_the_words_of_check(command: Command, files: Files) -> None:
     unfit, idle = policy("!has(object.spec.component)"), policy("true", name="idle").replace("deployments", "deployment")
-    volume = {"name": "policies", "configMap": {"name": "own"}}
-    metadata = {"name": "server", "labels": {"app.kubernetes.io/component": "server"}}
-    deployment = {"metadata": metadata, "spec": {"template": {"spec": {"volumes": [volume]}}}}
-    parts, cluster = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): deployment}), MemoryCluster()
+    cluster = MemoryCluster()
     data = {"p.yaml": f"{unfit}---\n{idle}"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    told = [each.text for each in await policies(cluster, parts, NEWEST)]
+    told = [each.text for each in await policies(cluster, WITH_POLICIES, NEWEST)]
     assert ["did you mean" in each for each in told] == [True, True]
     (files(graph=GRAPH, p=data["p.yaml"]) / PROJECT).write_text("rules-from: [p.yaml]\n")
     ran = command("check", "graph.yaml", "--line", str(NEWEST))

@@ -37,6 +37,21 @@ async def installed(cluster: MemoryCluster, change: Callable[[Node], Node] = lam
     return parts
 
 
+@pytest.fixture
+async def cluster() -> MemoryCluster:
+    """A cluster with the default installation."""
+    made = MemoryCluster()
+    await installed(made)
+    return made
+
+
+def _operator(namespace: str) -> Node:
+    """A Deployment of the Go operator."""
+    pod = {"containers": [{"name": "m", "image": "i", "args": ["--operator-version", "1.2.0"]}]}
+    metadata = {"name": "operator", "namespace": namespace}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": {"spec": pod}}}
+
+
 def test_the_page_has_the_causes_that_are_tested() -> None:
     assert [each.cause for each in BREAKAGES] == [*BREAKING]
     assert len(BREAKAGES) >= 27
@@ -123,10 +138,8 @@ async def test_a_deployment_is_created_again_with_the_image_of_the_others() -> N
     assert pod["imagePullSecrets"] == [{"name": "pull"}]
 
 
-async def test_rights_that_are_denied_although_the_roles_are_right() -> None:
+async def test_rights_that_are_denied_although_the_roles_are_right(cluster: MemoryCluster) -> None:
     """As by an authorizer other than RBAC; and reviews may be forbidden."""
-    cluster = MemoryCluster()
-    await installed(cluster)
     cluster.refused.add(("list", "secrets"))
     found = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
     assert [(each.object, each.repair) for each in found] == [("Role dynamo-webhooks-server", "")]
@@ -136,9 +149,7 @@ async def test_rights_that_are_denied_although_the_roles_are_right() -> None:
     assert (unknown.level, unknown.check) == (Level.WARNING, "permission")
 
 
-async def test_a_binding_of_another_role_is_replaced() -> None:
-    cluster = MemoryCluster()
-    await installed(cluster)
+async def test_a_binding_of_another_role_is_replaced(cluster: MemoryCluster) -> None:
     name = "dynamo-webhooks-server"
     await cluster.merge_patch(CLUSTER_ROLE_BINDINGS, name, {"roleRef": {"name": "view"}})
     cluster.refused.add(("list", "clustertopologies"))
@@ -192,17 +203,13 @@ def _pod(**status: Any) -> Node:
         ),
     ],
 )
-async def test_why_pods_do_not_run(running: Node, words: str, repair: str) -> None:
-    cluster = MemoryCluster()
-    await installed(cluster)
+async def test_why_pods_do_not_run(cluster: MemoryCluster, running: Node, words: str, repair: str) -> None:
     parts = await read_parts(cluster, ABOUT)
     found = [each for each in workloads.workloads(parts, _running(**running)) if each.object == "Deployment dynamo-webhooks-server"]
     assert [(words in each.text, repair in each.repair, bool(each.repair)) for each in found] == [(True, True, bool(repair))], found
 
 
-async def test_webhooks_without_a_reconciler_are_an_installation() -> None:
-    cluster = MemoryCluster()
-    await installed(cluster)
+async def test_webhooks_without_a_reconciler_are_an_installation(cluster: MemoryCluster) -> None:
     await cluster.delete(DEPLOYMENTS, "dynamo-webhooks-reconciler", NAMESPACE)
     await cluster.delete(RESOURCES["ServiceAccount"], "dynamo-webhooks-reconciler", NAMESPACE)
     parts = await read_parts(cluster, ABOUT)
@@ -221,14 +228,10 @@ def _of(found: list[Finding], check: str) -> list[tuple[str, str]]:
     return [(each.level.value, each.object) for each in found if each.check == check]
 
 
-async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outside_the_cluster_is() -> None:
-    cluster = MemoryCluster()
-    await installed(cluster)
+async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outside_the_cluster_is(cluster: MemoryCluster) -> None:
     now = f"{await cluster.server_time():%Y-%m-%dT%H:%M:%SZ}"
-    pod = {"containers": [{"name": "m", "image": "i", "args": ["--operator-version", "1.2.0"]}]}
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": pod}}}
     for namespace in ("team", "other"):
-        await cluster.create(DEPLOYMENTS, {**deployment, "metadata": {"name": "operator", "namespace": namespace}})
+        await cluster.create(DEPLOYMENTS, _operator(namespace))
     await cluster.create(LEASES, _lease("dynamo-operator-namespace-scope", "team", "operator", now))
     await cluster.create(LEASES, _lease("dynamo.nvidia.com", "kube-system", "laptop_1", now))
     await cluster.create(LEASES, _lease("dynamo.nvidia.com", "stale", "gone_1", "2020-01-01T00:00:00Z"))
@@ -240,9 +243,7 @@ async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outsi
     ]
 
 
-async def test_the_account_that_groves_authorizer_must_exempt_is_named() -> None:
-    cluster = MemoryCluster()
-    await installed(cluster)
+async def test_the_account_that_groves_authorizer_must_exempt_is_named(cluster: MemoryCluster) -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}
     for name in ("grove-authorizer", "quota"):
         client = {"service": {"name": name, "namespace": "a"}}
@@ -259,9 +260,7 @@ async def test_others_leave_alone_what_an_installation_for_one_namespace_has_cla
     text = (Path(__file__).parents[3] / "manifests/overlays/namespaced/config.yaml").read_text()
     metadata = {"name": "dynamo-webhooks-config", "namespace": own}
     await cluster.create(RESOURCES["ConfigMap"], {"kind": "ConfigMap", "metadata": metadata, "data": {"config.yaml": text}})
-    pod = {"containers": [{"name": "m", "image": "i", "args": ["--operator-version", "1.2.0"]}]}
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": pod}}}
-    await cluster.create(DEPLOYMENTS, {**deployment, "metadata": {"name": "operator", "namespace": "other"}})
+    await cluster.create(DEPLOYMENTS, _operator("other"))
     for claimed, level in ((False, "error"), (True, "info")):
         if claimed:
             now = f"{await cluster.server_time():%Y-%m-%dT%H:%M:%SZ}"
@@ -270,9 +269,7 @@ async def test_others_leave_alone_what_an_installation_for_one_namespace_has_cla
         assert (level, "Deployment other/operator") in _of(found, "operators")
 
 
-async def test_what_may_not_be_read_is_a_warning() -> None:
-    cluster = MemoryCluster()
-    await installed(cluster)
+async def test_what_may_not_be_read_is_a_warning(cluster: MemoryCluster) -> None:
     cluster.denied |= {("list", plural) for plural in ("deployments", "pods", "events", "networkpolicies", "leases")}
     cluster.denied.add(("get", "roles"))
     found = await examine(cluster, NAMESPACE, None, removing=False)

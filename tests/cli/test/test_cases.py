@@ -18,18 +18,9 @@ FILLED = f"{WARNED}      replicas: 1\n"
 
 
 @pytest.fixture
-def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
-    """Writes case files by their names."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(**texts: str) -> Path:
-        for name, text in texts.items():
-            file = tmp_path / (name.replace("__", "/").replace("_", ".") + ".yaml")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text.encode())
-        return tmp_path
-
-    return write
+def case(files: Files) -> Files:
+    """Writes case files by their names, with `_` for a dot."""
+    return lambda **texts: files(**{name.replace("__", "/").replace("_", "."): text for name, text in texts.items()})
 
 
 def _run(command: Command, case: Files, *words: str, **texts: str) -> tuple[int, str, str]:

@@ -16,6 +16,7 @@ from dynamo_webhooks.cli.console.parser import Parser, reword_argparse_error
 from dynamo_webhooks.cli.console.program import COMMANDS, PROGRAM, installed_version
 from dynamo_webhooks.cli.main import main
 from tests.cli.conftest import Command, Files
+from tests.cli.daemon.processes import CONFIG
 from tests.cli.samples import BAD, GOOD
 from tests.rows import run_each
 
@@ -103,10 +104,18 @@ def test_the_overview_lists_every_command_and_help_can_be_asked_both_ways(comman
         (["doctor", "--kubeconfig", "nowhere"], "--kubeconfig: a kubeconfig must be a file"),
         (["doctor", "-o", "yaml"], "--output must be one of text, json, got yaml"),
         (["up", "--kubeconfig", "nowhere"], "--kubeconfig: a kubeconfig must be a file"),
+        (["provision"], "dynamo-webhooks provision: --config must be given"),
+        (["provision", "--config", "config.yaml", "--once", "--kubeconfig", "nowhere"], "--kubeconfig: "),
+        (["provision", "--config", "homeless.yaml", "--once"], "operator.namespace: must name the namespace"),
+        (["provision", "--config", "config.yaml", "--probe-listen", "x", "--metrics-listen", ":0"], "--probe-listen: must be HOST:PORT"),
+        (["provision", "--config", "config.yaml", "--metrics-listen", "x", "--probe-listen", ":0"], "--metrics-listen: must be HOST:PORT"),
+        (["reconcile"], "dynamo-webhooks reconcile: --config must be given"),
+        (["reconcile", "--config", "homeless.yaml"], "operator.namespace: must name the namespace"),
+        (["reconcile", "--config", "config.yaml", "--probe-listen", "x"], "--probe-listen: must be HOST:PORT"),
     ],
 )
 def test_wrong_usage_is_one_sentence_on_stderr(command: Command, files: Files, words: list[str], sentence: str) -> None:
-    files(a=GOOD)
+    files(a=GOOD, config=CONFIG, homeless=CONFIG.replace("operator: {namespace: dynamo-system}\n", ""))
     ran = command(*words)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert sentence in ran.err

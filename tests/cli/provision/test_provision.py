@@ -1,13 +1,10 @@
-"""`provision` as a command: what it refuses, and that it lives, says so and stops in order while there is no API server."""
+"""`provision` as a command: that it lives, says so and stops in order while there is no API server."""
 
 import contextlib
 import http.client
 import ssl
 from pathlib import Path
 
-import pytest
-
-from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG, address_of, configured, lasting, unreachable
 from tests.cluster.processes import fetched, wait_until
 
@@ -25,24 +22,3 @@ def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(tmp_pa
             with contextlib.closing(http.client.HTTPSConnection(metrics, context=nobody_signed, timeout=60)) as connection:
                 connection.request("GET", "/metrics", headers=headers)
                 assert connection.getresponse().status == status
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "said"),
-    [
-        (CONFIG, ("--once", "--kubeconfig", "nowhere"), "--kubeconfig: "),
-        (CONFIG.replace("operator: {namespace: dynamo-system}\n", ""), ("--once",), "operator.namespace: must name the namespace"),
-        (CONFIG, ("--probe-listen", "nonsense", "--metrics-listen", "127.0.0.1:0"), "--probe-listen: must be HOST:PORT"),
-        (CONFIG, ("--metrics-listen", "nonsense", "--probe-listen", "127.0.0.1:0"), "--metrics-listen: must be HOST:PORT"),
-        (
-            CONFIG + "certificates: {leafValidity: 800h, caValidity: 720h}\n",
-            ("--once",),
-            "certificates.leafValidity: must be at most certificates.caValidity 720h, got 800h",
-        ),
-    ],
-)
-def test_wrong_usage(command: Command, files: Files, text: str, words: tuple[str, ...], said: str) -> None:
-    files(config=text)
-    ran = command("provision", "--config", "config.yaml", *words)
-    assert (ran.code, said in ran.err) == (2, True)
-    assert command("provision").err.startswith("dynamo-webhooks provision: --config must be given")

@@ -1,11 +1,10 @@
-"""`reconcile` as a command: what it refuses, and that it lives, says so and stops in order while there is no API server."""
+"""`reconcile` as a command: that it lives, says so and stops in order while there is no API server."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command, Files
-from tests.cli.daemon.processes import CONFIG, address_of, configured, host_of, lasting, unreachable
+from tests.cli.daemon.processes import address_of, configured, host_of, lasting, unreachable
 from tests.cluster.processes import fetched, wait_until
 
 
@@ -22,17 +21,3 @@ def test_without_an_api_server_it_lives_says_what_it_waits_for_and_stops_in_orde
             host = host_of(file)
             tried = f'rest_client_requests_total{{code="<error>",host="{host}",method="GET"}} '
             wait_until(lambda: tried in fetched(metrics, "/metrics")[1], "its metrics saying so", process)
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "said"),
-    [
-        (CONFIG.replace("operator: {namespace: dynamo-system}\n", ""), (), "operator.namespace: must name the namespace"),
-        (CONFIG, ("--probe-listen", "nonsense"), "--probe-listen: must be HOST:PORT"),
-    ],
-)
-def test_wrong_usage(command: Command, files: Files, text: str, words: tuple[str, ...], said: str) -> None:
-    files(config=text)
-    ran = command("reconcile", "--config", "config.yaml", *words)
-    assert (ran.code, said in ran.err) == (2, True)
-    assert command("reconcile").err.startswith("dynamo-webhooks reconcile: --config must be given")

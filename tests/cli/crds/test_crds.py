@@ -99,29 +99,6 @@ def test_a_wrong_bundle_is_refused_in_one_sentence_without_its_content(command: 
     assert command("crds", "--ca-bundle", file) == (4, "", f"dynamo-webhooks crds: --ca-bundle {file}: {sentence}\n")
 
 
-@run_each(
-    ("words", "part"),
-    [
-        (["--url", "http://127.0.0.1"], "--url must be like https://HOST:PORT/convert"),
-        (["--url", "https://"], "--url must be like https://HOST:PORT/convert"),
-        (["--url", "https://a:70000"], "--url must be like https://HOST:PORT/convert"),
-        (["--url", "https://[::1"], "--url must be like https://HOST:PORT/convert"),
-        (["--url", "https://user:word@a"], "--url must hold neither a user, a query nor a fragment"),
-        (["--url", "https://a/?b"], "--url must hold neither a user, a query nor a fragment"),
-        (["--url", "https://a", "--service", "b"], "--url names a server outside the cluster, --service one inside"),
-        (["--url", "https://a", "--namespace", "b"], "--url names a server outside the cluster, --namespace one inside"),
-        (["--kubeconfig", "k.yaml"], "--kubeconfig is for --cluster: add it to compare with a cluster's definitions"),
-        (["--context", "c"], "--context is for --cluster: add it to compare with a cluster's definitions"),
-    ],
-)
-def test_what_the_api_server_would_refuse_is_refused_here(command: Command, words: list[str], part: str) -> None:
-    ran = command("crds", *words)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"dynamo-webhooks crds: {part}")
-    assert "word" not in ran.err
-    assert ran.err.count("\n") == 1
-
-
 def test_a_line_chooses_the_definitions(command: Command) -> None:
     printed = {line: command("crds", "--line", line, "-o", "json").json["items"] for line in Line}
     assert printed[DEFAULT_LINE] == command("crds", "-o", "json").json["items"]

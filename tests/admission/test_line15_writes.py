@@ -1,124 +1,33 @@
-"""Probes of operator line 1.5, and writes that they lack: the stages of a write refuse and admit what they refused and admitted there."""
+"""Writes of operator line 1.5 beside those that are recorded (tests/golden/test_line15.py): what refuses each, through all stages."""
 
 import copy
 import itertools
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.policies.answer import REFUSING
 from dynamo_webhooks.policies.facts import facts_from
+from tests.admission.line_examples import alone, graph, request, worker
+from tests.admission.test_worked_lines import FACTS as KNOWN
 from tests.admission.writes import defaulted, list_refusals, sent
 
-PROBES: dict[str, list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("line15_probes.yaml").read_text(), yaml.CSafeLoader)
-OPERATOR = "system:serviceaccount:dynamo-system:operator"
-FACTS = facts_from(
-    {
-        "operatorScope": "cluster",
-        "operatorVersion": "1.5.0",
-        "operatorPrincipal": OPERATOR,
-        "grove": True,
-        "inferencePool": True,
-        "clusterTopologies": {"default": ["zone", "rack", "host"]},
-        "gpuDiscovery": True,
-        "dra": True,
-        "lws": True,
-        "checkpoint": True,
-        "excludedNamespaces": [],
-    }
-)
-IMAGE = "x/vllm:1.5.0"
-OF_MAIN = ("args", "command")
-
-
-def _beta(written: dict[str, Any]) -> dict[str, Any]:
-    """A component of v1beta1: `image`, `args` and `command` are the main container's, `gpus` its limits, `power` the annotation."""
-    part = copy.deepcopy(written)
-    main: dict[str, Any] = {"name": "main", "image": part.pop("image", IMAGE)}
-    main |= {name: part.pop(name) for name in OF_MAIN if name in part}
-    if gpus := part.pop("gpus", None):
-        main["resources"] = {"limits": gpus}
-    template: dict[str, Any] = {"spec": {"containers": [main]}}
-    if power := part.pop("power", None):
-        template["metadata"] = {"annotations": {"dynamo.nvidia.com/gpu-power-limit": power}}
-    return {"type": "worker", "podTemplate": template, **part}
-
-
-def _graph(probe: dict[str, Any], component: str, rest: str) -> dict[str, Any]:
-    annotations = probe.get("annotations") if component != "before" else None
-    metadata = {"name": "g", "namespace": "ns", **({"annotations": annotations} if annotations else {})}
-    spec = copy.deepcopy(probe.get(rest) or {})
-    if component == "alpha":
-        good = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": IMAGE}}}
-        spec["services"] = {} if probe["alpha"] is None else {"worker": {**good, **copy.deepcopy(probe["alpha"])}, "other": good}
-        return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}
-    spec["components"] = [{"name": "worker", **_beta(probe[component])}, {"name": "other", **_beta({})}]
-    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}
-
-
-def _object(probe: dict[str, Any], *, before: bool) -> dict[str, Any]:
-    """The object of a probe, or the stored one of an update."""
-    suffix = "-before" if before else ""
-    metadata = {"name": "g", "namespace": "ns"}
-    if "dcd" in probe:
-        spec = copy.deepcopy(probe[f"dcd{suffix}"])
-        if spec.pop("image", None) == "good":
-            spec = _beta(spec)
-        return {
-            "apiVersion": "nvidia.com/v1beta1",
-            "kind": "DynamoComponentDeployment",
-            "metadata": metadata,
-            "spec": {"name": "g", **spec},
-        }
-    if "dgdr" in probe:
-        spec = {"model": "m", "backend": "vllm", "image": "x/planner:1.5.0", **probe[f"dgdr{suffix}"]}
-        return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": metadata, "spec": spec}
-    if "model" in probe:
-        source = {"uri": "s3://bucket/adapter"}
-        spec = {"modelName": "m", "baseModelName": "b", "modelType": "lora", "source": source, **probe[f"model{suffix}"]}
-        return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": metadata, "spec": spec}
-    component = "before" if before else next(name for name in ("alpha", "beta") if name in probe)
-    return _graph(probe, component, f"graph{suffix}")
+OPERATOR = KNOWN["operatorPrincipal"]
+FACTS = facts_from({**KNOWN, "operatorVersion": "1.5.0"})
 
 
 def _refusals(obj: dict[str, Any], old: dict[str, Any] | None = None, user: str = "jane") -> list[str]:
     return list_refusals(defaulted(obj, old, facts=FACTS, user=user))
 
 
-def test_a_creation_is_answered_as_by_line_1_5() -> None:
-    assert [
-        (probe["name"], found) for probe in PROBES["create"] if (found := _refusals(_object(probe, before=False))) != probe.get("rules", [])
-    ] == []
-
-
-def test_an_update_is_answered_as_by_line_1_5(subtests: pytest.Subtests) -> None:
-    for probe in PROBES["update"]:
-        with subtests.test(str(probe["name"])):
-            stored = defaulted(_object(probe, before=True), facts=FACTS)
-            assert list_refusals(stored) == []
-            obj = _object(probe, before=False)
-            if probe.get("keep"):
-                obj["spec"] = copy.deepcopy(stored.object["spec"])
-            kept = dict(stored.object["metadata"].get("annotations") or {})
-            annotations = {**kept, **(obj["metadata"].get("annotations") or {})}
-            obj["metadata"]["annotations"] = {key: value for key, value in annotations.items() if value is not None}
-            if phase := probe.get("phase"):
-                stored.object["status"] = {"phase": phase}
-            assert _refusals(obj, stored.object) == probe.get("rules", [])
-
-
 @pytest.mark.parametrize(("letters", "refused"), [(18, []), (19, ["grove-name-length"])])
 def test_a_forced_scaling_group_needs_room_for_the_name_twice(letters: int, refused: list[str]) -> None:
     """The pods of such a component are named like those of several nodes, without a role."""
-    component = {"name": "w" * letters, **_beta({"experimental": {"grove": {"forceScalingGroup": True}}})}
-    obj = _graph({"beta": {}}, "beta", "graph")
+    obj = graph(worker(name="other"), worker(name="w" * letters, **FORCED))
     obj["metadata"]["name"] = "a-long-graph"
-    obj["spec"]["components"].append(component)
     assert _refusals(obj) == refused
 
 
@@ -126,14 +35,10 @@ def test_an_unknown_field_of_a_component_may_have_the_name_of_a_graphs(subtests:
     rows: list[Any] = ["a", ["a"], {"a": 1}, 5, [None]]
     for value in rows:
         with subtests.test(str(value)):
-            write = sent(_object({"dcd": {"image": "good"}}, before=False), facts=FACTS)
+            write = sent(alone(worker(name="g")), facts=FACTS)
             write.object["spec"]["components"] = value
             write.mutate(schema=False)
             assert [finding for finding in write.judge() if finding.level in REFUSING] == []
-
-
-def test_all_probes_are_here() -> None:
-    assert (len(PROBES["create"]), len(PROBES["update"])) == (104, 33)
 
 
 PROVIDER = "nvidia.com/workload-provider"
@@ -144,15 +49,7 @@ OF_GRAPH = [{"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment"
 
 
 def _mixed(annotations: dict[str, str], **component: Any) -> dict[str, Any]:
-    worker = {"name": "worker", "type": "worker", "podTemplate": {"spec": {"containers": [MAIN]}}, **component}
-    metadata = {"name": "g", "namespace": "ns", "annotations": annotations}
-    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": {"components": [worker]}}
-
-
-def _request(**spec: Any) -> dict[str, Any]:
-    whole = {"model": "m", "backend": "vllm", "image": "x/planner:1.5.0", **spec}
-    metadata = {"name": "r", "namespace": "ns"}
-    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": metadata, "spec": whole}
+    return graph(worker(name="worker", **{"podTemplate": {"spec": {"containers": [MAIN]}}, **component}), annotations=annotations)
 
 
 def _written(obj: dict[str, Any], old: dict[str, Any] | None = None, user: str = "jane") -> Admission:
@@ -181,7 +78,7 @@ def test_the_runtime_version_of_a_request_is_locked_with_it(subtests: pytest.Sub
     ]
     for (phase, automatic, refused), version in itertools.product(rows, ("v1alpha1", "v1beta1")):
         with subtests.test(f"{version} {phase}, automatic {automatic}"):
-            stored = _written(_request(autoApply=automatic)).object
+            stored = _written(request(autoApply=automatic)).object
             stored["status"] = {"phase": phase}
             changed = copy.deepcopy(stored)
             changed["spec"]["runtimeVersionOverride"] = "1.5.0"

@@ -63,6 +63,11 @@ def _as(version: str, obj: dict[str, Any]) -> dict[str, Any]:
     return dict(convert_object(copy.deepcopy(obj), target(f"nvidia.com/{version}", FACTS.line)).object)
 
 
+@pytest.mark.parametrize(("image", "refused"), [("x/vllm@sha256:abcd", ["runtime-version-required"]), ("x/vllm:1.2.3@sha256:abcd", [])])
+def test_a_digest_names_no_version(image: str, refused: list[str]) -> None:
+    assert _refusals(_mixed({}, podTemplate={"spec": {"containers": [{"name": "main", "image": image}]}})) == refused
+
+
 def test_the_runtime_version_of_a_request_is_locked_with_it(subtests: pytest.Subtests) -> None:
     """It may change only while nothing is applied automatically, and nothing is deployed yet."""
     rows: list[tuple[str, bool, bool]] = [

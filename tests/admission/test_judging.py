@@ -72,12 +72,6 @@ def test_a_patch_of_copied_fields_has_the_effect_of_converting_the_object(line: 
     assert changed > OF_A_LINE // 2
 
 
-def test_a_missing_main_container_is_named_where_v1alpha1_has_it() -> None:
-    obj = {"metadata": {"name": "g"}, "spec": {"services": {"w": {}}}}
-    [finding] = [one for one in _found(obj, GRAPH, "v1alpha1", Line.V1_5) if one.rule.name == "image-required"]
-    assert format_path(finding.path) == "spec.services[w].extraPodSpec.mainContainer.image"
-
-
 def test_as_many_findings_are_named_for_their_author_as_are_shown() -> None:
     """The others keep the place that their rule read."""
     obj = {"metadata": {"name": "g"}, "spec": {"services": {name: {"replicas": -1} for name in "abc"}}}

@@ -181,11 +181,6 @@ def test_what_only_v1beta1_says_is_judged_however_an_annotation_spells_it(name: 
     assert _refusals(obj) == ["force-scaling-group-requires-grove"]
 
 
-def test_a_sidecar_that_is_no_container_is_refused_in_either_version() -> None:
-    graph = _mixed({}, frontendSidecar="missing")
-    assert _refusals(graph) == _refusals(_as("v1alpha1", graph)) == ["frontend-sidecar-unknown"]
-
-
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
 def test_what_a_stored_graph_had_wrong_is_forgiven_in_any_order_of_its_components(version: str) -> None:
     stored = _written(_mixed({}, frontendSidecar="missing")).object

@@ -77,12 +77,12 @@ def test_a_sidecar_may_run_on_several_nodes_and_the_rest_is_only_warned_of() -> 
     assert warned == [False, True, True]
 
 
+def request(spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "r"}, "spec": spec}
+
+
 def test_a_new_request_gets_its_defaults_from_a_webhook_and_one_of_v1beta2_none() -> None:
     """E14 to E16."""
-
-    def request(spec: dict[str, Any]) -> dict[str, Any]:
-        return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "r"}, "spec": spec}
-
     image = "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.7.0"
     filled = {"model": "m", "backend": "auto", "searchStrategy": "rapid", "autoApply": True, "image": image}
     assert _written("1.7", request({"model": "m"})).object["spec"] == filled
@@ -104,10 +104,6 @@ def test_an_update_that_loses_a_default_is_judged_as_it_is_written(
     lost: dict[str, bool], kept: dict[str, str], phase: str, refused: set[str]
 ) -> None:
     """TD2: without `autoApply` the graph is deployed at once, so the image must name its version."""
-    old, new = (
-        {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "r"}, "spec": spec}
-        for spec in ({**kept, **lost}, kept)
-    )
-    write = _written("1.7", new, {**old, "status": {"phase": phase}})
+    write = _written("1.7", request(kept), {**request({**kept, **lost}), "status": {"phase": phase}})
     assert write.object["spec"] == kept
     assert {*list_refusals(write)} - {"dgdr-hardware-required"} == refused

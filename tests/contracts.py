@@ -1,7 +1,6 @@
-"""Import contracts of this project's own, which pyproject.toml names beside those of import-linter."""
+"""An import contract of this project's own, which pyproject.toml names beside those of import-linter."""
 
 from graphlib import CycleError, TopologicalSorter
-from itertools import takewhile
 
 import grimp
 from grimp import ImportGraph
@@ -24,23 +23,6 @@ class NoCycles(Contract):
         output.print_error(" -> ".join(check.metadata["cycle"]))
 
 
-class AcyclicFolders(Contract):
-    """Files and folders side by side import each other in one direction, in every folder, be it for types alone."""
-
-    package = fields.StringField()
-
-    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 - the signature is import-linter's
-        """Builds a graph of its own, as `NoCycles` does."""
-        del graph
-        cycles = [found for imported in siblings(imports(str(self.package))).values() if (found := cycle(imported))]
-        return ContractCheck(kept=not cycles, metadata={"cycles": cycles})
-
-    def render_broken_contract(self, check: ContractCheck) -> None:
-        """Prints one cycle for each folder that has any."""
-        for found in check.metadata["cycles"]:
-            output.print_error(" -> ".join(found))
-
-
 def imports(package: str) -> dict[str, set[str]]:
     """What each module of a package imports."""
     graph = grimp.build_graph(package, exclude_type_checking_imports=False, cache_dir=None)
@@ -54,16 +36,3 @@ def cycle(imported: dict[str, set[str]]) -> list[str]:
     except CycleError as error:
         return list(reversed(error.args[1]))
     return []
-
-
-def siblings(imported: dict[str, set[str]]) -> dict[str, dict[str, set[str]]]:
-    """For each package, which of its files and folders imports which other one of them."""
-    found: dict[str, dict[str, set[str]]] = {}
-    for module, others in imported.items():
-        for other in others:
-            parts, targets = module.split("."), other.split(".")
-            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(parts, targets, strict=False)))
-            if shared < min(len(parts), len(targets)):  # else one is the package that the other lies in
-                edges = found.setdefault(".".join(parts[:shared]), {})
-                edges.setdefault(".".join(parts[: shared + 1]), set()).add(".".join(targets[: shared + 1]))
-    return found

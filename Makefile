@@ -86,7 +86,7 @@ HOSTILE = HOSTILE_SEED=$(or $(HOSTILE_SEED),$(shell date +%Y%m%d%H%M)) HOSTILE_R
 nightly: $(READY) ## every test in its largest size, other versions of Kubernetes and Python, compiled code, a storm and the measurements; hours
 	@echo 'everything, in its largest sizes: several hours on two cores; needs what cluster, neighbours and browser need'
 	$(MAKE) --no-print-directory assets
-	LAWS_OBJECTS=10000 CLUSTER_OBJECTS=10000 POLICY_SPECS=2000 POD_GRAPHS=2000 GROVE_EDITS=100000 LINE15_EVERY=1 LINE_OBJECTS=150 $(HOSTILE) $(PYTEST) $(BESIDE) -m 'not (browser or node)' --junit-xml=build/nightly.xml
+	LAWS_OBJECTS=10000 CLUSTER_OBJECTS=10000 POLICY_SPECS=2000 POD_GRAPHS=2000 GROVE_EDITS=100000 LINE_OBJECTS=150 $(HOSTILE) $(PYTEST) $(BESIDE) -m 'not (browser or node)' --junit-xml=build/nightly.xml
 	$(BIN)/python -m tests.durations build/nightly.xml
 	for version in 1.30 1.37; do KUBERNETES=$$version $(MAKE) --no-print-directory cluster || exit 1; done
 	for version in 3.12 3.13 3.14; do ! python$$version -m venv --help >/dev/null 2>&1 || $(MAKE) --no-print-directory unit PYTHON=python$$version VENV=.venv-$$version || exit 1; done

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pytest
+import yaml
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.levels import ERROR, POLICIES
@@ -22,9 +25,12 @@ from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
+from tests.cluster.admission import register, serving
+from tests.cluster.conversion import KINDS as CONVERTED
+from tests.cluster.definitions import install
 from tests.cluster.harness import ADMIN, ControlPlane
-from tests.cluster.webhooks.test_line15 import facts_of_line_1_5
-from tests.cluster.webhooks.test_line15 import plane as plane  # noqa: PLC0414 - a fixture, of this module's own
+from tests.cluster.planes import Planes
+from tests.golden.corpus import corpus_file
 from tests.golden.upstream import MADE_UP, manifests
 from tests.laws.laws import version_of
 
@@ -32,6 +38,22 @@ Node: TypeAlias = dict[str, Any]
 GRAPH: Final = "DynamoGraphDeployment"
 GRAPHS: Final = 11  # of a version
 IMAGE: Final = "registry.example.com/vllm-runtime:1.5.0"
+
+
+def facts_of_line_1_5() -> Node:
+    """The facts of the recorded writes."""
+    return {**yaml.safe_load(corpus_file("context-15.yaml").read_text()), "checkpoint": True, "istio": False, "switchedOff": []}
+
+
+@pytest.fixture(scope="module")
+def plane(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """An API server of line 1.5, with our webhooks."""
+    with serving(tmp_path_factory.mktemp("serve"), facts_of_line_1_5()) as server, planes.lend() as found:
+        install(
+            found, *(build(kind.name, conversion=server.stanza() if kind.name in CONVERTED else None, line=Line.V1_5) for kind in KINDS)
+        )
+        register(found, server, "line15")
+        yield found
 
 
 class Parts(NamedTuple):

@@ -1,6 +1,6 @@
 """Admission as users of an API server see it: what refuses a write and how kubectl shows it, what is stored, and what is never judged.
 
-What is said of which object is compared in test_check_agrees.py, what is stored of it in test_line15.py.
+What is said of which object is compared in test_check_agrees.py, what is stored of it without webhooks in test_cel.py.
 """
 
 import re

@@ -19,9 +19,8 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GAMMA, GROUP, KINDS,
 from dynamo_webhooks.api.line import OLDEST, Line
 from dynamo_webhooks.api.models import constraints
 from dynamo_webhooks.api.models.constraints import Constraint
-from dynamo_webhooks.api.paths import Key, Path, format_path
+from dynamo_webhooks.api.paths import MISSING, Key, Path, format_path
 from dynamo_webhooks.api.schema import load_schema, resolve
-from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.metadata import metadata_type_errors
 from dynamo_webhooks.api.walk.validate import rule_of
 from tests.api.admit import admit
@@ -30,7 +29,7 @@ from tests.cluster.cli.test_yaml_scalars import spelt
 from tests.cluster.definitions import install
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ControlPlane, Reply
-from tests.cluster.objects import checkpoint, make, path_of
+from tests.cluster.objects import checkpoint, path_of
 from tests.cluster.planes import Planes
 
 Node: TypeAlias = dict[str, Any]
@@ -51,7 +50,7 @@ VALUES: Final = {constraint.rule: (constraint, [*good, *bad]) for constraint, go
 # Transitions have tests of their own; the creation of a graph is one.
 _RESTART: Final = constraints.RESTART_ON_CREATE
 VALUES[_RESTART.rule] = (_RESTART, [{}, {"restart": {"id": "x"}}])
-del VALUES[constraints.REQUEST_STATUS.rule]  # no creation writes a status
+_, STATUSES = VALUES.pop(constraints.REQUEST_STATUS.rule)  # no creation writes a status
 
 
 class Site(NamedTuple):
@@ -119,7 +118,8 @@ def collection(obj: Node) -> str:
 
 def says(reply: Reply, path: Path, constraint: Constraint) -> bool:
     """Whether the server found the rule broken there; a rule that it could not evaluate is quoted instead of its message."""
-    causes = [cause["message"] for cause in (reply.body.get("details") or {}).get("causes", []) if cause.get("field") == format_path(path)]
+    field = format_path(path) or "<nil>"
+    causes = [cause["message"] for cause in (reply.body.get("details") or {}).get("causes", []) if cause.get("field") == field]
     return any(constraint.message in message or constraint.rule in message for message in causes)
 
 
@@ -179,46 +179,104 @@ def test_every_rule_has_a_site() -> None:
     assert tried | of_updates == {constraint.rule for constraint in constraints.ALL}
 
 
-# name -> the identity before and after; None where there is no spec
-IDENTITIES: Final[dict[str, tuple[Node | None, Node | None]]] = {
-    "same": ({"model": "m"}, {"model": "m"}),
-    "changed": ({"model": "m"}, {"model": "n"}),
-    "grown": ({"model": "m"}, {"model": "m", "dtype": "bf16"}),
-    "default left out": ({"model": "m", "tensorParallelSize": 1}, {"model": "m"}),
-    "spec removed": ({"model": "m"}, None),
-    "spec added": (None, {"model": "m"}),
-}
+class Transition(NamedTuple):
+    """A rule that compares with the stored object, on a line, and the specs before and after writes; None where there is none."""
+
+    line: Line
+    constraint: Constraint
+    kind: str
+    version: str
+    path: Path
+    writes: tuple[tuple[Node | None, Node | None], ...]
 
 
-@pytest.mark.parametrize("defined", [OLDEST], indirect=True)
-def test_the_transition_rule_agrees_with_the_api_server(defined: Defined) -> None:
-    wrong = [f"{name}: {text}" for name, pair in IDENTITIES.items() if (text := _transition_differs(defined.plane, *pair))]
+def _checkpoint(**identity: Any) -> Node:
+    return {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
+
+
+def _kept(one: Node | None, other: Node | None) -> tuple[tuple[Node | None, Node | None], ...]:
+    return (one, one), (one, other), (other, other)
+
+
+_MODEL: Final = _checkpoint(model="m")
+TRANSITIONS: Final = (
+    Transition(
+        Line.V1_2,
+        constraints.CKPT_IDENTITY_IMMUTABLE,
+        "DynamoCheckpoint",
+        ALPHA,
+        (),
+        (
+            *_kept(_MODEL, _checkpoint(model="n")),
+            (_MODEL, _checkpoint(model="m", dtype="bf16")),
+            (_checkpoint(model="m", tensorParallelSize=1), _MODEL),  # a default is left out
+            (_MODEL, None),
+            (None, _MODEL),
+        ),
+    ),
+    Transition(
+        Line.V1_4,  # the last one that stores v1alpha1
+        constraints.MIN_AVAILABLE_KEPT,
+        "DynamoGraphDeployment",
+        ALPHA,
+        ("spec", "services", Key("w")),
+        _kept(*({"services": {"w": {"minAvailable": least, "replicas": 3}}} for least in (1, 2))),
+    ),
+    Transition(
+        Line.V1_5,
+        constraints.MIN_AVAILABLE_KEPT,
+        "DynamoGraphDeployment",
+        BETA,
+        ("spec", "components", 0),
+        _kept(*({"components": [{"name": "w", "minAvailable": least, "replicas": 3}]} for least in (1, 2))),
+    ),
+    *(
+        Transition(Line.V1_7, constraints.SPEC_IMMUTABLE, f"DynamoGraphDeployment{kind}", GAMMA, (), _kept({"a": 1}, {"a": 2}))
+        for kind in ("Run", "Candidate")
+    ),
+)
+
+
+def test_rules_that_compare_judge_as_the_api_server(defined: Defined) -> None:
+    tried = [each for each in TRANSITIONS if each.line is defined.line]
+    wrong = [f"{each.constraint.id} of {each.kind} {each.version}: {text}" for each in tried for text in _transition_differs(defined, each)]
     assert not wrong, "\n".join(wrong)
 
 
-def _transition_differs(plane: ControlPlane, before: Node | None, after: Node | None) -> str:
-    namespace = plane.namespace()
-    old, new = (_checkpoint(namespace, identity) for identity in (before, after))
-    stored = plane.request("POST", path_of(old), old).done()
+def _transition_differs(defined: Defined, of: Transition) -> Iterator[str]:
+    judged = set()
+    for number, (before, after) in enumerate(of.writes):
+        named = {
+            "apiVersion": f"{GROUP}/{of.version}",
+            "kind": of.kind,
+            "metadata": {"name": f"transition-{number}", "namespace": "default"},
+        }
+        stored = defined.plane.request("POST", collection(named), _with_spec(named, before)).done()
+        written = _with_spec(stored, after)
+        reply = defined.plane.request("PUT", f"{collection(named)}/transition-{number}?dryRun=All", written)
+        errors = admit(copy.deepcopy(written), of.kind, of.version, copy.deepcopy(stored), of.line).errors
+        refused = any((error.rule, error.path) == (of.constraint.id, of.path) for error in errors)
+        if says(reply, of.path, of.constraint) != refused or (not refused and reply.status != 200):
+            yield f"{after} after {before} is {'refused' if refused else 'accepted'} offline: {reply.body}"
+        defined.plane.request("DELETE", f"{collection(named)}/transition-{number}").done()
+        judged.add(refused)
+    if judged != {True, False}:
+        yield "the rule needs good and bad writes"
 
-    updated = copy.deepcopy(stored)
-    updated.pop("spec", None)
-    updated |= {"spec": new["spec"]} if "spec" in new else {}
-    reply = plane.request("PUT", f"{path_of(old, named=True)}?dryRun=All", updated)
 
-    default(new, load_schema("DynamoCheckpoint", "v1alpha1", Line.V1_2))
-    constraint = constraints.CKPT_IDENTITY_IMMUTABLE
-    holds = rule_of(constraint.rule).broken(new, stored, False) is None
-    messages = [cause["message"] for cause in (reply.body.get("details") or {}).get("causes", [])]
-    told = any(constraint.message in message for message in messages)
-    return (
-        "" if (reply.status, told) == (200 if holds else 422, not holds) else f"offline it {'holds' if holds else 'breaks'}: {reply.body}"
-    )
+def _with_spec(obj: Node, spec: Node | None) -> Node:
+    others = {name: value for name, value in obj.items() if name != "spec"}
+    return others if spec is None else {**others, "spec": spec}
 
 
-def _checkpoint(namespace: str, identity: Node | None) -> Node:
-    spec = identity and {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
-    return make("CKPT", ALPHA, namespace, spec)
+@pytest.mark.parametrize("defined", [Line.V1_7], indirect=True)
+def test_a_status_is_judged_as_the_api_server(defined: Defined) -> None:
+    obj = {"apiVersion": f"{GROUP}/{GAMMA}", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": "status", "namespace": "default"}}
+    stored = defined.plane.request("POST", collection(obj), _with_spec(obj, NATIVE)).done()
+    for value in STATUSES:
+        reply = defined.plane.request("PUT", f"{collection(obj)}/status/status?dryRun=All", {**stored, "status": value})
+        broken = rule_of(constraints.REQUEST_STATUS.rule).broken(value, MISSING, False) is not None
+        assert says(reply, ("status",), constraints.REQUEST_STATUS) == broken, (value, reply.body)
 
 
 class Said(NamedTuple):

@@ -9,7 +9,9 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+from tests.node.admin import Admin
 from tests.node.cluster import Cluster, one_node
+from tests.node.installing import stand
 from tests.node.node import IMAGES
 
 # modules in the order in which they begin, the longest first; the tests of the last ones need a clean machine each
@@ -58,3 +60,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip("a node runs in namespaces of its own: `make node`")
     with one_node(tmp_path_factory.mktemp("node")) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
+    """The administrator of the usual installation, which stands already or is made."""
+    return stand(cluster, tmp_path_factory.mktemp("admin"))

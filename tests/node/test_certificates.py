@@ -10,15 +10,10 @@ from cryptography import x509
 from tests.cluster.install.test_up import NAMESPACE
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import SERVER, stand
+from tests.node.installing import SERVER
 from tests.node.loading import loaded, settle
 
 SECRET: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets/webhook-server-cert"
-
-
-@pytest.fixture(scope="module")
-def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
-    return stand(cluster, tmp_path_factory.mktemp("certificates"))
 
 
 def test_a_rotation_costs_no_request(cluster: Cluster, admin: Admin) -> None:

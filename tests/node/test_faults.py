@@ -21,17 +21,12 @@ from tests.cluster.processes import wait_until
 from tests.footprint import footprint
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import SERVER, kill, pids, restart, stand
+from tests.node.installing import SERVER, kill, pids, restart
 from tests.node.loading import SERVICE, loaded, settle
 
 MAX_CONVERSION_BYTES: Final = 60 * 2**20  # that a server accepts
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
 CONFIGURATION: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/dynamo-webhooks-validating"
-
-
-@pytest.fixture(scope="module")
-def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
-    return stand(cluster, tmp_path_factory.mktemp("faults"))
 
 
 @pytest.fixture

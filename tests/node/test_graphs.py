@@ -12,17 +12,11 @@ from tests.cluster.install.test_up import NAMESPACE
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster, is_ready
 from tests.node.graphs import CRASHES, PUBLISHES, SERVES, SILENT, Graph, component
-from tests.node.installing import stand
 
 WORKERS: Final = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamoworkermetadatas"
 KINDS: Final = "dgd,dcd,dgdsa,deployments,replicasets,pods,services,endpointslices,configmaps,serviceaccounts,roles,rolebindings,events"
 RENEWALS: Final = 10
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
-@pytest.fixture(scope="module")
-def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
-    return stand(cluster, tmp_path_factory.mktemp("graphs"))
 
 
 @pytest.fixture(scope="module")

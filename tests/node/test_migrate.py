@@ -3,12 +3,9 @@
 import re
 from typing import Final
 
-import pytest
-
 from tests.cluster.rendering import MANIFESTS
 from tests.node.admin import Admin
 from tests.node.cluster import Cluster
-from tests.node.installing import stand
 from tests.node.loading import loaded
 
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
@@ -17,11 +14,6 @@ JOB: Final = re.findall(r"^```sh\n# migrate: kustomize\n((?:.*\n)+?)^```$", PAGE
 # seconds before the proof, instead of a minute, in which an API server ends every request that it has begun
 SETTLE: Final = "--settle=5"
 BACK: Final = re.findall(r"^## The way back\n\n```sh\n(.+)\n```$", PAGE, re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Admin:
-    return stand(cluster, tmp_path_factory.mktemp("migrate"))
 
 
 def _stored(cluster: Cluster) -> list[str]:

@@ -1,10 +1,11 @@
 """Ways to break an installation; what `doctor` finds and how it is repaired is the table of docs/commands/doctor.md."""
 
+import json
 import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-CRD: Final = "kubectl patch crd dynamographdeploymentscalingadapters.nvidia.com --type=json -p "
+CRD: Final = "crd dynamographdeploymentscalingadapters.nvidia.com"
 ANNOTATION: Final = "/metadata/annotations/webhooks.nvidia.com~1allow-data-loss"
 VALIDATING: Final = "validatingwebhookconfiguration dynamo-webhooks-validating"
 RESTORED: Final = "dynamo-webhooks doctor --namespace dynamo-system --print {} | kubectl apply -f -"
@@ -26,6 +27,12 @@ spec:
 END"""
 
 
+def _patch(target: str, path: str, value: object = None) -> str:
+    """The command that puts a value into an object, or takes away what is there for None."""
+    change = {"op": "remove", "path": path} if value is None else {"op": "replace", "path": path, "value": value}
+    return f"kubectl patch {target} --type=json -p '{json.dumps([change])}'"
+
+
 class Breakage(NamedTuple):
     """One thing that is wrong."""
 
@@ -41,21 +48,15 @@ BREAKING: Final[dict[str, tuple[str, str]]] = {
     "the certificate has expired": ("expire", "has expired"),
     "a `caBundle` holds another authority": ("distrust", "holds others"),
     "a definition lost its conversion": (
-        f"""{CRD}'[{{"op": "add", "path": "{ANNOTATION}", "value": "true"}},
+        f"""kubectl patch {CRD} --type=json -p '[{{"op": "add", "path": "{ANNOTATION}", "value": "true"}},
             {{"op": "replace", "path": "/spec/conversion", "value": {{"strategy": "None"}}}}]'
-            kubectl annotate crd dynamographdeploymentscalingadapters.nvidia.com --overwrite webhooks.nvidia.com/allow-data-loss=false""",
+            kubectl annotate {CRD} --overwrite webhooks.nvidia.com/allow-data-loss=false""",
         "must call the Service",
     ),
-    "conversion calls another port": (
-        CRD + """'[{"op": "replace", "path": "/spec/conversion/webhook/clientConfig/service/port", "value": 444}]'""",
-        "must call port 443",
-    ),
+    "conversion calls another port": (_patch(CRD, "/spec/conversion/webhook/clientConfig/service/port", 444), "must call port 443"),
     "the Service is deleted": ("kubectl -n dynamo-system delete service dynamo-webhooks", "is not there"),
     "a webhook configuration is deleted": (f"kubectl delete {VALIDATING}", "nothing is validated or defaulted"),
-    "`failurePolicy` is Ignore": (
-        f"""kubectl patch {VALIDATING} --type=json -p '[{{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}}]'""",
-        "failurePolicy is Ignore",
-    ),
+    "`failurePolicy` is Ignore": (_patch(VALIDATING, "/webhooks/0/failurePolicy", "Ignore"), "failurePolicy is Ignore"),
     **{
         f"the ClusterRoleBinding of the {part} is deleted": (
             f"kubectl delete clusterrolebinding dynamo-webhooks-{part}",
@@ -90,8 +91,7 @@ END""",
         "API servers can't reach them",
     ),
     "pod security refuses the pods": (
-        """kubectl -n dynamo-system patch deployment dynamo-webhooks-server --type=json -p \
-        '[{"op": "remove", "path": "/spec/template/spec/containers/0/securityContext"}]'""",
+        _patch("-n dynamo-system deployment dynamo-webhooks-server", "/spec/template/spec/containers/0/securityContext"),
         "refused by pod security",
     ),
     "the image can't be pulled": (
@@ -104,26 +104,18 @@ END""",
         "rules must grant",
     ),
     "a binding names another account": (
-        """kubectl patch clusterrolebinding dynamo-webhooks-server --type=json -p \
-        '[{"op": "replace", "path": "/subjects/0/name", "value": "x"}]'""",
+        _patch("clusterrolebinding dynamo-webhooks-server", "/subjects/0/name", "x"),
         "subjects must name the account",
     ),
     "the guard's binding is deleted": ("kubectl delete validatingadmissionpolicybinding dynamo-webhooks-definitions", "is not there"),
-    "a webhook entry is missing": (
-        f"""kubectl patch {VALIDATING} --type=json -p '[{{"op": "remove", "path": "/webhooks/0"}}]'""",
-        "no entry leads to",
-    ),
-    "a webhook entry doesn't match updates": (
-        f"""kubectl patch {VALIDATING} --type=json -p \
-        '[{{"op": "replace", "path": "/webhooks/0/rules/0/operations", "value": ["CREATE"]}}]'""",
-        "must match UPDATE",
-    ),
+    "a webhook entry is missing": (_patch(VALIDATING, "/webhooks/0"), "no entry leads to"),
+    "a webhook entry doesn't match updates": (_patch(VALIDATING, "/webhooks/0/rules/0/operations", ["CREATE"]), "must match UPDATE"),
     "the server is scaled to zero": (
         "kubectl -n dynamo-system scale deployment dynamo-webhooks-server --replicas=0",
         "spec.replicas must be at least 1",
     ),
     "conversion calls another Service": (
-        CRD + """'[{"op": "replace", "path": "/spec/conversion/webhook/clientConfig/service/name", "value": "somebody"}]'""",
+        _patch(CRD, "/spec/conversion/webhook/clientConfig/service/name", "somebody"),
         "calls another one",
     ),
     "a webhook configuration of a removed operator is left": (
@@ -141,8 +133,7 @@ END""",
         "platform/gone is not there",
     ),
     "the Service leads to a port that no container has": (
-        """kubectl -n dynamo-system patch service dynamo-webhooks --type=json -p \
-        '[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": "https"}]'""",
+        _patch("-n dynamo-system service dynamo-webhooks", "/spec/ports/0/targetPort", "https"),
         "targetPort must be a port",
     ),
     "`operator.version` is of a later operator release than the definitions": ("upgrade", "must be of one operator release"),

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.cel import CelError, compile_text
+from dynamo_webhooks.cel import CelError, EvaluationError, compile_text
 from dynamo_webhooks.cel.regex.syntax import scripts_of_unicode
 from tests.cel.calls import write_calls
+from tests.cel.expressions import Writer, make_object
 from tests.cel.limits import EXPRESSIONS, SPEC
-from tests.cluster.cli.test_user_rules import _WARNED, THINGS, _policy, _post
+from tests.cluster.cli.test_user_rules import _WARNED, _policy, _post
 from tests.cluster.harness import ControlPlane
 from tests.cluster.objects import foreign
 from tests.cluster.planes import Planes
@@ -23,9 +24,12 @@ from tests.cluster.processes import wait_until
 from tests.hostile.settings import EXPRESSIONS as HOSTILE
 from tests.hostile.settings import SEARCH_SEED
 
+THINGS: Final = "dice.example.com"
 EACH: Final = 5  # expressions of a policy, whose warnings fit into the headers of a response
 LAST: Final = "the last"
 CALLS: Final = min(HOSTILE, 4_000)  # by dice
+TRUTHS: Final = 300  # conditions by dice
+OBJECTS: Final = 4  # that each is asked about
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +53,8 @@ def _rules(name: str) -> dict[str, Any]:
     return {"resourceRules": [matched]}
 
 
-def _compiles(plane: ControlPlane, number: int, text: str) -> bool:
-    policy, _ = _policy("tried", _rules("tried"), [_validation(number, text)], failurePolicy="Fail")
+def _compiles(plane: ControlPlane, validation: dict[str, str]) -> bool:
+    policy, _ = _policy("tried", _rules("tried"), [validation], failurePolicy="Fail")
     reply = plane.request("POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies?dryRun=All", policy)
     assert reply.status in (201, 422), reply.body
     return reply.status == 201
@@ -99,7 +103,7 @@ def _engine(number: int, text: str) -> str | None:
 
 def _asked(plane: ControlPlane, name: str, texts: Iterable[str]) -> dict[str, str | None]:
     """What an API server prints for each expression that it compiles; None for an error."""
-    compiling = [(number, text) for number, text in enumerate(texts) if _compiles(plane, number, text)]
+    compiling = [(number, text) for number, text in enumerate(texts) if _compiles(plane, _validation(number, text))]
     policies = {f"{name}-{at}": compiling[at : at + EACH] for at in range(0, len(compiling), EACH)}
     for policy, few in policies.items():
         _enforce(plane, policy, [_validation(number, text) for number, text in few])
@@ -141,3 +145,33 @@ def test_the_scripts_of_unicode_are_those_of_an_api_server(plane: ControlPlane) 
     control = {"expression": "object.spec.every.findAll('\\\\p{Greek}+') == object.spec.runs.Latin", "message": "differs"}
     _enforce(plane, "scripts", [*validations, control])
     assert _said(plane, "scripts", {"every": every, "runs": runs}) == ["differs"]
+
+
+def _verdicts(texts: list[str], spec: dict[str, Any]) -> list[str]:
+    """What a policy warns of by the engine: the number of each expression that isn't true, or its error."""
+    found = []
+    for index, text in enumerate(texts):
+        try:
+            if compile_text(text, {"object"}).evaluate({"object": {"spec": spec}}) is not True:
+                found.append(f"#{index}")
+        except EvaluationError as error:
+            found.append(f"expression '{text}' resulted in error: {error}")
+    return found
+
+
+def test_the_engine_answers_expressions_by_dice_as_an_api_server(plane: ControlPlane) -> None:
+    """Verdict and words."""
+    dice, writing = Random(7), Random(20261)  # noqa: S311 - no secret
+    texts = dict.fromkeys(text for _ in range(TRUTHS * 9) if len(text := Writer(writing, "object.spec").truth()) < 160)
+    compiling = [text for text in [*texts][:TRUTHS] if _compiles(plane, {"expression": text})]
+    different, errors = [], 0
+    for at in range(0, len(compiling), EACH):
+        few, name = compiling[at : at + EACH], f"truths-{at}"
+        _enforce(plane, name, [{"expression": text, "message": f"#{index}"} for index, text in enumerate(few)])
+        for spec in (make_object(dice) for _ in range(OBJECTS)):
+            server, engine = _said(plane, name, spec), _verdicts(few, spec)
+            errors += sum("resulted in error" in each for each in server)
+            different += [(name, server, engine, spec)] if server != engine else []
+    assert len(compiling) * OBJECTS > 1000
+    assert errors > 100
+    assert different == []

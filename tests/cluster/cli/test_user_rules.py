@@ -1,23 +1,19 @@
-"""Two dozen policies say of two hundred graphs offline what an API server says: which of them refuse, with which words. The engine answers
-expressions by dice as it does, too."""
+"""Two dozen policies say of two hundred graphs offline what an API server says: which of them refuse, with which words."""
 
 import json
 import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any, Final, TypeAlias
 
 import pytest
 import yaml
 
-from dynamo_webhooks.cel import EvaluationError, compile_text
 from dynamo_webhooks.cli.main import main
-from tests.cel.expressions import Writer, make_object
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ADMIN, ControlPlane, Reply
-from tests.cluster.objects import foreign, path_of
+from tests.cluster.objects import path_of
 from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
 from tests.cluster.writes import examples
@@ -124,10 +120,6 @@ def policies() -> list[Node]:
 GRAPHS: Final = 200
 _WARNED: Final = re.compile(r"Validation failed for ValidatingAdmissionPolicy '([^']+)' with binding '[^']+': (.*)", re.DOTALL)
 _PLURALS: Final = {"ValidatingAdmissionPolicy": "validatingadmissionpolicies"}
-THINGS: Final = "dice.example.com"
-EACH: Final = 6  # expressions by dice of a policy, whose warnings fit into the headers of a response
-POLICIES: Final = 50
-OBJECTS: Final = 4
 NAMESPACE: Final = "default"
 MADE: Final = 120
 NEVER: Final = {"reads-nothing", "not-in-prod", "by-request", "new-object"}  # what no creation here breaks
@@ -274,73 +266,3 @@ def _refused(plane: ControlPlane, obj: Node) -> Reply | None:
     """The refusal of a graph; None as long as it is accepted."""
     reply = plane.request("POST", f"{path_of(obj)}?dryRun=All", obj)
     return None if reply.status == 201 else reply
-
-
-def _expressions() -> list[tuple[str, ...]]:
-    dice = Random(20261)  # noqa: S311 - no secret
-    texts = dict.fromkeys(text for _ in range(9 * EACH * POLICIES) if len(text := Writer(dice, "object.spec").truth()) < 160)
-    wanted = list(texts)[: EACH * POLICIES]
-    return [tuple(wanted[at : at + EACH]) for at in range(0, len(wanted), EACH)]
-
-
-def _about_things(name: str, texts: tuple[str, ...]) -> list[Node]:
-    """A policy that is asked about objects of its name only."""
-    matched = {"apiGroups": [THINGS], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["things"], "resourceNames": [name]}
-    validations: list[Node] = [{"expression": text, "message": f"#{index}"} for index, text in enumerate(texts)]
-    return _policy(name, {"resourceRules": [matched]}, validations, failurePolicy="Fail")
-
-
-def _in_force(plane: ControlPlane) -> dict[str, tuple[str, ...]]:
-    """Makes policies; those of their expressions, by name, that the API server compiles."""
-    plane.apply(foreign(THINGS, "Thing", "things"))
-    made: dict[str, tuple[str, ...]] = {}
-    for index, written in enumerate((*_expressions(), ("false",))):
-        texts, name = written, f"dice-{index}"
-        policy, binding = _about_things(name, texts)
-        reply = _post(plane, policy)
-        if reply.status == 422:  # some don't compile, as their types show it
-            wrong = {int(each) for each in re.findall(r"validations\[(\d+)\]", str(reply.body))}
-            texts = tuple(text for at, text in enumerate(texts) if at not in wrong)
-            reply = _post(plane, _about_things(name, texts)[0])
-        assert (reply.status, _post(plane, binding).status) == (201, 201), reply.body
-        made[name] = texts
-    wait_until(lambda: _server_says(plane, name, {}) != [], "the last policy being in force", plane.server)
-    return made
-
-
-def _server_says(plane: ControlPlane, name: str, spec: dict[str, Any]) -> list[str]:
-    thing = {"apiVersion": f"{THINGS}/v1", "kind": "Thing", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
-    reply = plane.request("POST", f"/apis/{THINGS}/v1/namespaces/default/things?dryRun=All", thing)
-    assert reply.status in (201, 404), reply.body
-    return [match[2] for warning in reply.warnings if (match := _WARNED.match(warning))]
-
-
-def _engine_says(texts: tuple[str, ...], spec: dict[str, Any]) -> list[str]:
-    found = []
-    for index, text in enumerate(texts):
-        try:
-            if compile_text(text, {"object"}).evaluate({"object": {"spec": spec}}) is not True:
-                found.append(f"#{index}")
-        except EvaluationError as error:
-            found.append(f"expression '{text}' resulted in error: {error}")
-    return found
-
-
-def test_the_engine_answers_expressions_by_dice_as_the_api_server(judged: ControlPlane) -> None:
-    """Verdict and words."""
-    dice = Random(7)  # noqa: S311 - no secret
-    asked = errors = 0
-    different: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
-    for name, texts in _in_force(judged).items():
-        for _ in range(OBJECTS):
-            spec = make_object(dice)
-            server, engine = _server_says(judged, name, spec), _engine_says(texts, spec)
-            asked += len(texts)
-            errors += sum("resulted in error" in each for each in server)
-            if server != engine:
-                different.append(
-                    (name, [each for each in server if each not in engine], [each for each in engine if each not in server], spec)
-                )
-    assert asked > 1000
-    assert errors > 100
-    assert different == []

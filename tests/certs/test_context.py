@@ -108,18 +108,6 @@ def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: Simple
     assert (context.reason, handshake(context, "a")) == ("", second)
 
 
-def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
-    """A bad pair that is taken back leaves no complaint behind."""
-    first = put(tmp_path, pairs[0])
-    context = ReloadingContext(tmp_path, lambda: clock.now)
-    context.refresh()
-    (tmp_path / CERTIFICATE).write_bytes(b"nonsense")
-    assert context.refresh() is Change.REFUSED
-    put(tmp_path, pairs[0])
-    assert context.refresh() is Change.LOADED
-    assert (context.reason, handshake(context, "a")) == ("", first)
-
-
 def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: SimpleNamespace, pairs: tuple[KeyPair, KeyPair]) -> None:
     """Refused today by its dates, taken into use when they come, though the files never change again."""
     context = ReloadingContext(tmp_path, lambda: clock.now)
@@ -178,13 +166,6 @@ def test_the_file_is_ours_alone_and_gone_afterwards(way: str) -> None:
     assert (spy.content, spy.mode) == (b"certificate\nkey", 0o600)
     assert not spy.file.exists()
     assert before == sorted(Path("/proc/self/fd").iterdir())
-
-
-def test_a_pair_is_loaded(way: str) -> None:
-    leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load(tls, leaf.certificate, leaf.key)
-    assert tls.cert_store_stats()["x509"] == 0  # a pair, and no trusted authority
 
 
 @pytest.mark.parametrize("key", [b"", b"nonsense"])

@@ -4,7 +4,6 @@ import os
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat, load_pem_private_key
@@ -131,9 +130,6 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [KEY]
 
 
-WORDS: Final = "root:x:0:0:private-word"
-
-
 def mount(directory: Path, version: str, pair: KeyPair) -> None:
     """Writes a Secret as the kubelet does: files in a directory of their own, to which `..data` is turned in one step."""
     data = directory / f"..{version}"
@@ -151,17 +147,6 @@ def mount(directory: Path, version: str, pair: KeyPair) -> None:
 def pairs() -> tuple[KeyPair, KeyPair]:
     authority = make_authority(NOW)
     return issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
-
-
-def test_a_secret_that_the_kubelet_swaps_is_followed(tmp_path: Path, pairs: tuple[KeyPair, KeyPair]) -> None:
-    context = ReloadingContext(tmp_path, lambda: NOW)
-    serials = []
-    for version, pair in zip(("2026_01", "2026_02"), pairs, strict=True):
-        mount(tmp_path, version, pair)
-        assert context.refresh() is Change.LOADED
-        assert context.leaf is not None
-        serials.append(context.leaf.serial)
-    assert len(set(serials)) == 2
 
 
 def test_a_link_that_leads_out_of_the_directory_is_followed(tmp_path: Path, pairs: tuple[KeyPair, KeyPair]) -> None:
@@ -196,20 +181,6 @@ def test_what_is_no_small_file_is_refused_at_once(tmp_path: Path, pairs: tuple[K
     assert context.served.bundle == b""
     assert _content(str(tmp_path / name)) == b""
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
-@pytest.mark.parametrize("name", [KEY, CERTIFICATE])
-def test_what_another_file_holds_is_not_told(tmp_path: Path, pairs: tuple[KeyPair, KeyPair], name: str) -> None:
-    """A link to a file of another user is an unusable pair."""
-    mount(tmp_path, "1", pairs[0])
-    other = tmp_path / "other"
-    other.write_text(WORDS)
-    (tmp_path / name).unlink()
-    (tmp_path / name).symlink_to(other)
-    context = ReloadingContext(tmp_path, lambda: NOW)
-    assert context.refresh() is Change.REFUSED
-    assert f"{name} must hold a PEM" in context.reason
-    assert WORDS not in context.reason
 
 
 def test_the_largest_file_is_read(tmp_path: Path) -> None:

@@ -109,14 +109,6 @@ async def test_an_object_that_moved_is_a_conflict_and_is_not_written(cluster: Me
     assert (await injector.read(TargetKind.VALIDATING, NAME)).bundles == (b"",)
 
 
-async def test_an_object_that_is_gone_is_a_conflict(cluster: MemoryCluster) -> None:
-    injector = Injector(cluster, PROFILE)
-    target = await injector.read(TargetKind.VALIDATING, NAME)
-    await cluster.delete(VALIDATING, NAME)
-    with pytest.raises(ConflictError):
-        await injector.write(target, TRUSTED)
-
-
 async def test_a_bundle_that_does_not_stay_is_noticed(cluster: MemoryCluster) -> None:
     injector = Injector(cluster, PROFILE)
     target = await injector.read(TargetKind.VALIDATING, NAME)

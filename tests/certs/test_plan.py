@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.certs.plan import next_step, published_bundle, repair
 from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Mode, Phase, Stance, Trust
 from dynamo_webhooks.certs.step import (
@@ -21,11 +21,12 @@ from dynamo_webhooks.certs.step import (
     WriteServing,
     WriteTrust,
 )
-from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
+from tests.certs.states import NOW, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state, targets
 from tests.rows import run_each
 
 ROLLING: dict[str, Any] = {"slots": "b<a", "by": "b", "shows": ("ba",), "usable": "ab"}
 SECOND = timedelta(seconds=1)
+THEIRS = tuple(replace(one, stance=Stance.ANNOTATED) for one in targets(bundle("a")))
 
 
 @run_each(
@@ -60,6 +61,8 @@ SECOND = timedelta(seconds=1)
         (WriteBundle, {"slots": "a>b", "by": "b", "shows": ("a",), "trusted": "ab", "usable": "ab"}),
         (PromoteNext((authority("a"),)), {"slots": "a>b", "by": "b", "shows": ("ab",), "usable": "ab"}),
         (WriteTrust, {"slots": "a>b", "by": "b", "shows": ("ab",), "usable": "a"}),
+        # objects that cert-manager writes block, and are waited for
+        (Wait, {"slots": "a>b", "shows": ("a",), "trusted": "ab", "phase": Phase.TRUST, "targets": THEIRS}),
         # emergencies
         (CreateAuthority((authority("a"),)), {"authority": None}),
         (CreateAuthority((authority("a"),)), {"slots": "", "by": "a"}),
@@ -105,14 +108,6 @@ def test_waits_end_with_their_reason() -> None:
     assert next_step(state(), soon) == WriteServing("current", bundle("a"), "ends-soon")
 
 
-def test_an_unserved_pair_is_not_permitted_while_a_lost_authority_is_replaced() -> None:
-    """The serving Secret's pair may be foreign: servers would use it before API servers know its issuer."""
-    lost = state("b>d<c", by="c", presents="a", shows=("a",), usable="a", keys="d", phase=Phase.TRUST)
-    permitted = [step.usable for step in follow(lost, NOW, 12) if isinstance(step, WriteTrust)]
-    assert permitted
-    assert not [usable for usable in permitted if authority("c").fingerprint in usable]
-
-
 def test_an_expired_authority_is_replaced_without_waiting() -> None:
     """Trust first, the leaf right after: nothing valid is served, so waiting prevents no failure."""
     late = NOW + timedelta(days=3700)
@@ -140,22 +135,6 @@ def follow(found: CertificateState, now: datetime, count: int) -> list[Step]:
         if isinstance(step, WriteTrust):
             found = replace(found, trust=Trust("2", step.bundle, step.usable))
     return steps
-
-
-def test_no_leaf_from_an_expired_authority() -> None:
-    """It would be refused by every client."""
-    made = make_authority(NOW - timedelta(days=100), life=timedelta(days=90))
-    dead = read(made.certificate)
-    secret = AuthoritySecret("1", dead, key(made.key), previous=(authority("a"),), hint=state(phase=Phase.ROLL).hint)
-    serving = serving_of(issue_leaf(made, PROFILE.names, NOW - timedelta(days=90)), b"")
-    assert next_step(replace(state(), authority=secret, serving=serving), NOW) == StoreNext("expiry")
-
-
-def test_cert_managers_objects_are_never_written() -> None:
-    """They block, and are waited for."""
-    theirs = state("a>b", shows=("a",), trusted="ab", phase=Phase.TRUST)
-    theirs = replace(theirs, targets=tuple(replace(one, stance=Stance.ANNOTATED) for one in theirs.targets))
-    assert isinstance(next_step(theirs, NOW), Wait)
 
 
 def test_a_damaged_pair_is_signed_again_and_never_rewritten() -> None:

@@ -12,18 +12,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.policy import (
     derive,
-    has_converged,
     is_outage,
-    is_probing_impossible,
     leaf_reason,
-    list_foreign_endpoints,
     may_sign,
     renewal_time,
     rotation_reason,
     rotation_time,
     unusable_reason,
 )
-from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Profile, Serving, Timings
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Hint, Phase, Serving, Timings
 from tests.certs.states import BORN, NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
 from tests.rows import run_each
 
@@ -127,12 +124,6 @@ def test_each_reason_to_rotate(reason: str, changes: dict[str, Any], now: dateti
     assert rotation_reason(secret(**changes), now) == reason
 
 
-def test_no_authority_no_reason() -> None:
-    """Its absence is an emergency of another kind."""
-    assert rotation_reason(replace(state(), authority=None), NOW) == ""
-    assert rotation_reason(replace(state(), authority=AuthoritySecret("1")), NOW) == ""
-
-
 def test_at_most_one_automatic_rotation_a_day() -> None:
     """A switched profile waits for the second day of an authority; a lost key does not."""
     young = make_authority(NOW - timedelta(hours=23))
@@ -180,11 +171,6 @@ def test_a_wrong_clock_signs_nothing(minutes: int, may: bool) -> None:
 def test_outage(out: bool, facts: dict[str, Any], now: datetime) -> None:
     """Waiting is pointless only while no client can be served."""
     assert is_outage(state(**facts), now) is out
-
-
-def test_names_of_a_leaf() -> None:
-    """The one that the API server verifies first; the cluster's domain is read, not assumed."""
-    assert Profile("s", "n", "example.org").names == ("s.n.svc", "s", "s.n", "s.n.svc.example.org")
 
 
 LONG, SHORT = timedelta(days=2), timedelta(seconds=119)
@@ -275,30 +261,3 @@ def test_expiry_is_an_outage() -> None:
     later = NOW + timedelta(days=400)
     assert derive(state("a>b", shows=ALL, phase=Phase.TRUST), later) is Phase.ISSUE
     assert derive(state(), NOW + timedelta(days=3640)) is Phase.PREPARE
-
-
-def asked(*endpoints: Endpoint) -> CertificateState:
-    return state("b<a", shows=("ba",), by="b", phase=Phase.ROLL, endpoints=endpoints)
-
-
-def test_an_old_authority_is_let_go_by_what_endpoints_say() -> None:
-    """Two rounds of all endpoints; one silent endpoint counts as no answer, only silent ones as unreachable."""
-    good, early, old = Endpoint("1", leaf("b"), 2), Endpoint("2", leaf("b"), 1), Endpoint("3", leaf("a"), 9)
-    silent, starting = Endpoint("4"), Endpoint("5", ready=False)
-    assert has_converged(asked(good))
-    assert has_converged(asked())
-    assert not has_converged(asked(good, early))
-    assert not has_converged(asked(good, old))
-    assert not has_converged(asked(good, silent))
-    assert not has_converged(asked(good, starting))
-    assert not has_converged(asked(starting))
-    assert list_foreign_endpoints(asked(good, old, silent)) == ("3",)
-    assert [is_probing_impossible(asked(*found)) for found in ((good, silent), (silent,), (starting,), ())] == [False, True, False, False]
-    assert is_probing_impossible(replace(asked(), endpoints=None))
-    assert has_converged(replace(asked(), endpoints=None))
-
-
-def test_a_stored_leaf_without_its_key_counts_as_stored() -> None:
-    """The phase asks who issued; whether the pair is any good is the leaf's own question."""
-    broken = replace(state("b<a", shows=("ba",), by="b", phase=Phase.DRAIN), serving=serving_of(leaf_pair("b"), b"", key=None))
-    assert derive(broken, NOW) is Phase.DRAIN

@@ -27,7 +27,7 @@ from dynamo_webhooks.certs.step import (
     WriteServing,
 )
 from dynamo_webhooks.certs.store import Store, Write, as_object
-from dynamo_webhooks.kube.errors import AlreadyExistsError, ConflictError
+from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.resources import SECRETS
 from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf_pair, pair, serving_of, state
 from tests.kube.memory import MemoryCluster
@@ -178,14 +178,6 @@ def test_a_config_map_that_is_rewritten_holds_nothing_else() -> None:
     assert (obj["data"], obj.get("binaryData"), obj["metadata"]["labels"]["mine"]) == ({"ca.crt": "PEM"}, None, "2")
 
 
-def test_promotion_keeps_the_new_key_and_forgets_the_old() -> None:
-    """One update renames all."""
-    write = make_content(PromoteNext((authority("a"),)), state("a>b"), NOW, CALLED)
-    assert write is not None
-    assert (write.data["current.crt"], write.data["current.key"]) == (pair("b").certificate, pair("b").key)
-    assert pair("a").key not in write.data.values()
-
-
 def test_generations_never_repeat() -> None:
     """Also when the annotation is lost: the names of all known authorities count."""
     for found, generation in ((state("a", shows=("c",)), 4), (replace(state("a", shows=("g",)), authority=None), 8)):
@@ -218,13 +210,6 @@ OURS = Names("n", "s")
 
 def _write(version: str = "", data: dict[str, bytes] | None = None) -> Write:
     return Write("Secret", "s", "kubernetes.io/tls", data or {"tls.crt": b"1"}, {"webhooks.nvidia.com/phase": "STABLE"}, version)
-
-
-async def test_a_secret_that_is_there_already_is_not_overwritten() -> None:
-    store = Store(MemoryCluster(), OURS)
-    await store.write(_write())
-    with pytest.raises(AlreadyExistsError):
-        await store.write(_write(data={"tls.crt": b"2"}))
 
 
 @run_each("how", ["changed", "gone", "made anew"])

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.certs.trust import MAX_AUTHORITIES, choose_bundle, compose_bundle, is_trusted_everywhere, list_unsynced, survivors
-from tests.certs.states import NOW, authority, bundle, leaf_pair, read, serving_of, state
+from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
+from dynamo_webhooks.certs.trust import MAX_AUTHORITIES, choose_bundle, compose_bundle, is_trusted_everywhere, survivors
+from tests.certs.states import NOW, authority, bundle, read, state
 from tests.rows import run_each
 
 VALIDATING = TargetKind.VALIDATING
@@ -68,12 +68,6 @@ def test_survivors_of_a_lost_secret(expected: str, facts: dict[str, Any]) -> Non
     assert sorted(letters(b"".join(one.pem for one in survivors(lost)))) == sorted(expected)
 
 
-def test_order_of_writing() -> None:
-    """CRDs first: without trust they break reads."""
-    found = list_unsynced(state(shows=("b",)), bundle("a"))
-    assert [one.kind for one in found] == [TargetKind.CRD, TargetKind.MUTATING, TargetKind.VALIDATING]
-
-
 @run_each(
     ("shown", "target"),
     [
@@ -92,14 +86,6 @@ def test_order_of_writing() -> None:
 def test_what_shows_a_bundle(shown: bool, target: Target) -> None:
     """Own bundles are compared by bytes, cert-manager's by authorities, foreign ones not at all."""
     assert is_trusted_everywhere(replace(state(), targets=(target,)), bundle("ab")) is shown
-
-
-def test_cert_manager_never_overlaps() -> None:
-    """In `provided` its objects need hold only what the Secret brings now, else a swap could never finish."""
-    annotated = Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("b"),))
-    provided = replace(state(), mode=Mode.PROVIDED, serving=serving_of(leaf_pair("b"), bundle("b")), targets=(annotated,))
-    assert is_trusted_everywhere(provided, bundle("ba"))
-    assert not is_trusted_everywhere(replace(provided, mode=Mode.MANAGED), bundle("ba"))
 
 
 PAIRS = [make_authority(NOW, generation=number) for number in range(6)]
@@ -126,10 +112,3 @@ def test_expired_ones_stay_only_while_they_are_served() -> None:
     assert compose_bundle([LIVE[0], EXPIRED], (OLD_LEAF,), NOW) == LIVE[0].pem + EXPIRED.pem
     assert compose_bundle([EXPIRED], (), NOW) == EXPIRED.pem
     assert compose_bundle([], (), NOW) == b""
-
-
-def test_too_many_authorities() -> None:
-    """The first two are those of the rotation; of the others, the issuers of served leaves stay."""
-    served = [read(issue_leaf(PAIRS[number], ["a"], NOW).certificate) for number in (3, 5)]
-    assert list(read_certificates(compose_bundle(LIVE, served, NOW))) == [LIVE[0], LIVE[1], LIVE[3], LIVE[5]]
-    assert list(read_certificates(compose_bundle(LIVE, (), NOW))) == LIVE[:4]

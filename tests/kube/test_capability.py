@@ -1,13 +1,9 @@
 """A capability is present, absent or unknown; the three are never confused."""
 
-import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
-
 from dynamo_webhooks.kube.capability import ALL, DRA, GROVE, LWS, Detector, Presence
 from dynamo_webhooks.kube.errors import UnavailableError
 from tests.kube.memory import MemoryCluster
-from tests.kube.timing import Timing
+from tests.kube.timing import Timing, beside
 from tests.rows import run_each
 
 V1 = frozenset({"v1"})
@@ -67,19 +63,12 @@ async def test_an_error_is_not_an_absence(verb: str) -> None:
 async def test_what_is_installed_later_is_seen_and_told() -> None:
     timing, cluster = Timing(), MemoryCluster()
     told: list[Presence] = []
-
-    def subscriber(known: Mapping[str, Presence]) -> None:
-        told.append(known["grove"])
-
     detector = Detector(cluster, [GROVE], clocks=timing.clocks())
-    detector.subscribe(subscriber)
-    task = asyncio.create_task(detector.run())
-    await timing.advance(30)
-    cluster.served["grove.io"] = V1
-    await timing.advance(300)
-    del cluster.served["grove.io"]
-    await timing.advance(60)
+    detector.subscribe(lambda known: told.append(known["grove"]))
+    async with beside(detector.run()):
+        await timing.advance(30)
+        cluster.served["grove.io"] = V1
+        await timing.advance(300)
+        del cluster.served["grove.io"]
+        await timing.advance(60)
     assert told == [Presence.ABSENT, Presence.USABLE, Presence.ABSENT]
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task

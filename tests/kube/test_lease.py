@@ -11,7 +11,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES, Resource
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
-from tests.kube.timing import Timing, settle
+from tests.kube.timing import Timing, beside, settle
 from tests.rows import run_each
 
 
@@ -116,19 +116,15 @@ async def test_a_lease_lost_to_silence_is_not_said_to_be_held() -> None:
     cluster, timing, work = Silent("one"), Timing(), Work()
     last_moment = Timings(15.0, 10.0, 9.99)
     one = Election(cluster, "lock", "n", "one", timings=last_moment, clocks=timing.clocks(0.0))
-    task = asyncio.create_task(one.run(work))
-    await settle()
-    assert work.running
-    cluster.silent = True
-    await timing.advance(9.99)
-    await asyncio.wait_for(cluster.given_up.wait(), 30)
-    await timing.advance(9.99)
-    assert not work.running
-    assert one.unknown == "the API server did not answer in time"
-    cluster.silent = False
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    async with beside(one.run(work)):
+        assert work.running
+        cluster.silent = True
+        await timing.advance(9.99)
+        await asyncio.wait_for(cluster.given_up.wait(), 30)
+        await timing.advance(9.99)
+        assert not work.running
+        assert one.unknown == "the API server did not answer in time"
+        cluster.silent = False
 
 
 async def test_a_conflict_is_no_renewal() -> None:

@@ -13,7 +13,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector, Several, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SERVICES
 from tests.kube.memory import MemoryCluster
-from tests.kube.timing import Timing, settle
+from tests.kube.timing import Timing, beside, settle
 from tests.rows import run_each
 
 REFUSALS = [
@@ -42,15 +42,8 @@ async def reflecting(cluster: MemoryCluster, timing: Timing, **more: Any) -> Asy
     reflector = Reflector(cluster, CONFIG_MAPS, clocks=timing.clocks(0.0), **more)
     kept = Kept()
     reflector.subscribe(kept)
-    task = asyncio.create_task(reflector.run())
-    await settle()
-    try:
+    async with beside(reflector.run()):
         yield reflector, kept
-        assert not task.done()
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def test_the_store_follows_lists_and_events() -> None:
@@ -251,8 +244,7 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
     several, heard = Several(namespaces, lambda one: Reflector(cluster, SERVICES, one)), asyncio.Queue[str]()
     several.subscribe(lambda _, new: heard.put_nowait(new["metadata"]["namespace"]) if new else None)
     expected = {"a", "b"} if "" not in namespaces else {"a", "b", "c"}
-    task = asyncio.create_task(several.run())
-    try:
+    async with beside(several.run()):
         assert {await heard.get() for _ in expected} == expected
         assert {namespace for namespace, _ in several.store} == expected
         assert several.synced.is_set()
@@ -263,9 +255,6 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
         assert [one["metadata"]["name"] for one in several.all("b")] == ["s", "later"]
         assert [one["metadata"]["namespace"] for one in several.all("c")] == ["c"] * ("c" in expected)
         assert len(several.all()) == len(expected) + 1
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_one_namespace_that_is_not_known_leaves_the_whole_unknown() -> None:

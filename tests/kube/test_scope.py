@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -16,7 +16,7 @@ from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.kube.scope import IDENTITY, LEASE_NAME, MAX_LEASE_SECONDS, Claims, LeaseTakenError, NamespaceLease
 from dynamo_webhooks.kube.scope import LEASE_NAME as NAME
 from tests.kube.memory import MemoryCluster
-from tests.kube.timing import Timing, settle
+from tests.kube.timing import Timing, beside
 from tests.rows import run_each
 
 
@@ -24,21 +24,13 @@ def claim(cluster: MemoryCluster, timing: Timing, identity: str = IDENTITY) -> N
     return NamespaceLease(cluster, "n", identity, clocks=timing.clocks(0.0))
 
 
-async def stop(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
 @asynccontextmanager
 async def claimed(cluster: MemoryCluster, timing: Timing) -> AsyncIterator[NamespaceLease]:
     """A claim that is renewed."""
     lease = claim(cluster, timing)
     await lease.acquire()
-    task = asyncio.create_task(lease.run())
-    await settle()
-    yield lease
-    await stop(task)
+    async with beside(lease.run()):
+        yield lease
 
 
 async def stored(cluster: MemoryCluster) -> Node:
@@ -106,19 +98,14 @@ async def test_a_dead_claim_of_another_operator_is_taken_over() -> None:
 
 async def test_a_replica_that_stops_leaves_the_claim_to_the_others() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    first, second = claim(cluster, timing), claim(cluster, timing)
-    tasks = []
-    for each in (first, second):
-        await each.acquire()
-        tasks.append(asyncio.create_task(each.run()))
+    async with claimed(cluster, timing) as second:
         await timing.advance(3)  # two replicas never write in the same microsecond
-    await timing.advance(20)
-    await stop(tasks[0])
-    await first.release()
-    assert await cluster.get(LEASES, NAME, "n") is not None
-    await timing.advance(100)
-    assert second.held
-    await stop(tasks[1])
+        async with claimed(cluster, timing) as first:
+            await timing.advance(23)
+        await first.release()
+        assert await cluster.get(LEASES, NAME, "n") is not None
+        await timing.advance(100)
+        assert second.held
     await second.release()
     assert await cluster.get(LEASES, NAME, "n") is None
 

@@ -2,7 +2,10 @@
 
 import asyncio
 import selectors
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from dynamo_webhooks.kube.clocks import Clocks
 
@@ -89,3 +92,16 @@ async def settle() -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SettlingLoop)
     await loop.settle()
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Lets work go on until the block ends; it must not end before."""
+    task = asyncio.create_task(work)
+    await settle()
+    try:
+        yield
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -24,6 +23,7 @@ from dynamo_webhooks.webhooks.probes import Handshake
 from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
+from tests.kube.timing import beside
 from tests.webhooks.processes import Command
 from tests.webhooks.serving import QUICK, until, write_pair
 from tests.webhooks.test_admission import SETTINGS
@@ -55,12 +55,8 @@ class Carried:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Carried]:
-        task = asyncio.create_task(self._carrier.run())
-        try:
+        async with beside(self._carrier.run()):
             yield self
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
     async def until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
         await until(lambda: self.reports and condition(self.reports[-1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -20,7 +19,7 @@ from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Watcher
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.kube.memory import MemoryCluster
-from tests.kube.timing import Timing, settle
+from tests.kube.timing import Timing, beside, settle
 from tests.webhooks.requests import GRAPHS, graph, review
 
 WIDE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)
@@ -56,12 +55,8 @@ class World:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[World]:
-        task = asyncio.create_task(self.watcher.run())
-        await settle()
-        yield self
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        async with beside(self.watcher.run()):
+            yield self
 
     async def claim(self, namespace: str) -> None:
         """Writes a Lease, or renews it."""

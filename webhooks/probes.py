@@ -96,6 +96,9 @@ class Probed(Protocol):
     async def checks(self) -> dict[str, list[str]]:
         """By the name of each check why requests must not be sent here; all lists are empty when ready."""
 
+    async def details(self) -> list[str]:
+        """Lines for people who ask verbosely; nothing that readiness depends on."""
+
     async def metrics(self) -> bytes:
         """All metrics as text."""
 
@@ -121,30 +124,33 @@ class Scrapes:
 class Probes:
     """One or two HTTP listeners, open until the process ends, so that draining is visible. Bounds are those of `SIDE`."""
 
-    def __init__(self, state: Probed, details: Callable[[], Awaitable[list[str]]] | None = None) -> None:
-        """Listens on nothing yet. `details` are lines for people who ask verbosely; nothing that readiness depends on."""
-        self._state, self._details = state, details
+    def __init__(self, state: Probed) -> None:
+        """Listens on nothing yet."""
+        self._state = state
         self._scrapes = Scrapes(state.metrics)
         self._listeners: list[Listener] = []
         self._connections: list[Connections] = []
         self._watches: list[asyncio.Task[None]] = []
 
-    async def listen(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        sock: socket.socket,
-        paths: frozenset[str],
-        context: ReloadingContext | None = None,
-        access: MetricsAccess | None = None,
+    def serve(
+        self, probes: socket.socket, metrics: socket.socket, context: ReloadingContext | None = None, access: MetricsAccess | None = None
     ) -> None:
-        """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh; `access` guards metrics."""
+        """Begins to listen on bound sockets, or on one for both. Metrics have TLS if there is a context, and are guarded by `access`."""
+        if probes is metrics:
+            self._listen(probes, PROBES | METRICS)
+        else:
+            self._listen(probes, PROBES)
+            self._listen(metrics, METRICS, context, access)
 
+    def _listen(
+        self, sock: socket.socket, paths: frozenset[str], context: ReloadingContext | None = None, access: MetricsAccess | None = None
+    ) -> None:
         service = _Side(lambda head: self._answer(head, paths, access))
         connections = Connections(service, SIDE, _uncounted, _uncounted)
         self._connections.append(connections)
         if context is not None:
             context.refresh()
-            self._watches.append(loop.create_task(_follow(context)))
+            self._watches.append(asyncio.get_running_loop().create_task(_follow(context)))
         self._listeners.append(Listener(sock, context, SIDE, connections, _uncounted))
 
     async def close(self) -> None:
@@ -187,7 +193,7 @@ class Probes:
             ]
             strange = sorted(exclude - checks.keys())
             warned = [f"warn: no check is called {shorten(name, 60)}" for name in strange[:5]]
-            lines = [*listed, *warned, *(await self._details() if self._details is not None else []), *lines]
+            lines = [*listed, *warned, *await self._state.details(), *lines]
         return 503 if wrong else 200, "".join(f"{line}\n" for line in lines), b""
 
 

@@ -23,7 +23,7 @@ from .executor.forker import SIGNALS
 from .limits import Limits
 from .logs import Lines
 from .policies import Policies, PolicySet
-from .probes import METRICS, PROBES, Handshake, MetricsAccess, Probes
+from .probes import Handshake, MetricsAccess, Probes
 from .reload import Reload, Source
 from .server import Webhooks, self_check
 
@@ -56,16 +56,6 @@ class SideListeners(NamedTuple):
     probes: socket.socket
     metrics: socket.socket
     directory: Path | None = None  # of the pair with which metrics are served; None: plain HTTP
-
-    async def serve(self, probes: Probes, source: CertificateSource | None, access: MetricsAccess | None) -> None:
-        """Starts to listen on both; the source's pair is used before the directory's. Over TLS, `access` decides who reads metrics."""
-        loop = asyncio.get_running_loop()
-        if self.probes is self.metrics:
-            await probes.listen(loop, self.probes, PROBES | METRICS)
-        else:
-            await probes.listen(loop, self.probes, PROBES)
-            context = ReloadingContext(source or self.directory) if self.directory else None
-            await probes.listen(loop, self.metrics, METRICS, context, access if context is not None else None)
 
 
 class State:
@@ -127,9 +117,12 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     feed = _feed(plan, server, source)
     server_name = plan.secret_names.server_name if plan.secret_names is not None else ""
     state = State(server, feed, source, Handshake(context, server_name))
-    probes = Probes(state, state.details)
-    access = MetricsAccess(feed.ask, lambda: server.meter.count("metrics_access_denied")) if feed is not None else None
-    await side.serve(probes, source, access)
+    probes = Probes(state)
+    secured = ReloadingContext(source or side.directory) if side.directory else None
+    access = None
+    if feed is not None and secured is not None:
+        access = MetricsAccess(feed.ask, lambda: server.meter.count("metrics_access_denied"))
+    probes.serve(side.probes, side.metrics, secured, access)
     lines.start(loop)
     await server.start([sock])
 

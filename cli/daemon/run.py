@@ -27,7 +27,7 @@ from ...kube.protocol import Cluster, Traffic
 from ...webhooks.cluster.reviews import AccessReviewer
 from ...webhooks.limits import Limits
 from ...webhooks.metrics import CLIENT, DECLARED, OWN
-from ...webhooks.probes import METRICS, PROBES, MetricsAccess, Probes
+from ...webhooks.probes import MetricsAccess, Probes
 from ...webhooks.reload import Reload
 from ..console.output import write_stderr
 from ..console.signals import on_first_signal
@@ -169,13 +169,8 @@ async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[
             with contextlib.suppress(asyncio.CancelledError):
                 await client.close()
 
-    listener = Probes(state, state.details)
-    loop = asyncio.get_running_loop()
-    if side.probes is side.metrics:
-        await listener.listen(loop, side.probes, PROBES | METRICS)
-    else:
-        await listener.listen(loop, side.probes, PROBES)
-        await listener.listen(loop, side.metrics, METRICS, *((guard.context, guard.gate) if guard is not None else ()))
+    listener = Probes(state)
+    listener.serve(side.probes, side.metrics, *((guard.context, guard.gate) if guard is not None else ()))
     beside = [asyncio.ensure_future(_uncollected(state))]
     if side.policies is not None:
         beside.append(asyncio.ensure_future(side.policies.run(Limits().poll_seconds)))

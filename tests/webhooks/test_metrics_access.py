@@ -18,7 +18,6 @@ from dynamo_webhooks.webhooks.probes import (
     DENIED,
     DENY_SECONDS,
     MAX_CACHED_ANSWERS,
-    METRICS,
     STALE_ALLOW_SECONDS,
     UNDECIDED,
     UNKNOWN,
@@ -215,7 +214,7 @@ async def test_metrics_over_tls_are_for_bearers(tmp_path: Path, header: str, sta
     door, authority, trusting = Door(), trustme.CA(), ssl.create_default_context()
     write_pair(tmp_path, authority.issue_cert("127.0.0.1"))
     authority.configure_trust(trusting)
-    async with listening(READY, METRICS, ReloadingContext(tmp_path), door.gate) as port:
+    async with listening(READY, ReloadingContext(tmp_path), door.gate) as port:
         found, head, told = await said(port, "GET /metrics", header, trusting)
     assert found == status
     assert body in told

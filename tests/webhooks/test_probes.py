@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from dynamo_webhooks.webhooks.limits import SIDE
-from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes, Scrapes
+from dynamo_webhooks.webhooks.probes import Probes, Scrapes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.rows import run_each
 from tests.webhooks.serving import DEADLINE
@@ -30,16 +30,15 @@ class State(NamedTuple):
 
 
 @asynccontextmanager
-async def listening(state: State, what: frozenset[str] = PROBES | METRICS, *secured: Any) -> AsyncIterator[int]:
-    """The port of a listener; over TLS for bearers alone where it is `secured` by a context and a gate."""
+async def listening(state: State, *secured: Any) -> AsyncIterator[int]:
+    """The port of probes and metrics; of metrics over TLS, for bearers alone, where these are `secured` by a context and a gate."""
     address, sock = bind(Address("127.0.0.1", 0))
-    probes = Probes(state, state.details)
-    await probes.listen(asyncio.get_running_loop(), sock, what, *secured)
+    probes = Probes(state)
+    probes.serve(bind(Address("127.0.0.1", 0))[1] if secured else sock, sock, *secured)
     try:
         yield address.port
     finally:
         await probes.close()
-        sock.close()
 
 
 async def said(port: int, request: str, header: str = "", tls: ssl.SSLContext | None = None) -> tuple[int, str, str]:

@@ -30,7 +30,6 @@ from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
 from dynamo_webhooks.kube.protocol import Cluster, Sent
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
 from dynamo_webhooks.webhooks.metrics import DECLARED
-from dynamo_webhooks.webhooks.probes import METRICS
 from tests.certs.test_context import NOW
 from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
@@ -71,7 +70,7 @@ class Judge:
 
 async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_asked() -> None:
     guard = Guard()
-    async with listening(READY, METRICS, guard.context, guard.gate) as port:
+    async with listening(READY, guard.context, guard.gate) as port:
         served = guard.context.served
         assert served is not None
         context = ssl.create_default_context(cadata=served.bundle.decode())

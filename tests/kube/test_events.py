@@ -44,14 +44,6 @@ async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
     assert event["involvedObject"] == {"apiVersion": "v1", "kind": "ConfigMap", **ABOUT["metadata"]}
 
 
-async def test_after_the_window_it_is_news_again() -> None:
-    cluster, timing, recorder = made()
-    for _ in range(2):
-        await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
-        timing.seconds += 601
-    assert await written(cluster) == [("LeafIssued", "leaf 1", 1)] * 2
-
-
 async def test_an_event_that_has_expired_is_written_anew() -> None:
     cluster, _, recorder = made()
     await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")

@@ -11,7 +11,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import LEASES, Resource
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
-from tests.kube.timing import Timing, beside, settle
+from tests.kube.timing import Timing, beside
 from tests.rows import run_each
 
 
@@ -90,16 +90,6 @@ async def test_a_leader_that_is_cut_off_stops_before_another_begins() -> None:
     await heir.stop()
 
 
-async def test_leading_ends_by_the_clock_alone() -> None:
-    timing = Timing()
-    one = election(MemoryCluster(), "one", timing)
-    assert await one.attempt()
-    timing.seconds = 9.9
-    assert one.leading
-    timing.seconds = 10.0
-    assert not one.leading
-
-
 async def test_a_lease_lost_to_silence_is_not_said_to_be_held() -> None:
     class Silent(MemoryCluster):
         silent = False
@@ -173,16 +163,6 @@ async def test_a_leader_that_returns_or_raises_lets_the_lease_go() -> None:
     with pytest.raises(RuntimeError, match="the work failed"):
         await election(cluster, "one", Timing()).run(broken)
     assert (await stored(cluster))["holderIdentity"] == ""
-
-
-async def test_nobody_lets_go_what_another_holds() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    one = election(cluster, "one", timing)
-    assert await one.attempt()
-    await cluster.merge_patch(LEASES, "lock", {"spec": {"holderIdentity": "other"}}, "n")
-    await one.release()
-    await settle()
-    assert (await stored(cluster))["holderIdentity"] == "other"
 
 
 @run_each("numbers", [(15, 15, 2), (15, 10, 10), (0.9, 0.5, 0.1), (15, 10, 0)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import Reflector, Several, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SERVICES
@@ -90,15 +90,6 @@ async def test_a_long_list_lets_others_run() -> None:
         await task
 
 
-async def test_a_late_subscriber_hears_of_what_is_there() -> None:
-    cluster = MemoryCluster()
-    await cluster.create(CONFIG_MAPS, config())
-    async with reflecting(cluster, Timing()) as (reflector, _):
-        late = Kept()
-        reflector.subscribe(late)
-        assert late.told == [(None, "1")]
-
-
 async def test_a_watch_that_ends_goes_on_where_it_was() -> None:
     cluster, timing = MemoryCluster(), Timing()
     async with reflecting(cluster, timing) as (_, kept):
@@ -166,14 +157,6 @@ async def test_errors_in_a_row_are_asked_ever_more_slowly_up_to_half_a_minute() 
         await timing.advance(120)
         assert reflector.stale_seconds() is None
     assert timing.slept[:8] == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
-
-
-async def test_a_server_that_always_says_gone_is_not_asked_without_a_pause() -> None:
-    cluster, timing = MemoryCluster(), Timing()
-    cluster.fail(lambda verb, *_: GoneError(410, "Expired", "too old") if verb == "watch" else None)
-    async with reflecting(cluster, timing):
-        await timing.advance(10)
-    assert timing.slept[:4] == [0.25, 0.5, 1.0, 2.0]
 
 
 async def test_a_watch_that_ends_at_once_is_not_asked_without_a_pause() -> None:

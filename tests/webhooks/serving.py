@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 import trustme
 
-from dynamo_webhooks.certs.context import ClientTrust, ReloadingContext
+from dynamo_webhooks.certs.context import ClientTrust, Pairs, ReloadingContext
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.executor.executor import Executor
@@ -103,10 +103,10 @@ class Served:
         self._trusting = self.trusting()
         self._clients: list[Client] = []
 
-    async def connect(self, address: str = "127.0.0.1") -> Client:
+    async def connect(self, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Client:
         """Opens a connection from an address of loopback, verified with the authority."""
         async with asyncio.timeout(DEADLINE):
-            client = Client(*await asyncio.open_connection("127.0.0.1", self.port, ssl=self._trusting, local_addr=(address, 0)))
+            client = Client(*await asyncio.open_connection("127.0.0.1", self.port, ssl=tls or self._trusting, local_addr=(address, 0)))
         self._clients.append(client)
         return client
 
@@ -149,8 +149,10 @@ def write_pair(directory: Path, leaf: trustme.LeafCert) -> None:
 
 
 @asynccontextmanager
-async def served(tmp_path: Path, limits: Limits = QUICK, *, clients: ClientTrust | None = None) -> AsyncIterator[Served]:
-    """Starts a server and stops it with its connections."""
+async def served(
+    tmp_path: Path, limits: Limits = QUICK, *, clients: ClientTrust | None = None, source: Pairs | None = None
+) -> AsyncIterator[Served]:
+    """Starts a server, whose pair is in a directory unless a source brings it, and stops it with its connections."""
     authority = trustme.CA()
     directory = tmp_path / "certs"
     directory.mkdir()
@@ -160,7 +162,7 @@ async def served(tmp_path: Path, limits: Limits = QUICK, *, clients: ClientTrust
     lines = Lines(descriptor)
     handler = logs.install(lines)
     executor = Executor(limits)
-    server = Webhooks(SETTINGS, ReloadingContext(directory, clients=clients), lines, executor, limits)
+    server = Webhooks(SETTINGS, ReloadingContext(source or directory, clients=clients), lines, executor, limits)
     lines.start(asyncio.get_running_loop())
     address, sock = bind(Address("127.0.0.1", 0))
     await server.start([sock])

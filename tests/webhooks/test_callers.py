@@ -43,10 +43,7 @@ class Site:
         return made
 
     async def connect(self, leaf: trustme.LeafCert | None, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> Client:
-        async with asyncio.timeout(DEADLINE):
-            client = Client(*await asyncio.open_connection("127.0.0.1", self.running.port, ssl=self.context(leaf, version)))
-        self.running._clients.append(client)
-        return client
+        return await self.running.connect(tls=self.context(leaf, version))
 
     async def post(self, leaf: trustme.LeafCert | None, path: str = GRAPHS, body: bytes = BODY) -> Http:
         """One request on a connection of its own."""

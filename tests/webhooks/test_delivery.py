@@ -17,16 +17,12 @@ from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
 from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
 from dynamo_webhooks.webhooks.cluster.watcher import SecretWatch
-from dynamo_webhooks.webhooks.executor.executor import Executor
-from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.probes import Handshake
 from dynamo_webhooks.webhooks.server import Webhooks
-from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import beside
 from tests.webhooks.processes import Command
-from tests.webhooks.serving import QUICK, until, write_pair
-from tests.webhooks.test_admission import SETTINGS
+from tests.webhooks.serving import served, until, write_pair
 from tests.webhooks.test_facts_serving import stored
 from tests.webhooks.test_processes import eventually
 
@@ -125,28 +121,19 @@ async def test_a_context_serves_what_the_source_decides(tmp_path: Path, authorit
 
 
 @asynccontextmanager
-async def listening(source: CertificateSource) -> AsyncIterator[tuple[Webhooks, Handshake]]:
+async def listening(tmp_path: Path, source: CertificateSource) -> AsyncIterator[tuple[Webhooks, Handshake]]:
     """A server that is brought its certificate, and its handshake with itself."""
-    lines = Lines()
-    executor = Executor(QUICK)
-    server = Webhooks(SETTINGS, ReloadingContext(source), lines, executor, QUICK)
-    _, sock = bind(Address("127.0.0.1", 0))
     seconds = iter(range(10**6))
-    await server.start([sock])
-    try:
+    async with served(tmp_path, source=source) as running:
+        server = running.server
         yield server, Handshake(server.certificate.context, POST.server_name, clock=lambda: float(next(seconds) * 100))
-    finally:
-        await server.drain()
-        sock.close()
-        executor.close()
-        lines.close()
 
 
 async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_opens_the_listener(
     tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert
 ) -> None:
     source = CertificateSource(POST, tmp_path)
-    async with listening(source) as (server, handshake):
+    async with listening(tmp_path, source) as (server, handshake):
         assert any("the API server has not answered yet" in reason for reason in server.reasons())
         assert "not listening" in server.reasons()
         [refused] = handshake.reasons(authority.cert_pem.bytes())
@@ -163,7 +150,7 @@ async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
 ) -> None:
     source = CertificateSource(POST, tmp_path)
     source.delivered(delivery(secret(authority, leaf)))
-    async with listening(source) as (server, handshake):
+    async with listening(tmp_path, source) as (server, handshake):
         await until(lambda: not server.reasons())
         [stranger] = handshake.reasons(trustme.CA().cert_pem.bytes())
         assert POST.server_name in stranger

@@ -25,6 +25,7 @@ from dynamo_webhooks.webhooks.limits import Limits, is_light
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route, route_path
 from tests.bench.table import Table
 from tests.hostile.settings import SEARCH_SEED
+from tests.webhooks.requests import conversion, review
 
 Fields = dict[str, Any]
 ALPHA: Final = "v1alpha1"
@@ -168,10 +169,8 @@ def _made(recipe: Recipe, version: str, count: int) -> Fields:
 def _review(route: Route, version: str, obj: Fields, objects: int) -> bytes:
     if route.purpose is Purpose.CONVERT:
         desired = f"nvidia.com/{BETA if version == ALPHA else ALPHA}"
-        request = {"uid": "u", "desiredAPIVersion": desired, "objects": [obj] * objects}
-        return orjson.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})
-    asked: Fields = {"uid": "u", "operation": "CREATE", "object": obj, "userInfo": {"username": "jane"}}
-    return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked})
+        return conversion([obj] * objects, desired)
+    return review(obj)
 
 
 def body(route: Route, version: str, recipe: Recipe, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Requests that the tests send: one valid graph with a private word in every place that holds text, and the review around an object."""
+"""Requests that the tests send: one valid graph with a private word in every place that holds text, and the reviews around objects."""
 
 from typing import Any, Final
 
@@ -63,3 +63,11 @@ def request(obj: Any, operation: Any = "CREATE", old: Any = None, **more: Any) -
 def review(obj: Any, operation: Any = "CREATE", old: Any = None, **more: Any) -> bytes:
     """The same as bytes."""
     return orjson.dumps(request(obj, operation, old, **more))
+
+
+def conversion(
+    objects: Any, desired: Any = "nvidia.com/v1beta1", uid: str = "c-1", version: str = "apiextensions.k8s.io/v1", **more: Any
+) -> bytes:
+    """The review of objects that are wanted in another version; `more` stands beside them."""
+    request = {"uid": uid, "desiredAPIVersion": desired, "objects": objects, **more}
+    return orjson.dumps({"apiVersion": version, "kind": "ConversionReview", "request": request})

@@ -14,9 +14,8 @@ import uvloop
 from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER, BodyMemory, Reservation
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.trim import DelayedTrim
-from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
-from tests.webhooks.test_convert import review as conversion
 
 BODY: Final = review(graph())
 # nobody is as quick as that, but it matters only where others wait

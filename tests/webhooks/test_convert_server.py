@@ -18,10 +18,9 @@ from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
-from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
+from tests.webhooks.requests import GRAPHS, PRIVATE, conversion, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, OBJECTS, numbered, of_kind
-from tests.webhooks.test_convert import review as conversion
 
 
 class Held:
@@ -52,49 +51,21 @@ class Held:
 LONG: Final = conversion([graph()] * 1_000)
 
 
-async def test_a_review_is_answered_over_tls(tmp_path: Path) -> None:
+async def test_reviews_are_answered_and_logged_without_values_and_the_connection_stays_usable(tmp_path: Path) -> None:
     async with served(tmp_path) as server:
         client = await server.connect()
         found = await client.post("/convert", conversion(MIXED))
         assert (found.status, found.headers["content-type"]) == (200, "application/json")
         assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [obj["metadata"]["name"] for obj in MIXED]
-        # the connection stays usable for the other webhooks
+        await client.post("/convert", conversion([graph(), of_kind("DynamoNothing")]))
         assert (await client.post(GRAPHS, review(graph()))).json["response"]["allowed"] is True
-        [line, _] = [line for line in server.log() if line["logger"] == "access"]
-    assert (line["msg"], line["allowed"], line["path"], line["objects"], line["code"]) == ("converted", True, "/convert", len(MIXED), 200)
-    assert (line["uid"], line["operation"]) == ("c-1", "CONVERT")
-
-
-async def test_a_failure_is_logged_without_values(tmp_path: Path) -> None:
-    async with served(tmp_path) as server:
-        await (await server.connect()).post("/convert", conversion([graph(), of_kind("DynamoNothing")]))
         lines = server.log()
-    [line] = [line for line in lines if line["logger"] == "access"]
-    assert (line["msg"], line["allowed"], line["code"], line["objects"]) == ("refused", False, 422, 2)
+    shown = ("msg", "allowed", "code", "objects", "path", "uid", "operation")
+    assert [tuple(line[name] for name in shown) for line in lines if line["logger"] == "access" and line["path"] == "/convert"] == [
+        ("converted", True, 200, len(MIXED), "/convert", "c-1", "CONVERT"),
+        ("refused", False, 422, 2, "/convert", "c-1", "CONVERT"),
+    ]
     assert PRIVATE not in str(lines)
-
-
-async def test_admission_is_answered_while_a_long_review_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Held(tmp_path, monkeypatch)
-    async with served(tmp_path) as server:
-        long, short = await server.connect(), await server.connect()
-        long.send(post("/convert", conversion([graph()] * 3_000)))
-        await until(held.begun)
-        order: list[str] = []
-
-        async def wait(client: Client, name: str) -> Any:
-            found = await client.answer()
-            order.append(name)
-            return found.json
-
-        waiting = asyncio.create_task(wait(long, "conversion"))
-        short.send(post(GRAPHS, review(graph())))
-        told = await wait(short, "admission")
-        held.go()
-        converted = await waiting
-    assert order == ["admission", "conversion"]
-    assert told["response"]["allowed"] is True
-    assert len(converted["response"]["convertedObjects"]) == 3_000
 
 
 async def test_a_conversion_may_be_longer_than_an_admission_review(tmp_path: Path) -> None:

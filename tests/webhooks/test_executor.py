@@ -19,15 +19,13 @@ from dynamo_webhooks.webhooks import admission, convert
 from dynamo_webhooks.webhooks.executor import forker
 from dynamo_webhooks.webhooks.executor.executor import ENDED
 from dynamo_webhooks.webhooks.executor.forker import NO_ROOM, Order
-from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.routes import ROUTES
-from dynamo_webhooks.webhooks.spool import Spool
 from tests.rows import run_each
-from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import QUICK, Http, post, served, until
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import MIXED
-from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_processes import state
 
 LONG: Final = QUICK.small_body + 1
@@ -90,7 +88,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch, what: Callable[[], None]) -> None:
     monkeypatch.setattr(convert, "convert_object", converted)
 
 
-async def ask(tmp_path: Path, path: str, body: bytes, limits: Any = WITHIN) -> tuple[Http, dict[str, int]]:
+async def ask(tmp_path: Path, path: str, body: bytes, limits: Limits) -> tuple[Http, dict[str, int]]:
     """What a server answers, the bounds that were met; a small request beside it must be answered."""
     async with served(tmp_path, limits) as server:
         client = await server.connect()
@@ -124,57 +122,43 @@ async def test_the_answer_is_the_same_as_in_the_event_loop(tmp_path: Path, path:
         assert sum(objects for objects, _ in counted.conversions.values()) == 2 * len(MIXED)
 
 
+SPENT: Final = "the request needs more than 0.3 s of CPU time, the limit of one request; make it smaller"
+LITTLE: Final = QUICK._replace(request_memory=2**26)
+NO_MEMORY: Final = "the request needs more memory than one request may have"
+LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't bound memory so")
+
+
 @pytest.mark.interpreted
-@pytest.mark.parametrize("what", [forever, swallowing])
-async def test_a_request_that_takes_too_long_is_refused_with_its_uid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: Callable[[], None]
+@pytest.mark.parametrize(
+    ("path", "what", "limits", "code", "said", "bound"),
+    [
+        (GRAPHS, forever, WITHIN, 413, SPENT, Bound.REQUEST_CPU),
+        (GRAPHS, swallowing, WITHIN, 413, SPENT, Bound.REQUEST_CPU),
+        ("/convert", forever, WITHIN, 413, f"{SPENT}; 0 objects had been converted", Bound.REQUEST_CPU),
+        (GRAPHS, stuck, WITHIN, 503, ENDED, Bound.REQUEST_MEMORY),
+        pytest.param(GRAPHS, greedy, LITTLE, 413, NO_MEMORY, Bound.REQUEST_MEMORY, marks=LINUX),
+        pytest.param("/convert", greedy, LITTLE, 413, NO_MEMORY, Bound.REQUEST_MEMORY, marks=LINUX),
+        (GRAPHS, crashing, WITHIN, 503, ENDED, Bound.REQUEST_MEMORY),
+    ],
+)
+async def test_a_request_beyond_a_bound_is_refused_and_costs_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, what: Callable[[], None], limits: Limits, code: int, said: str, bound: Bound
 ) -> None:
+    """With its uid, where its process notices; what doesn't notice the bound is ended."""
+    if what is stuck:
+        monkeypatch.setattr(forker, "GRACE_SECONDS", 0)
     slowly(monkeypatch, what)
-    found, bounds = await ask(tmp_path, GRAPHS, padded(review(graph())))
-    told = found.json["response"]
-    assert (found.status, told["allowed"], told["status"]["code"]) == (200, False, 413)
-    assert told["uid"] == orjson.loads(review(graph()))["request"]["uid"]
-    assert told["status"]["message"] == "the request needs more than 0.3 s of CPU time, the limit of one request; make it smaller"
-    assert bounds[Bound.REQUEST_CPU] >= 1
-
-
-@pytest.mark.interpreted
-async def test_a_conversion_that_takes_too_long_fails_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    slowly(monkeypatch, forever)
-    found, bounds = await ask(tmp_path, "/convert", padded(conversion([graph()])))
-    result = found.json["response"]["result"]
-    assert (found.status, result["status"], result["code"], result["reason"]) == (200, "Failure", 413, "RequestEntityTooLarge")
-    assert result["message"].endswith("make it smaller; 0 objects had been converted")
-    assert bounds[Bound.REQUEST_CPU] == 2  # with the admission request behind it
-
-
-@pytest.mark.interpreted
-async def test_what_does_not_notice_the_bound_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forker, "GRACE_SECONDS", 0)
-    slowly(monkeypatch, stuck)
-    found, bounds = await ask(tmp_path, GRAPHS, padded(review(graph())))
-    assert (found.status, found.json["message"]) == (503, ENDED)
-    assert bounds[Bound.REQUEST_MEMORY] >= 1
-
-
-@pytest.mark.interpreted
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't bound memory so")
-@pytest.mark.parametrize("path", [GRAPHS, "/convert"])
-async def test_a_request_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    slowly(monkeypatch, greedy)
-    limits = QUICK._replace(request_memory=2**26)
-    found, bounds = await ask(tmp_path, path, padded(review(graph()) if path == GRAPHS else conversion([graph()])), limits)
-    status = found.json["response"].get("status") or found.json["response"]["result"]
-    assert (found.status, status["code"]) == (200, 413)
-    assert status["message"].startswith("the request needs more memory than one request may have")
-    assert bounds[Bound.REQUEST_MEMORY] >= 1
-
-
-@pytest.mark.interpreted
-async def test_a_crash_costs_its_own_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    slowly(monkeypatch, crashing)
-    found, _ = await ask(tmp_path, GRAPHS, padded(review(graph())))
-    assert (found.status, found.json["reason"]) == (503, "ServiceUnavailable")
+    body = review(graph()) if path == GRAPHS else conversion([graph()])
+    found, bounds = await ask(tmp_path, path, padded(body), limits)
+    response = found.json.get("response", {})
+    status = response.get("status") or response.get("result") or found.json
+    assert (found.status, status["status"], status["code"]) == (200 if response else 503, "Failure", code)
+    assert status["reason"] == {413: "RequestEntityTooLarge", 503: "ServiceUnavailable"}[code]
+    assert status["message"].startswith(said)
+    if response:
+        assert response["uid"] == orjson.loads(body)["request"]["uid"]
+        assert response.get("allowed", False) is False
+    assert bounds[bound] == 2 if path == "/convert" and what is forever else bounds[bound] >= 1  # with the admission request behind it
 
 
 @pytest.mark.interpreted
@@ -285,17 +269,6 @@ async def test_an_empty_long_body_is_answered(tmp_path: Path) -> None:
         client.send(CHUNKED + b"0\r\n\r\n")
         found = await client.answer()
     assert (found.status, found.json["message"]) == (400, "the body must be of kind AdmissionReview, got nothing")
-
-
-def test_a_spool_is_written_and_mapped_and_cleared() -> None:
-    with Spool() as spool:
-        spool.write(b"one")
-        spool.write(memoryview(b" two"))
-        assert (spool.size, bytes(spool.mapped(spool.size))) == (7, b"one two")
-        spool.clear()
-        spool.write(b"x")
-        mapped = spool.mapped(spool.size)
-    assert (spool.descriptor, bytes(mapped)) == (-1, b"x")
 
 
 def test_an_order_fits_its_frame() -> None:

@@ -14,6 +14,7 @@ from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.convert import NotDivisibleError, apart
 from dynamo_webhooks.webhooks.envelope import MAX_LEVELS
 from tests.rows import run_each
+from tests.webhooks.requests import conversion as text
 from tests.webhooks.requests import graph
 from tests.webhooks.test_convert import MIXED
 
@@ -26,12 +27,6 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", 0)
 
 
-def text(objects: list[Any], **more: Any) -> bytes:
-    """A review as an API server writes it."""
-    request = {"uid": "c-1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": objects}
-    return orjson.dumps({"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": {**request, **more}})
-
-
 def taken(body: bytes) -> list[Any] | None:
     """The objects of a review that can be taken apart; None for one that must be decoded at one go."""
     found = apart(body)
@@ -41,14 +36,6 @@ def taken(body: bytes) -> list[Any] | None:
         return list(found.objects(body)) if found.framed(orjson.loads(found.frame)["request"]) else None
     except (NotDivisibleError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
-
-
-@pytest.mark.interpreted
-def test_the_objects_of_an_api_server_are_found() -> None:
-    managed = [{**LEAD, "fieldsType": "FieldsV1"}, {"apiVersion": LEAD["apiVersion"], "fieldsType": "FieldsV1"}]
-    objects = [{**LEAD, "metadata": {"name": f"g-{index}", "managedFields": managed}, "spec": graph()["spec"]} for index in range(5)]
-    for count in (1, 2, 5):
-        assert taken(text(objects[:count])) == objects[:count]
 
 
 @pytest.mark.interpreted
@@ -146,7 +133,13 @@ def test_answers_are_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """In pieces and at one go, whether all goes well, some fail, or the end is damaged."""
     good = [{**LEAD, **graph()} for _ in range(3)]
     damaged = {**good[0], "metadata": {"name": "d", "annotations": {"nvidia.com/dgd-spec": "{"}}}
-    reviews = [text(good), text([*good, {**LEAD, "spec": 1}]), text([good[0], damaged]), text(good)[:-1], text(MIXED)]
+    reviews = [
+        text(good),
+        text([*good, {**LEAD, "spec": 1}]),
+        text([good[0], damaged]),
+        text(good)[:-1],
+        text(MIXED),
+    ]
     for body in reviews:
         monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", 0)
         ours = convert.answer(body, line=Line.V1_2)
@@ -168,16 +161,6 @@ def test_an_odd_end_is_noticed_after_others_were_converted(caplog: pytest.LogCap
     found = orjson.loads(convert.answer(body, line=Line.V1_2).body)["response"]
     assert (found["result"]["status"], len(found["convertedObjects"])) == ("Success", 2)
     assert len([line for line in caplog.messages if "could not be used" in line]) == 1
-
-
-@pytest.mark.interpreted
-def test_steps_pause_after_each_object_and_end_with_the_same_answer() -> None:
-    good = [{**LEAD, **graph()} for _ in range(3)]
-    for objects in (good, [*good, {**LEAD, "spec": 1}]):
-        *pauses, found = convert.steps(text(objects), 10_000, line=Line.V1_2)
-        assert pauses == [None] * len(objects)
-        assert found is not None
-        assert found.body == convert.answer(text(objects), line=Line.V1_2).body
 
 
 @run_each("body", [text([LEAD, {**LEAD, "s": "x" * 500}]), text([LEAD, LEAD]).replace(b"},{", b"},,{"), text([LEAD]) + b"}"])

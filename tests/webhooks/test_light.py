@@ -16,7 +16,7 @@ from dynamo_webhooks.webhooks.limits import MAX_LIGHT_BODY_BYTES, Limits, is_lig
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES
 from tests.hostile.worst import ALPHA, BETA, Recipe, body, ordinary
-from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import served
 
 SMALL: Final = Limits().small_body
@@ -52,13 +52,9 @@ def test_a_list_with_one_costly_object_is_not_converted_in_steps() -> None:
     ]
     plain = [orjson.loads(ordinary(BETA, 4_000))["request"]["objects"][0]] * 20
 
-    def asked(objects: list[Any]) -> bytes:
-        request = {"uid": "u", "desiredAPIVersion": "nvidia.com/v1alpha1", "objects": objects}
-        return orjson.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})
-
-    assert len(list(convert.steps(asked(plain), SMALL, line=Line.V1_2))) == len(plain) + 1
+    assert len(list(convert.steps(conversion(plain, f"nvidia.com/{ALPHA}"), SMALL, line=Line.V1_2))) == len(plain) + 1
     with pytest.raises(NotDivisibleError):
-        next(convert.steps(asked([*plain, listed[0]]), SMALL, line=Line.V1_2))
+        next(convert.steps(conversion([*plain, listed[0]], f"nvidia.com/{ALPHA}"), SMALL, line=Line.V1_2))
 
 
 async def test_a_costly_body_is_answered_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

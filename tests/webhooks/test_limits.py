@@ -14,9 +14,8 @@ from dynamo_webhooks.webhooks.connection import Connection
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics import export
 from tests.kube.timing import SettlingLoop
-from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
-from tests.webhooks.test_convert import review as conversion
 
 BODY: Final = review(graph())
 DEEP: Final = review({**graph(), "spec": {"deep": 0}}).replace(b'"deep":0', b'"deep":' + b"[" * 3_000 + b"]" * 3_000)
@@ -81,7 +80,8 @@ async def strange(running: Served) -> None:
     for head in heads:
         client = await running.connect()
         client.send(head)
-        assert (await client.answer()).status == 400
+        found = await client.answer()
+        assert (found.status, found.json["message"]) == (400, "the request can't be read as HTTP/1.1")
 
 
 async def not_reading(running: Served) -> None:

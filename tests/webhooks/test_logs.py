@@ -16,7 +16,7 @@ from dynamo_webhooks.webhooks.access_log import access_line
 from dynamo_webhooks.webhooks.envelope import Verdict
 from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, readable, stamp, word
 from tests.rows import run_each
-from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import served
 
 PLAIN: dict[str, Any] = {"server": {"metrics": {"secure": False}}}
@@ -189,16 +189,7 @@ async def test_each_request_has_one_line_whatever_it_says(tmp_path: Path, text: 
         (GRAPHS, review(graph(), uid=text, name=text, namespace=text, resource={"group": text, "version": text, "resource": text})),
         (GRAPHS, review(graph(), text, uid=text, name=text, namespace=text, subResource=text, dryRun=text)),
         (GRAPHS, orjson.dumps({"kind": text, "apiVersion": text, "request": {"uid": text}})),
-        (
-            "/convert",
-            orjson.dumps(
-                {
-                    "apiVersion": "apiextensions.k8s.io/v1",
-                    "kind": "ConversionReview",
-                    "request": {"uid": text, "desiredAPIVersion": text, "objects": [obj]},
-                }
-            ),
-        ),
+        ("/convert", conversion([obj], text, text)),
     ]
     async with served(tmp_path) as running:
         client = await running.connect()

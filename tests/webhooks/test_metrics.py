@@ -19,10 +19,9 @@ from dynamo_webhooks.webhooks.policies import PolicySet
 from dynamo_webhooks.webhooks.probes import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.rows import run_each
-from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
-from tests.webhooks.test_convert import review as conversion
 from tools.manual.parts import PROVISIONER
 from tools.pages import DOCS
 

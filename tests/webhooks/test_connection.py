@@ -270,21 +270,6 @@ async def test_a_whole_request_is_answered_where_it_is_read(tmp_path: Path) -> N
         connection.connection_lost(None)
 
 
-async def test_a_body_in_pieces_is_answered_with_its_last(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK) as running:
-        wire, connection = Wire(), running.server.connections.make("127.0.0.1")
-        connection.connection_made(wire)
-        request = post(GRAPHS, BODY)
-        for cut in (1, 20, len(request) - len(BODY) - 2, len(request) - len(BODY), len(request) - 1):
-            wire.written = b""
-            connection.data_received(request[:cut])
-            assert wire.written == b""
-            connection.data_received(request[cut:])
-            await asyncio.sleep(0)
-            assert wire.written.count(b'"allowed":true') == 1
-        connection.connection_lost(None)
-
-
 async def test_a_request_waits_while_the_turn_of_the_loop_has_no_time_left(tmp_path: Path) -> None:
     async with served(tmp_path, QUICK) as running:
         wire, connection = Wire(), running.server.connections.make("127.0.0.1")

@@ -253,25 +253,6 @@ async def test_what_is_no_http_is_refused_once(running: Served, *, slowly: bool)
     assert found == dict.fromkeys(BAD, ([(400, "")], True))
 
 
-@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-async def test_a_client_that_says_it_is_the_last_request(running: Served, version: bytes) -> None:
-    """HTTP/1.0 says it by its version."""
-    client = await running.connect()
-    client.send(HEAD.replace(b"1.1", version) + LENGTH + (b"Connection: close\r\n" if version == b"1.1" else b"") + b"\r\n" + BODY)
-    answer = await client.answer()
-    assert (answer.status, answer.headers["connection"]) == (200, "close")
-    assert await client.closed()
-
-
-async def test_requests_after_an_upgrade_come_too_late(running: Served) -> None:
-    """Sent once the answer is there, in case somebody would speak another protocol."""
-    client = await running.connect()
-    client.send(lengthy(b"Connection: Upgrade\r\nUpgrade: h2c\r\n"))
-    assert (await client.answer()).status == 200
-    client.send(BEHIND)
-    assert await client.closed()
-
-
 @pytest.mark.parametrize(
     ("body", "status"),
     [(b"f" * 16 + b"\r\n{}", 408), (b"7fffffff\r\n{}", 408), (b"2;" + b"x" * 4_000, 408), (b"2;" + b"x" * 5_000, 400), (b"0" * 5_000, 400)],
@@ -343,11 +324,3 @@ async def test_a_body_in_pieces_starts_no_clock_of_heads(tmp_path: Path) -> None
         await asyncio.sleep(0.6)
         assert (await client.post(GRAPHS, BODY)).status == 200
         assert running.server.meter.bounds == {}
-
-
-async def test_a_head_that_is_refused_is_counted(running: Served) -> None:
-    client = await running.connect()
-    client.send(BAD["header too long"])
-    found = await client.answer()
-    assert (found.status, found.json["message"]) == (400, "the request can't be read as HTTP/1.1")
-    assert running.server.meter.bounds[Bound.HEAD] == 1

@@ -56,7 +56,7 @@ def _object(probe: dict[str, Any], *, before: bool) -> dict[str, Any]:
             [] if probe["alpha"] is None else [{"name": "worker", **good, **copy.deepcopy(probe["alpha"])}, {"name": "other", **good}]
         )
         return graph(*services, version="v1alpha1", annotations=annotations, **rest)
-    components = (("worker", probe["before" if before else "beta"]), ("other", {}))
+    components: tuple[tuple[str, dict[str, Any]], ...] = (("worker", probe["before" if before else "beta"]), ("other", {}))
     return graph(*({"name": name, **_beta(written)} for name, written in components), annotations=annotations, **rest)
 
 

@@ -38,6 +38,7 @@ FACTS = Facts(
     allowGmsSnapshot=False,
 )
 SETTINGS = Settings(FACTS)
+OTHER_VERSIONS = [route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT and route.converts]
 JUDGED = {route.kind for route in ROUTES.values() if route.purpose is Purpose.VALIDATE}
 
 
@@ -355,6 +356,35 @@ def test_an_object_on_its_way_out_is_not_judged() -> None:
     found = ask(review(gone, "UPDATE", NO_SERVICES))
     assert (response(found)["allowed"], found.verdict.skipped) == (True, "deleting")
     refusal(ask(review(gone)), 422)
+
+
+@run_each("route", OTHER_VERSIONS)
+def test_the_other_version(route: Any) -> None:
+    """It is judged as its own version is, before and after conversion; nothing is answered 501."""
+    obj = {"apiVersion": f"nvidia.com/{route.version}", "kind": route.kind, "metadata": {"name": "g", "namespace": "llm"}}
+    gone = {**obj, "metadata": {"name": "g", "deletionTimestamp": "2026-05-17T12:00:00Z"}}
+    leased = {**obj, "metadata": {"name": "g", "namespace": "leased"}}
+    own = ask(review({**obj, "apiVersion": f"nvidia.com/{route.read}"}), route_path(route.kind, route.read, route.purpose))
+    judged = response(own)["status"]["code"]
+    assert judged in (200, 422)
+    for body, code in (
+        (review(obj), judged),
+        (review(gone, "UPDATE", obj), 200),
+        (review(leased), 200),
+        (review(None, "DELETE", obj), 200),
+        (review({**obj, "spec": 5}), 400),
+        (review({**obj, "apiVersion": "nvidia.com/v7"}), 400),
+        (review(obj, "NOPE"), 400),
+    ):
+        told = response(ask(body, route.path))
+        assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
+
+
+def test_an_unknown_fact_refuses_and_says_which() -> None:
+    obj = graph()
+    obj["spec"]["priorityClassName"] = "high"
+    status = refusal(ask(review(obj), chosen=Settings(Facts())), 422)
+    assert "fact grove is not known" in status["message"]
 
 
 @pytest.mark.interpreted

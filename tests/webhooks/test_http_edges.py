@@ -324,3 +324,11 @@ async def test_a_body_in_pieces_starts_no_clock_of_heads(tmp_path: Path) -> None
         await asyncio.sleep(0.6)
         assert (await client.post(GRAPHS, BODY)).status == 200
         assert running.server.meter.bounds == {}
+
+
+async def test_a_head_that_is_refused_is_counted(running: Served) -> None:
+    client = await running.connect()
+    client.send(BAD["header too long"])
+    found = await client.answer()
+    assert (found.status, found.json["message"]) == (400, "the request can't be read as HTTP/1.1")
+    assert running.server.meter.bounds[Bound.HEAD] == 1

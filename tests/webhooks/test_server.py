@@ -72,6 +72,16 @@ async def test_head_is_answered_without_a_body(running: Served) -> None:
     assert (await client.answer()).status == 405
 
 
+async def test_a_body_of_seven_mebibytes_is_accepted(tmp_path: Path) -> None:
+    async with served(tmp_path) as running:
+        obj = graph()
+        obj["spec"]["envs"][0]["value"] = "v" * (QUICK.body - len(BODY) + len(PRIVATE))
+        body = review(obj)
+        assert len(body) == QUICK.body
+        client = await running.connect()
+        assert (await client.post(GRAPHS, body)).json["response"]["allowed"] is True
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_longer_body_is_refused(tmp_path: Path, chunked: bool) -> None:
     """413 with a sentence, whether the length is declared or found out."""

@@ -76,7 +76,7 @@ def run(options: Options) -> int:
 
 
 def _asked(options: Options) -> Asked:
-    """How all objects are rendered; tells the assumptions about the cluster. Raises: UsageError for facts or a configuration."""
+    """How all objects are rendered; reports assumptions about the cluster. Raises: UsageError for facts or a configuration."""
     known = read_project_facts(options.facts, options.project)
     operator, assumed = choose_operator(known, options.config, lenient=options.lenient_config)
     if assumed and not options.quiet:

@@ -104,7 +104,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
         }
     names = secret_names(options, settings) if orders is not None else None
     checkpoints = settings_from(settings).checkpoints
-    pods = NewPods(restore=partial(restore_pod, asked=checkpoints))
+    pods = NewPods(restore=partial(restore_pod, settings=checkpoints))
     source = policy_source(serving.policies) if serving.policies else None
     policies = read_policies(serving.policies)
     judge = Settings(facts_from(stated), pods, policies.documents, serving.site)

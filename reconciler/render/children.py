@@ -56,11 +56,11 @@ class Rendered(NamedTuple):
 def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
     """All children of an object of either version, down to those of a graph's components. Never raises for what the schema admits."""
     own = direct_children(obj, settings, observed)
-    made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] in (COMPONENT, CHECKPOINT)]
+    made = [child for child in own.children if obj.get("kind") == GRAPH and child["kind"] in (COMPONENT, CHECKPOINT)]
     if not made:
         return own
     members = read_graph(obj, settings.line).members
-    return _ordered(_joined([own, *(_below(one, members, settings, observed) for one in made)]))._replace(notes=own.notes)
+    return _ordered(_joined([own, *(_below(child, members, settings, observed) for child in made)]))._replace(notes=own.notes)
 
 
 def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
@@ -128,18 +128,20 @@ def worker_hash(graph: Graph, line: Line, observed: Observed = NOTHING) -> str:
 def worker_hashes(graph: Graph, line: Line, observed: Observed = NOTHING) -> generation.Digests:
     """The same, beside what earlier releases called it. Raises: RenderError where a worker can't be made into an object."""
     framework = graph.framework
-    workers = [one for one in graph.members if one.is_worker]
-    objects = [component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers]
+    workers = [worker for worker in graph.members if worker.is_worker]
+    objects = [
+        component_object(graph, worker, generation.PLACEHOLDER, observed.frameworks.get(worker.name, framework)) for worker in workers
+    ]
     return generation.worker_digests(objects, line)
 
 
-def _below(one: Fields, members: list[Member], settings: Settings, observed: Observed) -> Rendered:
+def _below(child: Fields, members: list[Member], settings: Settings, observed: Observed) -> Rendered:
     """The children of an object that a graph has just made; a problem is told of the graph's own field."""
-    made = direct_children(one, settings, observed)
-    if one["kind"] == COMPONENT:
-        path = next(member.path for member in members if member.name == one["spec"]["name"])
+    made = direct_children(child, settings, observed)
+    if child["kind"] == COMPONENT:
+        path = next(member.path for member in members if member.name == child["spec"]["name"])
         return Rendered(made.children, [RenderError((*path, *error.path[1:]), error.reason) for error in made.problems])
-    path = (*next(member.path for member in members if _asks_for(member, one)), "experimental", "checkpoint")
+    path = (*next(member.path for member in members if _asks_for(member, child)), "experimental", "checkpoint")
     return Rendered(made.children, [RenderError(path, error.reason) for error in made.problems])
 
 
@@ -187,7 +189,7 @@ def _claim(graph: Graph, entry: Fields) -> Fields:
 def _adapters(graph: Graph) -> list[Fields]:
     """The adapters through which autoscalers change replicas, of components that want one."""
     out, kind = [], "DynamoGraphDeploymentScalingAdapter"
-    for member in (one for one in graph.members if one.fields.get("scalingAdapter") is not None):
+    for member in (scaled for scaled in graph.members if scaled.fields.get("scalingAdapter") is not None):
         name, marks = object_name(graph, member), {GRAPH_NAME: graph.name, COMPONENT_LABEL: member.name}
         spec = {"replicas": replicas_in(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
         out.append(make_child(API_VERSION, kind, name, labels=marks, owner=graph.object, spec=spec))
@@ -215,13 +217,13 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     marks = generation.restart_marks(graph, observed)
     graph = with_old_selectors(start_waiting(graph, observed.waits), observed.old_selectors)
-    reached = (_collected(services_on_grove, graph, one, settings) for one in graph.members)
+    reached = (_collected(services_on_grove, graph, member, settings) for member in graph.members)
     return _joined([_collected(clique_set, graph, settings, marks, observed.restores), *reached])
 
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
     try:
-        return Rendered([canonical(one) for one in make(*of)], [])
+        return Rendered([canonical(child) for child in make(*of)], [])
     except RenderError as error:
         return Rendered([], [error])
 
@@ -231,17 +233,17 @@ def _joined(parts: Iterable[Rendered]) -> Rendered:
     children: dict[tuple[str, str, str], Fields] = {}
     problems: dict[str, RenderError] = {}
     for part in parts:
-        for one in part.children:
-            metadata = one["metadata"]
-            children.setdefault((one["kind"], metadata["namespace"], metadata["name"]), one)
+        for child in part.children:
+            metadata = child["metadata"]
+            children.setdefault((child["kind"], metadata["namespace"], metadata["name"]), child)
         for problem in part.problems:
             problems.setdefault(str(problem), problem)
     return Rendered(list(children.values()), list(problems.values()))
 
 
 def _ordered(rendered: Rendered) -> Rendered:
-    def place(one: Fields) -> tuple[int, str]:
-        kind = one["kind"]
+    def place(child: Fields) -> tuple[int, str]:
+        kind = child["kind"]
         return (_ORDER.index(kind), "") if kind in _ORDER else (len(_ORDER), kind)
 
     return Rendered(sorted(rendered.children, key=place), rendered.problems)

@@ -88,10 +88,10 @@ def _pod_metadata(workload: Workload, settings: Settings) -> Fields:
 
 def _strategy(workload: Workload) -> Fields:
     # includes annotations of a v1alpha1 service, which rolls of generations ignore
-    said = {**string_map(workload.alpha.get("annotations")), **workload.template_annotations}
-    if said.get(names.STRATEGY) == "Recreate":
+    annotations = {**string_map(workload.alpha.get("annotations")), **workload.template_annotations}
+    if annotations.get(names.STRATEGY) == "Recreate":
         return {"type": "Recreate"}
-    figures = {"maxSurge": share(said.get(names.MAX_SURGE, "")), "maxUnavailable": share(said.get(names.MAX_UNAVAILABLE, ""))}
+    figures = {"maxSurge": share(annotations.get(names.MAX_SURGE, "")), "maxUnavailable": share(annotations.get(names.MAX_UNAVAILABLE, ""))}
     return {"type": "RollingUpdate", "rollingUpdate": figures}
 
 
@@ -125,7 +125,7 @@ def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
     labels = {**metadata["labels"], names.ROLE: names.LEADER if role.leader else names.WORKER}
     del labels[names.SELECTOR]
     spec = pod_spec(workload.plan_pod(role), settings)
-    if not any(one.get("name") == names.MAIN for one in spec["containers"]):
+    if not any(container.get("name") == names.MAIN for container in spec["containers"]):
         path = ("spec", "experimental", "failover")
         raise RenderError(path, "must not double the engine within a pod of a LeaderWorkerSet, whose pods need one main container")
     return {"metadata": {**metadata, "labels": dict(sorted(labels.items()))}, "spec": spec}

@@ -66,10 +66,10 @@ def find_obstacle(graph: Graph, line: Line) -> RenderError | None:
     if not MIN_ROLES <= len(roles) <= MAX_ROLES:
         text = f"must have {MIN_ROLES} to {MAX_ROLES} workers on several nodes for a {KIND}, got {len(roles)}"
         return RenderError(("spec", "components"), text)
-    scaled = next((one for one in roles if one.fields.get("scalingAdapter") is not None), None)
+    scaled = next((role for role in roles if role.fields.get("scalingAdapter") is not None), None)
     if scaled is not None:
         return RenderError((*scaled.path, "scalingAdapter"), f"must be unset for a role of a {KIND}, which no adapter scales")
-    stopped = [one for one in roles if replicas_in(one.fields) == 0]
+    stopped = [role for role in roles if replicas_in(role.fields) == 0]
     if 0 < len(stopped) < len(roles):
         return RenderError((*stopped[0].path, "replicas"), f"must be more than 0, or 0 for all roles of a {KIND}, got 0")
     return None
@@ -87,11 +87,11 @@ def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settin
     if (obstacle := find_obstacle(graph, settings.line)) is not None:
         raise obstacle
     members, name = list_roles(graph, settings.line), set_name(graph)
-    asked = restart_id(graph)
-    together = bool(asked) and any(marks.get(one.name) == asked for one in members.values())
+    wanted = restart_id(graph)
+    together = bool(wanted) and any(marks.get(peer.name) == wanted for peer in members.values())
     roles, reached = [], list[Fields]()
     for role, member in members.items():
-        restart = asked if together else marks.get(member.name, "")
+        restart = wanted if together else marks.get(member.name, "")
         workload = read_workload(component_object(graph, member, generation, graph.framework, restart=restart), OLDEST)
         try:
             roles.append({"name": role, "spec": _role_spec(workload, settings)})
@@ -114,10 +114,10 @@ def _services(graph: Graph, workload: Workload, settings: Settings, observed: Ob
     """What a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
     made = services(workload, settings, owner=graph.object)
     name = names.dns_name(workload.name)
-    own = [one for one in made if (one["kind"], one["metadata"]["name"]) == ("Service", name)]
+    own = [service for service in made if (service["kind"], service["metadata"]["name"]) == ("Service", name)]
     revision = observed.kept_revisions.get(name, observed.revision)
     chosen = {**selector, REVISION: revision}
-    return [*(_selecting(one, chosen) for one in own if revision), *(one for one in made if one not in own)]
+    return [*(_selecting(service, chosen) for service in own if revision), *(service for service in made if service not in own)]
 
 
 def _selecting(service: Fields, selector: dict[str, str]) -> Fields:
@@ -133,4 +133,4 @@ def _name_role(member: Member, taken: Mapping[str, object]) -> str:
         return member.type
     base = names.dns_name(member.name)
     tried = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 2))]
-    return next(name for one in tried if (name := names.shorten_name(one, MAX_ROLE_NAME_CHARACTERS)) not in taken)
+    return next(name for candidate in tried if (name := names.shorten_name(candidate, MAX_ROLE_NAME_CHARACTERS)) not in taken)

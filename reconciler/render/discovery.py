@@ -61,7 +61,7 @@ def rights(graph: Graph, settings: Settings) -> list[Fields]:
 def shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
     """The accounts of a graph's planner, whose role may change every graph of the namespace, and of its picker, if it has these."""
     out = []
-    if any(one.type == names.PLANNER for one in graph.members):
+    if any(member.type == names.PLANNER for member in graph.members):
         out += make_shared_account(names.PLANNER_ACCOUNT, settings.planner_role, graph.namespace, settings)
     if graph.picker:
         out += make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings)

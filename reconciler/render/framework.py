@@ -54,16 +54,18 @@ def detect_frameworks(component: Fields) -> list[str]:
     return find_frameworks(main_of({"podTemplate": shared_template(component)}))
 
 
-def framework_of(component: Fields, said: str, path: Path) -> str:
+def framework_of(component: Fields, declared: str, path: Path) -> str:
     """The framework of a component. Raises: RenderError if the command contradicts the object, or calls several and the object has none."""
     if component.get("type") not in WORKERS:
         return NONE
-    found = detect_frameworks(component)
-    if len(found) == 1 and said and found[0] != said:
-        raise RenderError(path, f'must run what backendFramework says, "{said}"; its command calls dynamo.{found[0]}')
-    if len(found) > 1 and not said:
-        raise RenderError(path, f"must run one framework, its command calls {' and '.join(found)}; say in backendFramework which counts")
-    return said or (found[0] if found else NONE)
+    frameworks = detect_frameworks(component)
+    if len(frameworks) == 1 and declared and frameworks[0] != declared:
+        raise RenderError(path, f'must run what backendFramework says, "{declared}"; its command calls dynamo.{frameworks[0]}')
+    if len(frameworks) > 1 and not declared:
+        raise RenderError(
+            path, f"must run one framework, its command calls {' and '.join(frameworks)}; say in backendFramework which counts"
+        )
+    return declared or (frameworks[0] if frameworks else NONE)
 
 
 def is_python(container: Fields) -> bool:
@@ -75,7 +77,7 @@ def is_python(container: Fields) -> bool:
 def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = False) -> None:
     """Add flags to the call of a framework in a container, in place, if there is one; with `shell` in a shell, which the flags need."""
     if not is_python(container):
-        container["args"] = _inserted([str(one) for one in container.get("args") or ()], flags, framework)
+        container["args"] = _inserted([str(argument) for argument in container.get("args") or ()], flags, framework)
     elif shell:
         container["command"], container["args"] = ["sh", "-c"], [f"exec {join_shell(words_of(container))} {flags}"]
     else:
@@ -107,7 +109,7 @@ def has_flag(container: Fields, flag: str) -> bool:
 
 
 def _split_args(container: Fields) -> list[str]:
-    return " ".join(str(one) for one in container.get("args") or ()).split()
+    return " ".join(str(argument) for argument in container.get("args") or ()).split()
 
 
 def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
@@ -123,5 +125,5 @@ def _called(command: str, flags: str, framework: str) -> str:
     """A command with flags after the last word that names the framework, if a Python interpreter precedes it."""
     python = PYTHON.search(command)
     words = re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{re.escape(framework)}\S*")
-    ends = [found.end() for found in words.finditer(command, python.end())] if python else []
+    ends = [match.end() for match in words.finditer(command, python.end())] if python else []
     return f"{command[: ends[-1]]} {flags}{command[ends[-1] :]}" if ends else command

@@ -36,16 +36,16 @@ def worker_digests(components: Iterable[Fields], line: Line) -> Digests:
 
     Labels and annotations count as pods get them. Raises: RenderError if an object can't be converted.
     """
-    told, before = {}, {}
-    for one in components:
-        made = read_workload(one, OLDEST)  # as `split` makes it; no digest changes with the line
+    shapes, before = {}, {}
+    for component in components:
+        made = read_workload(component, OLDEST)  # as `split` makes it; no digest changes with the line
         marks = {"labels": made.labels, "annotations": made.annotations}
-        shape = _shaping(one["spec"], line)
-        if runtime := runtime_of(one["spec"], line):
+        shape = _shaping(component["spec"], line)
+        if runtime := runtime_of(component["spec"], line):
             shape["runtime"] = [*runtime]
-        before[one["spec"]["name"]] = {**marks, "spec": shape}
-        told[one["spec"]["name"]] = {**marks, "spec": _without_idle(shape)}
-    now, then = (digest(json.dumps(one, sort_keys=True, separators=(",", ":"), ensure_ascii=False)) for one in (told, before))
+        before[component["spec"]["name"]] = {**marks, "spec": shape}
+        shapes[component["spec"]["name"]] = {**marks, "spec": _without_idle(shape)}
+    now, then = (digest(json.dumps(workers, sort_keys=True, separators=(",", ":"), ensure_ascii=False)) for workers in (shapes, before))
     return Digests(now, then)
 
 
@@ -125,10 +125,10 @@ def replicas_held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str
     available, and to zero only when that is complete. Unavailable replicas, and those that may be unavailable, aren't kept.
     """
     sizes = all_sizes[name]
-    others = [one for one in all_sizes.values() if one.desired > 0]
+    others = [other for other in all_sizes.values() if other.desired > 0]
     if len(others) < 2 or sizes.desired == 0:
         return 0
-    missing = max(-(-sizes.desired * (one.desired - min(one.new_available, one.desired)) // one.desired) for one in others)
+    missing = max(-(-sizes.desired * (other.desired - min(other.new_available, other.desired)) // other.desired) for other in others)
     unavailable = _amount(max_unavailable, sizes.desired, up=False)
     surge = _amount(max_surge, sizes.desired, up=True) or not unavailable
     return min(sizes.old_available, max(missing - unavailable, 1 if missing and surge else 0))
@@ -154,14 +154,14 @@ def _amount(text: str, desired: int, *, up: bool) -> int:
 def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
     """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
     marks = dict(observed.restart_at)
-    asked = restart_id(graph)
+    restart = restart_id(graph)
     status = (graph.object.get("status") or {}).get("restart") or {}
-    if not asked or observed.rolling or (status.get("observedID") == asked and status.get("phase") == "Superseded"):
+    if not restart or observed.rolling or (status.get("observedID") == restart and status.get("phase") == "Superseded"):
         return marks
-    if status.get("observedID") == asked and status.get("phase") == "Completed":
-        return marks | dict.fromkeys((one.name for one in graph.members), asked)
+    if status.get("observedID") == restart and status.get("phase") == "Completed":
+        return marks | dict.fromkeys((member.name for member in graph.members), restart)
     for name in order(graph):
-        marks[name] = asked
+        marks[name] = restart
         if name not in observed.restarted and not is_parallel(graph):
             break
     return marks
@@ -174,7 +174,7 @@ def list_restarts(graph: Graph) -> list[str]:
 
 def order(graph: Graph) -> list[str]:
     """The components in the order of restart: as given, else by name."""
-    known = [one.name for one in graph.members]
+    known = [member.name for member in graph.members]
     return [name for name in _strategy(graph).get("order") or () if name in known] or sorted(known)
 
 

@@ -67,7 +67,9 @@ def wire(spec: Fields, clients: Collection[object], server_like: str, template: 
     for container in object_items(spec.get("containers")):
         if container.get("name") in clients:
             _join(container)
-    image = next((one.get("image") for one in object_items(spec.get("containers")) if one.get("name") == server_like), None)
+    image = next(
+        (candidate.get("image") for candidate in object_items(spec.get("containers")) if candidate.get("name") == server_like), None
+    )
     spec["initContainers"] = [*object_items(spec.get("initContainers")), _server(image)]
     put_named(spec, "resourceClaims", {"name": CLAIM, "resourceClaimTemplateName": template})
     add_toleration(spec)
@@ -89,7 +91,9 @@ def drop_gpus(container: Fields) -> None:
 def add_toleration(spec: Fields) -> None:
     """Tolerate the taint of GPU nodes: nothing else adds that to a pod without GPUs in its limits."""
     given = object_items(spec.get("tolerations"))
-    if not any(one.get("key") == _GPU_TOLERATION["key"] and one.get("effect") == _GPU_TOLERATION["effect"] for one in given):
+    if not any(
+        toleration.get("key") == _GPU_TOLERATION["key"] and toleration.get("effect") == _GPU_TOLERATION["effect"] for toleration in given
+    ):
         spec["tolerations"] = [*given, dict(_GPU_TOLERATION)]
 
 
@@ -109,8 +113,8 @@ def _server(image: object) -> Fields:
 
 def shares_gpus(checkpoint: Fields) -> bool:
     """Whether a checkpoint is of a worker with the GPU memory service."""
-    asked = (checkpoint.get("spec") or {}).get("gpuMemoryService")
-    return isinstance(asked, dict) and asked.get("enabled") is True
+    service = (checkpoint.get("spec") or {}).get("gpuMemoryService")
+    return isinstance(service, dict) and service.get("enabled") is True
 
 
 def refusal_of(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
@@ -119,12 +123,12 @@ def refusal_of(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
         return None
     if not gate:
         return SWITCHED_OFF, f"spec.gpuMemoryService: {GATE}"
-    asked, job = checkpoint["spec"]["gpuMemoryService"], checkpoint["spec"].get("job") or {}
-    mode = str(asked.get("mode") or "")
+    service, job = checkpoint["spec"]["gpuMemoryService"], checkpoint["spec"].get("job") or {}
+    mode = str(service.get("mode") or "")
     if mode.lower() not in ("", "intrapod"):
         return _NOT_PREPARED, f'gpuMemoryService checkpoint jobs for mode "{mode[:40]}" are not implemented'
     pod = (job.get("podTemplateSpec") or {}).get("spec") or {}
-    clients = [str(job.get("targetContainerName") or MAIN), *(str(name) for name in asked.get("extraClientContainers") or ())]
+    clients = [str(job.get("targetContainerName") or MAIN), *(str(name) for name in service.get("extraClientContainers") or ())]
     lacking = _lacking(pod, clients)
     return (_NOT_PREPARED, lacking) if lacking else None
 
@@ -135,14 +139,14 @@ def _lacking(pod: Fields, clients: list[str]) -> str:
         return f'{_TEMPLATE} pod resource claim "{CLAIM}"'
     if CONTROL not in _names(pod.get("volumes")):
         return f'{_TEMPLATE} volume "{CONTROL}"'
-    servers = [one for one in object_items(pod.get("initContainers")) if one.get("name") == SERVER]
+    servers = [container for container in object_items(pod.get("initContainers")) if container.get("name") == SERVER]
     if not servers:
         return f'{_TEMPLATE} init sidecar "{SERVER}"'
-    containers = {one.get("name"): one for one in object_items(pod.get("containers"))}
+    containers = {container.get("name"): container for container in object_items(pod.get("containers"))}
     for number, name in enumerate(clients):
         if name not in containers:
             return f'{_TEMPLATE} {"extra client" if number else "target"} container "{name[:80]}"'
-    wired = (_unwired(one) for one in (containers[clients[0]], servers[0], *(containers[name] for name in clients[1:])))
+    wired = (_unwired(container) for container in (containers[clients[0]], servers[0], *(containers[name] for name in clients[1:])))
     return next((text for text in wired if text), "")
 
 
@@ -150,12 +154,12 @@ def _unwired(container: Fields) -> str:
     start = f'gpuMemoryService checkpoint container "{container["name"]}" is missing'
     if CLAIM not in _names((container.get("resources") or {}).get("claims")):
         return f'{start} resource claim "{CLAIM}"'
-    mounts = [one for one in object_items(container.get("volumeMounts")) if one.get("name") == CONTROL]
-    if not any(one.get("mountPath") == CONTROL_PATH for one in mounts):
+    mounts = [mount for mount in object_items(container.get("volumeMounts")) if mount.get("name") == CONTROL]
+    if not any(mount.get("mountPath") == CONTROL_PATH for mount in mounts):
         return f"{start} {CONTROL} mount at {CONTROL_PATH}"
-    told = [one.get("value") for one in object_items(container.get("env")) if one.get("name") == SOCKET_DIRECTORY]
-    return "" if CONTROL_PATH in told else f"{start} {SOCKET_DIRECTORY}={CONTROL_PATH}"
+    directories = [variable.get("value") for variable in object_items(container.get("env")) if variable.get("name") == SOCKET_DIRECTORY]
+    return "" if CONTROL_PATH in directories else f"{start} {SOCKET_DIRECTORY}={CONTROL_PATH}"
 
 
 def _names(entries: Any) -> set[Any]:
-    return {one.get("name") for one in object_items(entries)}
+    return {entry.get("name") for entry in object_items(entries)}

@@ -68,20 +68,20 @@ class Graph(NamedTuple):
     @property
     def picker(self) -> Member | None:
         """The endpoint picker, of which a graph has at most one."""
-        return next((one for one in self.members if one.type == EPP), None)
+        return next((member for member in self.members if member.type == EPP), None)
 
     @property
     def framework(self) -> str:
         """The framework of the graph: its own, else its workers'. Raises: RenderError if the workers run different ones."""
-        if said := str(self.spec.get("backendFramework") or ""):
-            return said
+        if framework := str(self.spec.get("backendFramework") or ""):
+            return framework
         path: Path = ("spec", "backendFramework")
-        found = sorted({framework_of(one.fields, "", path) for one in self.members} - {NONE})
-        if len(found) > 1:
+        frameworks = sorted({framework_of(member.fields, "", path) for member in self.members} - {NONE})
+        if len(frameworks) > 1:
             raise RenderError(
-                path, f"must be one framework for all workers, found {' and '.join(found)}; say which one, or split the graph"
+                path, f"must be one framework for all workers, found {' and '.join(frameworks)}; say which one, or split the graph"
             )
-        return found[0] if found else NONE
+        return frameworks[0] if frameworks else NONE
 
 
 def convert_for_render(obj: Fields, wanted: Target) -> Fields:
@@ -128,7 +128,7 @@ def read_graph(obj: Fields, line: Line) -> Graph:
         dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
         member = Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace)
         (idle if member.type == LPX else members).append(member)
-    copied = size_of([spec.get(one) for one in COPIED]) * len(members)
+    copied = size_of([spec.get(field) for field in COPIED]) * len(members)
     if copied > MAX_COPIED_CHARACTERS:
         text = f"must be at most {MAX_COPIED_CHARACTERS} characters of JSON in all components together, got {copied}"
         raise RenderError(("spec",), f"{', '.join(COPIED)} {text}; set long ones in the components that need them")
@@ -190,8 +190,8 @@ def nodes(component: Fields) -> int:
 
 def replicas_in(spec: Fields) -> int:
     """The replicas of a component or of a workload, by its spec; 1 by default."""
-    found = spec.get("replicas")
-    return 1 if found is None else int(found)
+    replicas = spec.get("replicas")
+    return 1 if replicas is None else int(replicas)
 
 
 def restart_id(graph: Graph) -> str:
@@ -234,9 +234,9 @@ def at_start(component: Fields, *, waits: bool) -> Fields:
 
 def start_waiting(graph: Graph, waits: Collection[str] = ()) -> Graph:
     """A graph whose components are started as `at_start` says; `waits` are the names of those that wait."""
-    if not any(waits_for_checkpoint(one.fields) for one in graph.members):
+    if not any(waits_for_checkpoint(member.fields) for member in graph.members):
         return graph
-    return graph._replace(members=[one._replace(fields=at_start(one.fields, waits=one.name in waits)) for one in graph.members])
+    return graph._replace(members=[member._replace(fields=at_start(member.fields, waits=member.name in waits)) for member in graph.members])
 
 
 def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:

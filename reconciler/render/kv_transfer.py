@@ -32,8 +32,8 @@ def read_topology(obj: Fields) -> tuple[str, str]:
 def key_in(binding: Fields | None, domain: str) -> str:
     """The node label of a domain in a ClusterTopologyBinding, which anybody may have written; empty if it has none."""
     levels = lookup(binding, ("spec", "levels"))
-    found = (one.get("key") for one in object_items(levels if isinstance(levels, list) else ()) if one.get("domain") == domain)
-    return next((key for key in found if isinstance(key, str) and key), "")
+    keys = (level.get("key") for level in object_items(levels if isinstance(levels, list) else ()) if level.get("domain") == domain)
+    return next((key for key in keys if isinstance(key, str) and key), "")
 
 
 def with_label_key(obj: Fields, key: str) -> Fields:
@@ -50,10 +50,12 @@ def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
         return ""
     policy, main = _policy(graph), find_engine(template, member.type, graph.line)
     domain = str(policy.get("domain") or "")
-    told = _env(policy, domain)
-    kept = [one for one in object_items(main.get("env")) if one.get("name") not in (*told, _WEIGHT)]
-    main["env"] = [*kept, *({"name": name, "value": value} for name, value in told.items())]
-    mounts = [one for one in object_items(main.get("volumeMounts")) if one.get("name") != _VOLUME and one.get("mountPath") != _MOUNT]
+    variables = _env(policy, domain)
+    kept = [variable for variable in object_items(main.get("env")) if variable.get("name") not in (*variables, _WEIGHT)]
+    main["env"] = [*kept, *({"name": name, "value": value} for name, value in variables.items())]
+    mounts = [
+        mount for mount in object_items(main.get("volumeMounts")) if mount.get("name") != _VOLUME and mount.get("mountPath") != _MOUNT
+    ]
     main["volumeMounts"] = [*mounts, {"name": _VOLUME, "mountPath": _MOUNT, "readOnly": True}]
     item = {"path": domain, "fieldRef": {"fieldPath": f"metadata.labels['{key}']"}}
     put_named(template["spec"], "volumes", {"name": _VOLUME, "downwardAPI": {"items": [item]}})
@@ -77,5 +79,5 @@ def _shortest(number: float) -> str:
     exact = repr(float(number))
     forms = (f"{number:.{digits}g}" for digits in range(1, 10))
     # admission refuses values above 1, where rounding up might exceed the format
-    near = (one for one in forms if abs(number) <= 1 and struct.pack("f", float(one)) == struct.pack("f", number))
+    near = (form for form in forms if abs(number) <= 1 and struct.pack("f", float(form)) == struct.pack("f", number))
     return format(Decimal(next(near, exact)), "f").removesuffix(".0")

@@ -33,13 +33,13 @@ def merge_env(*layers: Iterable[Fields]) -> list[Fields]:
 
 def object_items(value: Any) -> list[Fields]:
     """The objects of a list that may be absent, null or contain nulls."""
-    return [one for one in value or () if isinstance(one, dict)]
+    return [item for item in value or () if isinstance(item, dict)]
 
 
 def put_named(holder: Fields, part: str, *entries: Fields) -> None:
     """Put entries at the end of a list, in place: none of their names stays in it twice."""
-    names = {one["name"] for one in entries}
-    holder[part] = [*(one for one in object_items(holder.get(part)) if one.get("name") not in names), *entries]
+    names = {entry["name"] for entry in entries}
+    holder[part] = [*(entry for entry in object_items(holder.get(part)) if entry.get("name") not in names), *entries]
 
 
 def as_map(value: object) -> Fields:
@@ -49,4 +49,4 @@ def as_map(value: object) -> Fields:
 
 def string_map(value: Any) -> dict[str, str]:
     """A map of labels or annotations that may be absent; nulls are empty strings, as in Go."""
-    return {str(key): "" if one is None else str(one) for key, one in (value or {}).items()}
+    return {str(key): "" if item is None else str(item) for key, item in (value or {}).items()}

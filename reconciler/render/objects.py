@@ -34,17 +34,17 @@ def make_child(
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
 
 
-def annotate(one: Fields, annotations: Mapping[str, str]) -> Fields:
+def annotate(obj: Fields, annotations: Mapping[str, str]) -> Fields:
     """An object with more annotations."""
-    metadata = one["metadata"]
-    return {**one, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
+    metadata = obj["metadata"]
+    return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
 def canonical(value: Any) -> Any:
     """A copy with ordered maps: names first, other members sorted."""
     if isinstance(value, dict):
-        return {name: canonical(one) if isinstance(one, (dict, list)) else one for name, one in sorted(value.items(), key=_place)}
-    return [canonical(one) for one in value] if isinstance(value, list) else value
+        return {name: canonical(item) if isinstance(item, (dict, list)) else item for name, item in sorted(value.items(), key=_place)}
+    return [canonical(item) for item in value] if isinstance(value, list) else value
 
 
 def _place(member: tuple[str, Any]) -> str:

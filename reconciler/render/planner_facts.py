@@ -33,8 +33,8 @@ def planner_facts(component: Fields, line: Line, claims: Claims, env: Iterable[F
     limit = whole_number(read_power_limit(component) or "") or 0
     words, known = split_words(main_of({"podTemplate": shared_template(component)})), _read_env(component, env)
     model, called = _fill(find_model(words), known), _ENDPOINT.fullmatch(_fill(find_value(words, "--endpoint"), known))
-    told = {"runtimeComponentName": called[1] if called else "", "servedModelName": model}
-    return out | ({"gpuPowerLimitWatts": limit} if limit > 0 else {}) | {name: value for name, value in told.items() if value}
+    facts = {"runtimeComponentName": called[1] if called else "", "servedModelName": model}
+    return out | ({"gpuPowerLimitWatts": limit} if limit > 0 else {}) | {name: value for name, value in facts.items() if value}
 
 
 def _count_gpus(component: Fields, claims: Claims) -> Fields:
@@ -43,10 +43,10 @@ def _count_gpus(component: Fields, claims: Claims) -> Fields:
     pods = [(of_role(component, LEADER), 1), (of_role(component, WORKER), nodes(component) - 1)] if component.get("roles") else alone
     engine = replica = 0
     try:
-        for one, times in pods:
-            pod = read_pod(one)
-            engine += times * (_count_pod([main_of(one)], pod) + count_claimed(one, (), claims))
-            replica += times * (_count_pod(object_items(pod.get("containers")), pod) + count_pod_claims(one, (), claims))
+        for variant, times in pods:
+            pod = read_pod(variant)
+            engine += times * (_count_pod([main_of(variant)], pod) + count_claimed(variant, (), claims))
+            replica += times * (_count_pod(object_items(pod.get("containers")), pod) + count_pod_claims(variant, (), claims))
     except RenderError:
         return {}
     return {"gpusPerEngine": engine, "gpusPerReplica": replica}
@@ -55,19 +55,19 @@ def _count_gpus(component: Fields, claims: Claims) -> Fields:
 def _count_pod(containers: list[Fields], pod: Fields) -> int:
     """The GPUs that a scheduler reserves: those of containers and sidecars, or of an init container and the sidecars before it."""
     beside = most = 0
-    for one in object_items(pod.get("initContainers")):
-        count = count_gpus_per_node(one)
+    for container in object_items(pod.get("initContainers")):
+        count = count_gpus_per_node(container)
         most = max(most, beside + count)
-        beside += count if one.get("restartPolicy") == "Always" else 0
+        beside += count if container.get("restartPolicy") == "Always" else 0
     return max(most, beside + sum(map(count_gpus_per_node, containers)))
 
 
 def _read_env(component: Fields, env: Iterable[Fields]) -> dict[str, str]:
     own = object_items(main_of({"podTemplate": shared_template(component)}).get("env"))
-    return {str(one.get("name")): str(one.get("value") or "") for one in (*env, *own)}
+    return {str(variable.get("name")): str(variable.get("value") or "") for variable in (*env, *own)}
 
 
-def _fill(found: str, known: dict[str, str]) -> str:
+def _fill(value: str, known: dict[str, str]) -> str:
     """A value with its variables filled in; empty if only the pod knows one."""
-    filled = _REFERENCE.sub(lambda name: known.get(name[1] or name[2] or name[3]) or "$", found)
+    filled = _REFERENCE.sub(lambda name: known.get(name[1] or name[2] or name[3]) or "$", value)
     return "" if "$" in filled else filled

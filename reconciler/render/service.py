@@ -87,13 +87,13 @@ def model_services(component: Fields, owner: Fields) -> list[Fields]:
 
 def _ways_in(service: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
     """Ingress and VirtualService to a Service, as a v1alpha1 service says; else, for frontends of a graph, as the configuration says."""
-    said, ours, name = alpha.get("ingress"), settings.ingress, names.dns_name(service)
-    if said is not None:
-        if not said.get("enabled"):  # an empty one means none
+    ingress, ours, name = alpha.get("ingress"), settings.ingress, names.dns_name(service)
+    if ingress is not None:
+        if not ingress.get("enabled"):  # an empty one means none
             return []
-        host = f"{said.get('hostPrefix') or ''}{said.get('host') or ''}.{said.get('hostSuffix') or _LOCAL}"
-        class_name, tls = str(said.get("ingressControllerClassName") or ""), str((said.get("tls") or {}).get("secretName") or "")
-        gateway = str(said.get("virtualServiceGateway") or "") if said.get("useVirtualService") else ""
+        host = f"{ingress.get('hostPrefix') or ''}{ingress.get('host') or ''}.{ingress.get('hostSuffix') or _LOCAL}"
+        class_name, tls = str(ingress.get("ingressControllerClassName") or ""), str((ingress.get("tls") or {}).get("secretName") or "")
+        gateway = str(ingress.get("virtualServiceGateway") or "") if ingress.get("useVirtualService") else ""
     elif kind == names.FRONTEND and graph:
         host = f"{graph}.{ours.host_suffix or _LOCAL}"
         class_name, tls, gateway = ours.controller_class_name, ours.controller_tls_secret_name, ours.virtual_service_gateway
@@ -139,17 +139,17 @@ def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
 
 def _config(picker: Member) -> Fields | None:
     """What the picker's ConfigMap is to hold; None where the graph names one that is there."""
-    asked = picker.fields.get("eppConfig") or {}
-    config: Fields | None = asked.get("config")
-    if config is None and not (asked.get("configMapRef") or {}).get("name"):
+    epp_config = picker.fields.get("eppConfig") or {}
+    config: Fields | None = epp_config.get("config")
+    if config is None and not (epp_config.get("configMapRef") or {}).get("name"):
         raise RenderError((*picker.path, "eppConfig"), "must hold config or name a ConfigMap in configMapRef")
     return config
 
 
 def _typed(config: Fields) -> Fields:
     """A configuration as the Go operator writes it, with its types' required fields. The picker reads both."""
-    profiles = [_profile(one) for one in object_items(config.get("schedulingProfiles"))]
-    plugins = [{"name": "", "parameters": None, **one} for one in object_items(config.get("plugins"))]
+    profiles = [_profile(profile) for profile in object_items(config.get("schedulingProfiles"))]
+    plugins = [{"name": "", "parameters": None, **plugin} for plugin in object_items(config.get("plugins"))]
     lists = {"plugins": plugins, "schedulingProfiles": profiles}
     out = {**config, **{name: None if config.get(name) is None else made for name, made in lists.items()}}
     out |= {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
@@ -159,7 +159,7 @@ def _typed(config: Fields) -> Fields:
 
 def _profile(profile: Fields) -> Fields:
     plugins = profile.get("plugins")
-    return {**profile, "plugins": None if plugins is None else [{"weight": None, **one} for one in object_items(plugins)]}
+    return {**profile, "plugins": None if plugins is None else [{"weight": None, **plugin} for plugin in object_items(plugins)]}
 
 
 def _tls(mesh: Istio) -> Fields:

@@ -82,39 +82,39 @@ class Settings(NamedTuple):
 _OFFLINE: Final = Settings()
 
 
-def settings_from(found: OperatorConfiguration, cluster: Settings = _OFFLINE, *, service_account: str = "default") -> Settings:
+def settings_from(configuration: OperatorConfiguration, cluster: Settings = _OFFLINE, *, service_account: str = "default") -> Settings:
     """The settings for objects of one namespace, of which the account for pods with discovery by etcd is.
 
     Of `cluster` only what it serves counts: grove, lws, disaggregated, kai, dra and istio. The configuration overrides it.
     """
-    switches = found.switches
+    switches = configuration.switches
     return Settings(
         grove=_either(switches["grove"], cluster.grove),
         lws=_either(switches["lws"], cluster.lws),
-        disaggregated=cluster.disaggregated and "lws" not in found.switched_off,
+        disaggregated=cluster.disaggregated and "lws" not in configuration.switched_off,
         dra=_either(switches["dra"], cluster.dra),
         istio=cluster.istio,
-        kai=_either(found.orchestrators.kai_scheduler.enabled, cluster.kai),
-        volcano=bool(found.orchestrators.volcano_scheduler.enabled),
-        switched_off=found.switched_off,
-        operator_version=found.operator.version,
-        restricted=bool(found.namespace.restricted),
-        discovery=found.discovery.backend,
-        infrastructure=found.infrastructure,
-        ingress=found.ingress,
-        mesh=found.service_mesh.active,
-        planner_role=found.rbac.planner_cluster_role_name,
-        epp_role=found.rbac.epp_cluster_role_name,
-        ssh_secret=found.mpi.ssh_secret_name,
-        ssh_secret_namespace=found.mpi.ssh_secret_namespace,
-        key_per_graph=found.secrets.key_per_graph,
-        termination_delay=go_duration(found.orchestrators.grove.termination_delay),
+        kai=_either(configuration.orchestrators.kai_scheduler.enabled, cluster.kai),
+        volcano=bool(configuration.orchestrators.volcano_scheduler.enabled),
+        switched_off=configuration.switched_off,
+        operator_version=configuration.operator.version,
+        restricted=bool(configuration.namespace.restricted),
+        discovery=configuration.discovery.backend,
+        infrastructure=configuration.infrastructure,
+        ingress=configuration.ingress,
+        mesh=configuration.service_mesh.active,
+        planner_role=configuration.rbac.planner_cluster_role_name,
+        epp_role=configuration.rbac.epp_cluster_role_name,
+        ssh_secret=configuration.mpi.ssh_secret_name,
+        ssh_secret_namespace=configuration.mpi.ssh_secret_namespace,
+        key_per_graph=configuration.secrets.key_per_graph,
+        termination_delay=go_duration(configuration.orchestrators.grove.termination_delay),
         checkpoints=Checkpoints(
-            enabled=found.checkpoint.enabled,
-            gate=found.gms_snapshot,
-            storage=found.checkpoint.storage.type,
-            pvc=found.checkpoint.storage.pvc,
-            seccomp_profile=found.checkpoint.seccomp.injected,
+            enabled=configuration.checkpoint.enabled,
+            gate=configuration.gms_snapshot,
+            storage=configuration.checkpoint.storage.type,
+            pvc=configuration.checkpoint.storage.pvc,
+            seccomp_profile=configuration.checkpoint.seccomp.injected,
         ),
         service_account=service_account,
     )

@@ -96,22 +96,22 @@ def give_env(graph: Graph, member: Member, template: Fields) -> None:
     if not shared:
         return
     main, engine = main_in(template), find_engine(template, member.type, graph.line)
-    for one in [main] if engine is main else [main, engine]:
-        one["env"] = merge_env(shared, object_items(one.get("env")))
+    for container in [main] if engine is main else [main, engine]:
+        container["env"] = merge_env(shared, object_items(container.get("env")))
 
 
 def _remembering(out: Fields, member: Member) -> Fields:
     """The object with v1alpha1's other values in its annotation, as conversion writes it."""
     # an empty ingress means none
-    said = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key) is not None}
+    values = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key) is not None}
     if member.type and member.type not in names.TYPES:
-        said["componentType"] = member.type
+        values["componentType"] = member.type
     if member.type in (names.PREFILL, names.DECODE):
-        said.pop("subComponentType", None)  # these types imply it
-    if not said:
+        values.pop("subComponentType", None)  # these types imply it
+    if not values:
         return out
     old = convert_for_render(out, OLD)
-    new = convert_for_render({**old, "spec": {**old["spec"], **said}}, NEW)
+    new = convert_for_render({**old, "spec": {**old["spec"], **values}}, NEW)
     kept = (new["metadata"].get("annotations") or {}).get(names.COMPONENT_REMAINDER)
     if kept:
         out["metadata"]["annotations"] = {**out["metadata"].get("annotations", {}), names.COMPONENT_REMAINDER: kept}
@@ -121,7 +121,9 @@ def _remembering(out: Fields, member: Member) -> Fields:
 def _apply_deployment_config(member: Member, spec: Fields) -> None:
     """Apply the variable to a component's spec, in place. Raises: RenderError if it is not a JSON object, or an amount is invalid."""
     main = main_of(spec)
-    entry = next((one for one in object_items(main.get("env")) if one.get("name") == _VARIABLE and one.get("value")), None)
+    entry = next(
+        (variable for variable in object_items(main.get("env")) if variable.get("name") == _VARIABLE and variable.get("value")), None
+    )
     if entry is None:
         return
     path = _path(member)
@@ -132,7 +134,7 @@ def _apply_deployment_config(member: Member, spec: Fields) -> None:
             config[called]["port"] = names.HTTP_PORT
             text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
             # the entry may be the graph's, which other components share
-            main["env"] = [{**one, "value": text} if one is entry else one for one in object_items(main.get("env"))]
+            main["env"] = [{**variable, "value": text} if variable is entry else variable for variable in object_items(main.get("env"))]
     arguments = _block(config.get(member.name), "ServiceArgs")
     if isinstance(arguments.get("workers"), int) and spec.get("replicas") is None:
         spec["replicas"] = arguments["workers"]
@@ -144,7 +146,7 @@ def _apply_deployment_config(member: Member, spec: Fields) -> None:
 
 def _path(member: Member) -> Path:
     """The variable's path: in the component's main container, else in the graph."""
-    own = [one.get("name") for one in object_items(main_of(member.fields).get("env"))]
+    own = [variable.get("name") for variable in object_items(main_of(member.fields).get("env"))]
     return (*path_of_main(member.fields, member.path), "env", own.index(_VARIABLE), "value") if _VARIABLE in own else ("spec", "env")
 
 
@@ -169,9 +171,9 @@ def _block(value: Any, name: str) -> Fields:
 
 
 def _amounts(resources: Fields, path: Path) -> dict[str, str]:
-    found = {_AMOUNTS[name]: resources[name] for name in _AMOUNTS if resources.get(name)}
-    found |= _block(resources, "custom")
-    for name, amount in found.items():
+    amounts = {_AMOUNTS[name]: resources[name] for name in _AMOUNTS if resources.get(name)}
+    amounts |= _block(resources, "custom")
+    for name, amount in amounts.items():
         if not is_quantity(amount):
             raise RenderError(path, f"{_VARIABLE} of the main container must hold quantities, got {str(amount)[:40]!r} for {name[:80]}")
-    return {name: str(amount) for name, amount in found.items()}
+    return {name: str(amount) for name, amount in amounts.items()}

@@ -6,19 +6,19 @@ from ...policies.engines import find_sidecar, list_templates
 from .names import LEADER, MAIN
 
 
-def pod_templates(one: Fields) -> Fields:
+def pod_templates(controller: Fields) -> Fields:
     """The pod templates of a controller, by what they are called in it; none of what controls no pods."""
-    spec = one.get("spec") or {}
-    if one["kind"] == "Deployment":
+    spec = controller.get("spec") or {}
+    if controller["kind"] == "Deployment":
         return {"template": spec["template"]}
-    if one["kind"] == "LeaderWorkerSet":
+    if controller["kind"] == "LeaderWorkerSet":
         inner = spec["leaderWorkerTemplate"]
         return {name: inner[name] for name in ("leaderTemplate", "workerTemplate") if inner.get(name)}
-    if one["kind"] == "DisaggregatedSet":
+    if controller["kind"] == "DisaggregatedSet":
         inner = {role["name"]: role["spec"]["leaderWorkerTemplate"] for role in spec["roles"]}
         both = ("leaderTemplate", "workerTemplate")
         return {f"{role}.{name}": of[name] for role, of in inner.items() for name in both if of.get(name)}
-    if one["kind"] == "PodCliqueSet":
+    if controller["kind"] == "PodCliqueSet":
         cliques = spec["template"]["cliques"]
         keys = ("labels", "annotations")
         return {
@@ -32,13 +32,13 @@ def main_in(template: Fields) -> Fields:
     """The main container of a template, created if missing."""
     spec = template.get("spec") or {}
     template["spec"] = spec
-    containers = [one for one in spec.get("containers") or () if one]
+    containers = [container for container in spec.get("containers") or () if container]
     spec["containers"] = containers
-    found: Fields | None = next((one for one in containers if one.get("name") == MAIN), None)
-    if found is None:
-        found = {"name": MAIN}
-        containers.insert(0, found)
-    return found
+    main: Fields | None = next((container for container in containers if container.get("name") == MAIN), None)
+    if main is None:
+        main = {"name": MAIN}
+        containers.insert(0, main)
+    return main
 
 
 def find_engine(template: Fields, kind: str, line: Line) -> Fields:
@@ -59,7 +59,7 @@ def shared_template(component: Fields) -> Fields:
 
 def own_templates(component: Fields) -> list[Fields]:
     """The templates that a component's pods are made of: those of its roles, else its own, made if missing."""
-    if found := [template for _, template in list_templates(component)]:
-        return found
+    if templates := [template for _, template in list_templates(component)]:
+        return templates
     component["podTemplate"] = component.get("podTemplate") or {}
     return [component["podTemplate"]]

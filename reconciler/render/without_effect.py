@@ -48,23 +48,23 @@ def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     """The fields of a graph without effect; `grove` is whether it runs there."""
     notes = [
         *_of_whole(graph, settings, grove=grove),
-        *(note for one in graph.members for note in _of(one.fields, one.path, _OFF_GROVE, settings, grove=grove)),
+        *(note for member in graph.members for note in _of(member.fields, member.path, _OFF_GROVE, settings, grove=grove)),
     ]
-    notes += [Note(one.path, "is not run: only the Go operator 1.6 runs components of type lpx") for one in graph.idle]
-    spec = {**graph.spec, "components": [one.fields for one in graph.members]}
-    notes += [Note(*one) for one in list_ignored({**graph.object, "spec": spec}, graph.line, grove=grove)]
+    notes += [Note(member.path, "is not run: only the Go operator 1.6 runs components of type lpx") for member in graph.idle]
+    spec = {**graph.spec, "components": [member.fields for member in graph.members]}
+    notes += [Note(*field) for field in list_ignored({**graph.object, "spec": spec}, graph.line, grove=grove)]
     if grove:
-        pods = [of_role(one.fields, role) for one in graph.members for role in (LEADER, WORKER)]
+        pods = [of_role(member.fields, role) for member in graph.members for role in (LEADER, WORKER)]
         unused = list_unused_schedulers(graph.annotations, pods, settings)
         notes += [Note(("metadata", "annotations", Key(name)), why) for name, why in unused]
-    return [*notes, *(note for one in graph.members for note in _of_alpha(one, grove=grove))]
+    return [*notes, *(note for member in graph.members for note in _of_alpha(member, grove=grove))]
 
 
 def of_component(spec: Fields, alpha: Fields, settings: Settings) -> list[Note]:
     """The fields of a standalone component without effect; `alpha` is its spec in v1alpha1."""
     path: Path = ("spec",)
     ignored = (*list_ignored_of(spec, path, grove=False), *list_ignored_of_service(alpha, path, grove=False, alone=True))
-    notes = [*_of(spec, path, _ALONE, settings, grove=False), *(Note(*one) for one in ignored)]
+    notes = [*_of(spec, path, _ALONE, settings, grove=False), *(Note(*field) for field in ignored)]
     wanted = experimental(spec, "checkpoint") or {}
     unmade = [name for name in ("job", "deletionPolicy") if wanted.get("identity") and wanted.get(name) not in (None, {}, "Retain")]
     notes += [
@@ -85,13 +85,13 @@ def _of_alpha(member: Member, *, grove: bool) -> Iterator[Note]:
         yield Note((*path, "autoscaling"), "has no effect: use scalingAdapter")
     if grove and member.alpha.get("dynamoNamespace"):
         yield Note((*path, "dynamoNamespace"), "has no effect: the namespace follows from the graph")
-    yield from (Note(*one) for one in list_ignored_of_service(member.alpha, path, grove=grove))
+    yield from (Note(*field) for field in list_ignored_of_service(member.alpha, path, grove=grove))
 
 
 def _of_whole(graph: Graph, settings: Settings, *, grove: bool) -> Iterator[Note]:
-    said = graph.annotations.get(ENABLE_GROVE, "").lower()
+    switch = graph.annotations.get(ENABLE_GROVE, "").lower()
     remembered = is_provided_by_grove(graph.annotations)
-    if remembered is not None and said in ("true", "false") and remembered is not (said == "true"):
+    if remembered is not None and switch in ("true", "false") and remembered is not (switch == "true"):
         yield Note(("metadata", "annotations", Key(ENABLE_GROVE)), f"has no effect: {WORKLOAD_PROVIDER} decides")
     if grove and not settings.packs_by_name and (graph.spec.get("topologyConstraint") or {}).get("clusterTopologyName"):
         why = "has no effect on placement: Grove packs by the topology that it is configured with; the name is checked at creation only"

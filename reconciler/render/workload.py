@@ -191,7 +191,7 @@ def uses_old_selectors(obj: Fields) -> bool:
 def owning_graph(metadata: Fields) -> str:
     """The name of the graph that owns a component's object; empty for a standalone one."""
     owners = metadata.get("ownerReferences") or ()
-    return next((str(one.get("name") or "") for one in owners if one and one.get("kind") == "DynamoGraphDeployment"), "")
+    return next((str(owner.get("name") or "") for owner in owners if owner and owner.get("kind") == "DynamoGraphDeployment"), "")
 
 
 def read_graph_label(obj: Fields) -> str:

@@ -27,12 +27,12 @@ _IDENTITY: Final = (
 
 def identity_hash(identity: Fields) -> str:
     """The identity of a snapshot: sixteen digits over everything that a warm worker depends on."""
-    told: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for name, fallback in _IDENTITY:
         value = identity.get(name) or fallback
         if value is not None:
-            told[name] = dict(sorted(value.items())) if isinstance(value, dict) else value
-    text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+            facts[name] = dict(sorted(value.items())) if isinstance(value, dict) else value
+    text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":  # as Go writes these; the digest must be equal
         text = text.replace(character, f"\\u{ord(character):04x}")
     return digest(text, 16)

@@ -50,15 +50,15 @@ def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
     if wrong:
         raise RenderError(wrong[0].path, wrong[0].message)
     check_version(checkpoint)
-    asked = (checkpoint.get("spec") or {}).get("job") or {}
-    found = storage.find_configured_storage(settings)
-    template: Fields = copy.deepcopy(asked.get("podTemplateSpec") or {})
-    target = str(asked.get("targetContainerName") or MAIN)
+    job = (checkpoint.get("spec") or {}).get("job") or {}
+    kept = storage.find_configured_storage(settings)
+    template: Fields = copy.deepcopy(job.get("podTemplateSpec") or {})
+    target = str(job.get("targetContainerName") or MAIN)
     pod = {
-        "metadata": _marked(template.get("metadata") or {}, checkpoint, target, found),
-        "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, found),
+        "metadata": _marked(template.get("metadata") or {}, checkpoint, target, kept),
+        "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, kept),
     }
-    spec = {"activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
+    spec = {"activeDeadlineSeconds": job.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
     labels = {CHECKPOINT_ID: read_identity_hash(checkpoint)}
     return make_child("batch/v1", "Job", job_name(checkpoint), labels=labels, owner=checkpoint, spec=spec)
 
@@ -77,30 +77,30 @@ def image_of(job: Fields) -> str:
 
 def target_image(checkpoint: Fields) -> str:
     """The image of the container whose snapshot a checkpoint asks for."""
-    asked = (checkpoint.get("spec") or {}).get("job") or {}
-    return _image(asked.get("podTemplateSpec") or {}, str(asked.get("targetContainerName") or MAIN))
+    job = (checkpoint.get("spec") or {}).get("job") or {}
+    return _image(job.get("podTemplateSpec") or {}, str(job.get("targetContainerName") or MAIN))
 
 
 def _image(template: Fields, target: str) -> str:
     containers = object_items((template.get("spec") or {}).get("containers"))
-    return next((str(one.get("image") or "") for one in containers if one.get("name") == target), "")
+    return next((str(container.get("image") or "") for container in containers if container.get("name") == target), "")
 
 
-def _marked(head: Fields, checkpoint: Fields, target: str, found: Storage | None) -> Fields:
+def _marked(head: Fields, checkpoint: Fields, target: str, kept: Storage | None) -> Fields:
     labels = {key: value for key, value in string_map(head.get("labels")).items() if key != RESTORE_TARGET}
     labels |= {CHECKPOINT_ID: read_identity_hash(checkpoint), CHECKPOINT_SOURCE: "true"}
     annotations = {**string_map(head.get("annotations")), ARTIFACT_VERSION: read_artifact_version(checkpoint), TARGET_CONTAINERS: target}
-    if found is not None:
-        annotations |= {STORAGE_TYPE: "pvc", STORAGE_PATH: found.path}
+    if kept is not None:
+        annotations |= {STORAGE_TYPE: "pvc", STORAGE_PATH: kept.path}
     return {"labels": labels, "annotations": annotations}
 
 
-def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoints, found: Storage | None) -> Fields:
+def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoints, kept: Storage | None) -> Fields:
     """A worker's pod, changed into one whose snapshot is taken when it is warm."""
     spec, containers = checkpoint.get("spec") or {}, object_items(pod.get("containers"))
     if not containers:
         raise RenderError((*_POD, "containers"), "checkpoint job requires at least one container")
-    main = next((one for one in containers if one.get("name") == target), None)
+    main = next((container for container in containers if container.get("name") == target), None)
     if main is None:
         text = f'checkpoint job pod template: pod spec has no container named "{target[:80]}"'
         raise RenderError((*_POD, "containers"), text)
@@ -115,8 +115,8 @@ def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoint
         # the job's own size: a worker with less shared memory, or none, isn't what is checkpointed
         size: Any = shared.get("size")
         add_shared_memory(pod, main, None if size is not None and is_quantity(size) and is_zero(size) else size)
-    if found is not None:
-        add_storage(pod, main, found, at)
+    if kept is not None:
+        add_storage(pod, main, kept, at)
     add_control(pod, main, at)
     return pod
 
@@ -172,7 +172,7 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, *, is_there: b
     out["spec"] = {"identity": identity, "job": {"targetContainerName": target}}
     out["spec"]["job"]["podTemplateSpec"] = _template(graph, member, wanted, target, settings)
     if gms is not None:
-        _share_gpus(out, gms, [str(one) for one in (wanted.get("job") or {}).get("gmsClientContainers") or ()])
+        _share_gpus(out, gms, [str(client) for client in (wanted.get("job") or {}).get("gmsClientContainers") or ()])
     return [*claims, *shared, out]
 
 
@@ -189,8 +189,8 @@ def _share_gpus(checkpoint: Fields, gms: Fields, clients: list[str]) -> None:
 def _claim_template(member: Member, target: str, gms: Fields, checkpoint: Fields) -> Fields:
     """The claim of the GPUs that the containers of a checkpoint's pod share. Raises: RenderError if the target container asks for none."""
     where = (*member.path, "podTemplate", "spec", "containers")
-    named = ((index, one) for index, one in enumerate(list_containers(member.fields)) if one.get("name") == target)
-    count = sum(gpus_of(one, (*where, index)) for index, one in named)
+    named = ((index, container) for index, container in enumerate(list_containers(member.fields)) if container.get("name") == target)
+    count = sum(gpus_of(container, (*where, index)) for index, container in named)
     if not count:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")
         raise RenderError(path, f"must be a container that asks for GPUs, which gpuMemoryService shares; {target[:80]!r} asks for none")
@@ -208,7 +208,7 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
     alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
     annotations = string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
     spec = plain_pod_spec(plan_member(graph, member, alone, annotations, hints={}), settings)  # it runs on one node
-    spec["containers"] = [one for one in object_items(spec.get("containers")) if one.get("name") == target]
+    spec["containers"] = [container for container in object_items(spec.get("containers")) if container.get("name") == target]
     if not spec["containers"]:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")
         raise RenderError(path, f"must be the name of a container of the pod template, got {target[:80]!r}")
@@ -226,7 +226,7 @@ def _overlay_of(wanted: Fields, path: Path) -> Fields:
     overlay: Fields = (wanted.get("job") or {}).get("podTemplate") or {}
     kind, version = "DynamoCheckpoint", "v1alpha1"
     typed = {"apiVersion": api_version(version), "kind": kind, "spec": {"job": {"podTemplateSpec": overlay}}}
-    wrong = [one for one in decoder(kind, version)(typed) if one.path[: len(_TYPED)] == _TYPED] if overlay else []
+    wrong = [error for error in decoder(kind, version)(typed) if error.path[: len(_TYPED)] == _TYPED] if overlay else []
     if wrong:
         raise RenderError((*path, "job", "podTemplate", *wrong[0].path[len(_TYPED) :]), wrong[0].message)
     return overlay
@@ -237,9 +237,9 @@ def _overlay_pod(spec: Fields, overlay: Fields) -> Fields:
     named = ("containers", "initContainers", "volumes")
     out = merge_override(spec, {name: value for name, value in overlay.items() if name not in named})
     for part in named:
-        ours, theirs = object_items(spec.get(part)), {one.get("name"): one for one in object_items(overlay.get(part))}
+        ours, theirs = object_items(spec.get(part)), {entry.get("name"): entry for entry in object_items(overlay.get(part))}
         put = overlay_container if part == "containers" else merge_override
-        both = [put(one, theirs.pop(one.get("name"))) if one.get("name") in theirs else one for one in ours]
+        both = [put(entry, theirs.pop(entry.get("name"))) if entry.get("name") in theirs else entry for entry in ours]
         if both or theirs:
             out[part] = [*both, *theirs.values()]
     return out

@@ -54,7 +54,7 @@ def targets_of(component: Fields) -> list[str]:
 def restore_pod_spec(pod: Fields, targets: Sequence[str], restore: Restore, path: Path) -> None:
     """Restore the containers `targets` of a cold pod spec, in place. Raises: RenderError if it lacks one, or another volume is there."""
     listed = object_items(pod.get("containers"))
-    containers = {one.get("name"): one for one in listed}
+    containers = {entry.get("name"): entry for entry in listed}
     for name in targets:
         if name not in containers:
             where = (*path, "experimental", "checkpoint", "targetContainerName")
@@ -82,18 +82,22 @@ def restore_pod_metadata(metadata: Fields, targets: Sequence[str], restore: Rest
 
 def images_in(template: Fields) -> Fields:
     """The images of a pod's containers, by name."""
-    return {str(one.get("name")): one.get("image") for one in object_items((template.get("spec") or {}).get("containers"))}
+    return {
+        str(container.get("name")): container.get("image") for container in object_items((template.get("spec") or {}).get("containers"))
+    }
 
 
-def read_restore(pod: Fields, asked: Checkpoints) -> Restore:
+def read_restore(pod: Fields, settings: Checkpoints) -> Restore:
     """What restored pods of a template are restored from. Raises: RenderError as `find_configured_storage`."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    volumes = {one.get("name"): (one.get("persistentVolumeClaim") or {}).get("claimName") for one in object_items(spec.get("volumes"))}
-    mounts = (one for container in object_items(spec.get("containers")) for one in object_items(container.get("volumeMounts")))
-    path = next((str(one.get("mountPath")) for one in mounts if one.get("name") == VOLUME), "")
-    kept = find_configured_storage(asked) or Storage(str(volumes.get(VOLUME) or ""), path, configured=False)
+    volumes = {
+        volume.get("name"): (volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in object_items(spec.get("volumes"))
+    }
+    mounts = (mount for container in object_items(spec.get("containers")) for mount in object_items(container.get("volumeMounts")))
+    path = next((str(mount.get("mountPath")) for mount in mounts if mount.get("name") == VOLUME), "")
+    kept = find_configured_storage(settings) or Storage(str(volumes.get(VOLUME) or ""), path, configured=False)
     labels, annotations = string_map(metadata.get("labels")), string_map(metadata.get("annotations"))
-    return Restore(labels.get(names.CHECKPOINT_ID, ""), annotations.get(names.ARTIFACT_VERSION, ""), kept, asked.seccomp_profile)
+    return Restore(labels.get(names.CHECKPOINT_ID, ""), annotations.get(names.ARTIFACT_VERSION, ""), kept, settings.seccomp_profile)
 
 
 def strip_restore_marks(values: Mapping[str, str]) -> dict[str, str]:
@@ -128,18 +132,18 @@ def add_control(pod: Fields, container: Fields, path: Path) -> None:
     mount = {"name": _CONTROL, "mountPath": CONTROL_PATH, "subPath": container["name"]}
     _add(pod, container, {"name": _CONTROL, "emptyDir": {}}, mount, path)
     env = object_items(container.get("env"))
-    if not any(one.get("name") == _CONTROL_VARIABLE for one in env):
+    if not any(variable.get("name") == _CONTROL_VARIABLE for variable in env):
         container["env"] = [*env, {"name": _CONTROL_VARIABLE, "value": CONTROL_PATH}]
 
 
 def _add(pod: Fields, container: Fields, volume: Fields, mount: Fields, path: Path) -> None:
     """Add a volume and its mount, in place; those of the same name stay as the user wrote them."""
     volumes, mounts = object_items(pod.get("volumes")), object_items(container.get("volumeMounts"))
-    if not any(one.get("name") == volume["name"] for one in volumes):
+    if not any(other.get("name") == volume["name"] for other in volumes):
         pod["volumes"] = [*volumes, volume]
-    if any(one.get("name") == mount["name"] for one in mounts):
+    if any(other.get("name") == mount["name"] for other in mounts):
         return
-    taken = next((one for one in mounts if one.get("mountPath") == mount["mountPath"]), None)
+    taken = next((other for other in mounts if other.get("mountPath") == mount["mountPath"]), None)
     if taken is not None:
         where = (*path, "volumeMounts", mounts.index(taken), "mountPath")
         raise RenderError(where, f"must not be {mount['mountPath']}, where volume {mount['name']} of the checkpoint is mounted")
@@ -164,7 +168,7 @@ def read_owner(offer: str) -> tuple[str, str]:
     return str(kind), str(name)
 
 
-def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
+def restore_pod(pod: Fields, offer: str, settings: Checkpoints) -> Fields | None:
     """A copy of a cold pod that is restored from the offered snapshot.
 
     Anybody who may annotate a checkpoint can write an offer: where snapshots are kept and the seccomp profile are those of the
@@ -172,14 +176,14 @@ def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
     None for a pod that is restored already, takes a snapshot, lacks a container, or has another image.
     Raises: ValueError, KeyError, TypeError, AttributeError for a damaged pod or offer.
     """
-    said = json.loads(offer)
-    (identity, version, storage, seccomp), targets = said["restore"], said["targets"]
-    _check_offer(said, asked)
+    content = json.loads(offer)
+    (identity, version, storage, seccomp), targets = content["restore"], content["targets"]
+    _check_offer(content, settings)
     labels = pod["metadata"].get("labels") or {}
     if names.RESTORE_TARGET in labels or names.CHECKPOINT_SOURCE in labels:
         return None
     images = images_in(pod)
-    if said["image"] and any(images.get(name) != said["image"] for name in targets):
+    if content["image"] and any(images.get(name) != content["image"] for name in targets):
         return None
     made, restore = copy.deepcopy(pod), Restore(identity, version, Storage(*storage), seccomp)
     try:
@@ -190,13 +194,13 @@ def restore_pod(pod: Fields, offer: str, asked: Checkpoints) -> Fields | None:
     return made
 
 
-def _check_offer(said: Fields, asked: Checkpoints) -> None:
+def _check_offer(offer: Fields, settings: Checkpoints) -> None:
     """Raises: ValueError for an offer that no reconciler of this configuration writes, or that makes a pod which the API server refuses."""
-    (identity, version, (claim, path, configured), seccomp), targets = said["restore"], said["targets"]
-    if not all(isinstance(one, str) for one in (identity, version, claim, path, *targets)) or not 0 < len(targets) == len({*targets}):
+    (identity, version, (claim, path, configured), seccomp), targets = offer["restore"], offer["targets"]
+    if not all(isinstance(text, str) for text in (identity, version, claim, path, *targets)) or not 0 < len(targets) == len({*targets}):
         raise ValueError("must have texts, and containers")
     if not (is_job_name(format_job_name(identity, version)) and path.startswith("/") and ":" not in path):
         raise ValueError("must have names and a path that pods can have")
-    wanted = find_configured_storage(asked) or Storage(claim, path, configured=False)
-    if seccomp != asked.seccomp_profile or configured is not wanted.configured or (claim, path) != wanted[:2]:
+    wanted = find_configured_storage(settings) or Storage(claim, path, configured=False)
+    if seccomp != settings.seccomp_profile or configured is not wanted.configured or (claim, path) != wanted[:2]:
         raise ValueError("must have the storage and the seccomp profile of the configuration")

@@ -28,14 +28,14 @@ class Storage(NamedTuple):
     configured: bool = True  # otherwise found at an agent
 
 
-def find_configured_storage(asked: Checkpoints) -> Storage | None:
+def find_configured_storage(settings: Checkpoints) -> Storage | None:
     """The storage of the configuration, None where it names none. Raises: RenderError naming a key that can't be used."""
-    named = asked.pvc != Pvc()
-    if asked.storage not in ("", "pvc") and (named or asked.storage not in ("s3", "oci")):
-        raise RenderError((), f'checkpoint.storage.type "{asked.storage}" is not supported; only pvc is implemented today')
+    named = settings.pvc != Pvc()
+    if settings.storage not in ("", "pvc") and (named or settings.storage not in ("s3", "oci")):
+        raise RenderError((), f'checkpoint.storage.type "{settings.storage}" is not supported; only pvc is implemented today')
     if not named:
         return None
-    claim, path = asked.pvc.pvc_name.strip(), asked.pvc.base_path.strip()
+    claim, path = settings.pvc.pvc_name.strip(), settings.pvc.base_path.strip()
     if not claim or not path:
         raise RenderError((), f"{_PVC}.pvcName and {_PVC}.basePath are required when checkpoint storage is configured")
     if not path.startswith("/"):
@@ -43,12 +43,12 @@ def find_configured_storage(asked: Checkpoints) -> Storage | None:
     return Storage(claim, "/" + posixpath.normpath(path).lstrip("/"))
 
 
-def claims(asked: Checkpoints, namespace: str) -> list[Fields]:
+def claims(settings: Checkpoints, namespace: str) -> list[Fields]:
     """The claim for a namespace's checkpoints, if the operator is to create it. Raises: RenderError naming a key that can't be used."""
-    storage = find_configured_storage(asked)
-    if storage is None or not asked.pvc.create:
+    storage = find_configured_storage(settings)
+    if storage is None or not settings.pvc.create:
         return []
-    size, mode = asked.pvc.size.strip(), asked.pvc.access_mode or _MODES[0]
+    size, mode = settings.pvc.size.strip(), settings.pvc.access_mode or _MODES[0]
     if not size:
         raise RenderError((), f"{_PVC}.size is required when {_PVC}.create is true")
     if not is_quantity(size):
@@ -62,7 +62,7 @@ def claims(asked: Checkpoints, namespace: str) -> list[Fields]:
         "accessModes": [mode],
         "volumeMode": "Filesystem",
         "resources": {"requests": {"storage": size}},
-        **({"storageClassName": asked.pvc.storage_class_name} if asked.pvc.storage_class_name else {}),
+        **({"storageClassName": settings.pvc.storage_class_name} if settings.pvc.storage_class_name else {}),
     }
     return [make_child("v1", "PersistentVolumeClaim", storage.claim, namespace, labels=labels, spec=spec)]
 
@@ -76,14 +76,14 @@ def find_agent_storage(agents: Sequence[Fields], namespace: str) -> Storage:
     """The storage of the first agent, a DaemonSet of the namespace, that mounts a claim. Raises: RenderError if none does."""
     for agent in agents:
         pod = ((agent.get("spec") or {}).get("template") or {}).get("spec") or {}
-        volumes = [one for one in object_items(pod.get("volumes")) if one.get("name") == _AGENT_VOLUME]
+        volumes = [volume for volume in object_items(pod.get("volumes")) if volume.get("name") == _AGENT_VOLUME]
         claim = str(((volumes[0].get("persistentVolumeClaim") or {}) if volumes else {}).get("claimName") or "")
-        containers = [one for one in object_items(pod.get("containers")) if one.get("name") == "agent"]
-        mounts = [one for each in containers for one in object_items(each.get("volumeMounts")) if one.get("name") == _AGENT_VOLUME]
+        containers = [container for container in object_items(pod.get("containers")) if container.get("name") == "agent"]
+        mounts = [mount for each in containers for mount in object_items(each.get("volumeMounts")) if mount.get("name") == _AGENT_VOLUME]
         path = str(mounts[0].get("mountPath") or "").rstrip("/") if mounts else ""
         if claim and path:
             return Storage(claim, path, configured=False)
     if not agents:
         raise RenderError((), f"no snapshot-agent daemonset found in namespace {namespace}")
-    names = ", ".join(str(one["metadata"]["name"]) for one in agents)[:200]
+    names = ", ".join(str(daemon_set["metadata"]["name"]) for daemon_set in agents)[:200]
     raise RenderError((), f"snapshot-agent daemonset in {namespace} does not mount a PVC-backed checkpoint volume ({names})")

@@ -39,26 +39,26 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     """The set of a graph, none without components. Raises: RenderError if one has no valid pods: the set is made whole or not at all."""
     if not graph.members:
         return []
-    for one in graph.members:
-        check_nodes(one.nodes, one.path)
-        _check_roles(one)
-        check_templates(graph, one)
+    for member in graph.members:
+        check_nodes(member.nodes, member.path)
+        _check_roles(member)
+        check_templates(graph, member)
     _check_names(graph.members)
     _check_size(graph)
     # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
     made = [
         clique
-        for one in graph.members
-        for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours, restores.get(one.name))
+        for member in graph.members
+        for clique in cliques(grove_member(graph, member, ours, restarts.get(member.name, "")), ours, restores.get(member.name))
     ]
     labels = {**string_map(graph.spec.get("labels")), GRAPH_NAME: graph.name}
     annotations = string_map(graph.spec.get("annotations"))
     out = make_child(API_VERSION, "PodCliqueSet", names.set_name(graph), labels=labels, annotations=annotations, owner=graph.object)
     strategy = graph.annotations.get(GROVE_UPDATE_STRATEGY)
-    said = {"updateStrategy": {"type": strategy}} if strategy in list_grove_strategies(graph.line) else {}
+    update_strategy = {"updateStrategy": {"type": strategy}} if strategy in list_grove_strategies(graph.line) else {}
     out["spec"] = {
-        **said,
+        **update_strategy,
         "replicas": 1,
         "template": {**_template(graph, made, by_name=settings.packs_by_name), "terminationDelay": settings.termination_delay},
     }
@@ -68,38 +68,40 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
 def _check_names(members: Iterable[Member]) -> None:
     """Raises: RenderError if two components would make a clique of one name."""
     made: dict[str, Member] = {}
-    for one in members:
-        for name in names.cliques(one):
-            other = made.setdefault(name, one)
-            if other is not one:
+    for member in members:
+        for name in names.cliques(member):
+            other = made.setdefault(name, member)
+            if other is not member:
                 does = f"would make the PodClique {name} of Grove, as {format_path(other.path)} ({other.name}) does"
-                raise RenderError((*one.path, "name"), f"must be another one: {one.name} {does}; rename one of both")
+                raise RenderError((*member.path, "name"), f"must be another one: {member.name} {does}; rename one of both")
 
 
 def _check_size(graph: Graph) -> None:
     """Raises: RenderError for a set that no API server takes, before it is rendered: of a short graph that may take a minute."""
     shared, least = size_of(graph.spec.get("env")), 0
-    for one in graph.members:
+    for member in graph.members:
         pod = (
             shared
-            + max(size_of(template) for template in own_templates({**one.fields}))
-            + (MIN_CLIQUE_BYTES if is_inter_pod(one.fields) else 0)
+            + max(size_of(template) for template in own_templates({**member.fields}))
+            + (MIN_CLIQUE_BYTES if is_inter_pod(member.fields) else 0)
         )
-        least += pod * len(names.cliques(one))
+        least += pod * len(names.cliques(member))
         if least > MAX_REQUEST_BYTES:
             text = f"must be short enough for a PodCliqueSet of {MAX_REQUEST_BYTES} bytes, which is all that an API server takes"
-            raise RenderError((*one.path, "podTemplate"), f"{text}; it would have {least} at least: use fewer nodes, or shorter templates")
+            raise RenderError(
+                (*member.path, "podTemplate"), f"{text}; it would have {least} at least: use fewer nodes, or shorter templates"
+            )
 
 
 def _template(graph: Graph, made: list[Fields], *, by_name: bool) -> Fields:
-    waits = any(one["spec"].get("startsAfter") for one in made)
+    waits = any(clique["spec"].get("startsAfter") for clique in made)
     out: Fields = {
         "headlessServiceConfig": {"publishNotReadyAddresses": True},
         "cliqueStartupType": "CliqueStartupTypeExplicit" if waits else "CliqueStartupTypeAnyOrder",
         "cliques": made,
     }
-    groups = [_group(one) for one in graph.members if names.is_grouped(one)]
-    templates = [one for member in graph.members if is_inter_pod(member.fields) for one in claim_templates(member)]
+    groups = [_group(member) for member in graph.members if names.is_grouped(member)]
+    templates = [template for member in graph.members if is_inter_pod(member.fields) for template in claim_templates(member)]
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
     out |= {
@@ -117,7 +119,7 @@ def _template(graph: Graph, made: list[Fields], *, by_name: bool) -> Fields:
 def _list_holders(template: Fields) -> list[Fields]:
     """The template of a set, its groups and its cliques, as far as they are constrained."""
     every = (template, *object_items(template.get("podCliqueScalingGroups")), *object_items(template.get("cliques")))
-    return [one for one in every if one.get(_TOPOLOGY)]
+    return [holder for holder in every if holder.get(_TOPOLOGY)]
 
 
 def _pack_by_name(constraint: Fields, name: str) -> Fields:
@@ -131,8 +133,8 @@ def _pack_by_name(constraint: Fields, name: str) -> Fields:
 
 def does_set_pack_by_name(made: Fields) -> bool | None:
     """How a set is constrained, whose constraints can't change; None for one without."""
-    constraints = [one[_TOPOLOGY] for one in _list_holders((made.get("spec") or {}).get("template") or {})]
-    return all("packDomain" not in one for one in constraints) if constraints else None
+    constraints = [holder[_TOPOLOGY] for holder in _list_holders((made.get("spec") or {}).get("template") or {})]
+    return all("packDomain" not in constraint for constraint in constraints) if constraints else None
 
 
 def does_definition_pack_by_name(definition: Fields | None) -> bool | None:
@@ -156,78 +158,78 @@ def _group(member: Member) -> Fields:
     }
 
 
-def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
+def cliques(on_grove: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
     """The cliques of a component, in the order of their names. Raises: RenderError if the component has no valid pods."""
-    member = one.member
+    member = on_grove.member
     if is_inter_pod(member.fields):
         check_failover(member)
-        return [made for rank in range(member.nodes) for made in _rank(one, rank, settings)]
+        return [made for rank in range(member.nodes) for made in _rank(on_grove, rank, settings)]
     if member.nodes > 1:
-        return _leader_and_workers(one, settings)
-    made = _alone(one, settings)
+        return _leader_and_workers(on_grove, settings)
+    made = _alone(on_grove, settings)
     if restore is not None:
-        targets = targets_of(one.plan.component)
+        targets = targets_of(on_grove.plan.component)
         restore_pod_spec(made["spec"]["podSpec"], targets, restore, member.path)
         marks = {name: made[name] for name in ("labels", "annotations")}
         made |= restore_pod_metadata(marks, targets, restore)
     return [made]
 
 
-def _alone(one: GroveMember, settings: Settings) -> Fields:
+def _alone(on_grove: GroveMember, settings: Settings) -> Fields:
     """The only clique of a component; one that is in a scaling group is one replica of it."""
-    member, pod = one.member, _pod(one, None, settings)
+    member, pod = on_grove.member, _pod(on_grove, None, settings)
     if names.is_grouped(member):
-        return _clique(one, lower_name(member.name), 1, pod)
-    made = _clique(one, lower_name(member.name), replicas_in(member.fields), pod, least=names.least(member))
+        return _clique(on_grove, lower_name(member.name), 1, pod)
+    made = _clique(on_grove, lower_name(member.name), replicas_in(member.fields), pod, least=names.least(member))
     return {**made, **_constraint(member.fields, member.path, CLIQUE)}
 
 
-def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
-    member, (leads, works) = one.member, grove_roles(one.member.name, one.member.nodes)
-    leader = _clique(one, names.leader(member), 1, _pod(one, leads, settings))
+def _leader_and_workers(on_grove: GroveMember, settings: Settings) -> list[Fields]:
+    member, (leads, works) = on_grove.member, grove_roles(on_grove.member.name, on_grove.member.nodes)
+    leader = _clique(on_grove, names.leader(member), 1, _pod(on_grove, leads, settings))
     others = member.nodes - 1
-    of_workers = one.workers or one
+    of_workers = on_grove.workers or on_grove
     workers = _clique(of_workers, names.workers(member), others, _pod(of_workers, works, settings), least=others)
-    if one.plan.framework == TRTLLM and not one.workers:
+    if on_grove.plan.framework == TRTLLM and not on_grove.workers:
         # the leader starts processes on the workers, which must exist
         leader["spec"]["startsAfter"] = [names.workers(member)]
     return [{**leader, **_role_constraint(member, "leader")}, {**workers, **_role_constraint(member, "worker")}]
 
 
-def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
+def _rank(on_grove: GroveMember, rank: int, settings: Settings) -> list[Fields]:
     """The server of a rank, and the engines that start after it."""
-    member, count = one.member, gpus(one.member)
-    pod = _pod(one, None, settings)
-    make_server(pod, one.plan, rank, count)
-    found = discovery.labels(one.plan.annotations, settings)
-    server = _clique(one, names.server(member, rank), 1, pod)
+    member, count = on_grove.member, gpus(on_grove.member)
+    pod = _pod(on_grove, None, settings)
+    make_server(pod, on_grove.plan, rank, count)
+    discovery_labels = discovery.labels(on_grove.plan.annotations, settings)
+    server = _clique(on_grove, names.server(member, rank), 1, pod)
     # a server receives no requests
-    server["labels"] = {key: value for key, value in one.labels.items() if key not in found}
-    server["annotations"] = {key: value for key, value in one.annotations.items() if key != TOPOLOGY_LABEL}
+    server["labels"] = {key: value for key, value in on_grove.labels.items() if key not in discovery_labels}
+    server["annotations"] = {key: value for key, value in on_grove.annotations.items() if key != TOPOLOGY_LABEL}
     role = grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None
-    pod = _pod(one, role, settings)
+    pod = _pod(on_grove, role, settings)
     failover = is_inter_pod(member.fields, "failover")
-    make_engine(pod, one.plan, rank, failover=failover)
+    make_engine(pod, on_grove.plan, rank, failover=failover)
     replicas = engines(member)
-    engine = _clique(one, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
+    engine = _clique(on_grove, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
     engine["spec"]["startsAfter"] = [names.server(member, rank)]
     if failover:
-        engine["labels"] = dict(sorted({**one.labels, ENGINE_GROUP: "true"}.items()))
+        engine["labels"] = dict(sorted({**on_grove.labels, ENGINE_GROUP: "true"}.items()))
     return [server, engine]
 
 
-def _clique(one: GroveMember, name: str, replicas: int, pod: Mapping[str, object], *, least: int = 1) -> Fields:
+def _clique(on_grove: GroveMember, name: str, replicas: int, pod: Mapping[str, object], *, least: int = 1) -> Fields:
     return {
         "name": name,
-        "labels": one.labels,
-        "annotations": one.annotations,
+        "labels": on_grove.labels,
+        "annotations": on_grove.annotations,
         "spec": {"roleName": name, "replicas": replicas, "minAvailable": least, "podSpec": pod},
     }
 
 
-def _pod(one: GroveMember, role: Role | None, settings: Settings) -> Fields:
-    spec = pod_spec(one.plan._replace(role=role), settings)
-    if scheduler := choose_scheduler(one.plan.component, settings):
+def _pod(on_grove: GroveMember, role: Role | None, settings: Settings) -> Fields:
+    spec = pod_spec(on_grove.plan._replace(role=role), settings)
+    if scheduler := choose_scheduler(on_grove.plan.component, settings):
         spec["schedulerName"] = scheduler
     return spec
 
@@ -240,9 +242,9 @@ def _constraint(holder: Fields, path: Path, target: str, steps: tuple[str, ...] 
 
 def _role_constraint(member: Member, role: str) -> Fields:
     """The same of the clique of a leader or of workers, which only Grove's words constrain. Raises: RenderError as `_read_override`."""
-    found = ((index, each) for index, each in list_roles(member.fields) if each.get("name") == role)
-    said = next((_read_override(each, (*member.path, "roles", index), CLIQUE) for index, each in found), {})
-    return {_TOPOLOGY: said} if said else {}
+    roles = ((index, each) for index, each in list_roles(member.fields) if each.get("name") == role)
+    constraint = next((_read_override(each, (*member.path, "roles", index), CLIQUE) for index, each in roles), {})
+    return {_TOPOLOGY: constraint} if constraint else {}
 
 
 def _check_roles(member: Member) -> None:
@@ -263,8 +265,8 @@ def _own_constraint(holder: Fields) -> Fields:
 
 def is_constrained(graph: Graph) -> bool:
     """Whether a graph says anything of where Grove packs its pods."""
-    roles = (role for one in graph.members for _, role in list_roles(one.fields))
-    holders = (graph.spec, *(one.fields for one in graph.members), *roles)
+    roles = (role for member in graph.members for _, role in list_roles(member.fields))
+    holders = (graph.spec, *(member.fields for member in graph.members), *roles)
     return any(_own_constraint(holder) or holder.get(FIELD) is not None for holder in holders)
 
 
@@ -362,7 +364,9 @@ def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
 def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> None:
     """Change a component's pod spec in place into that of a rank's engine. One on standby starts as not ready."""
     main = _share(spec, rank)
-    main["env"] = [one for one in object_items(main.get("env")) if one.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"]
+    main["env"] = [
+        variable for variable in object_items(main.get("env")) if variable.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"
+    ]
     shadow: list[Fields] = [{"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}] if plan.framework == VLLM else []
     index = {"fieldRef": {"fieldPath": "metadata.labels['grove.io/podclique-pod-index']"}}
     put_named(
@@ -380,11 +384,11 @@ def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> No
 
 def _share(spec: Fields, rank: int) -> Fields:
     """Apply what servers and engines share; returns the main container."""
-    main = next(one for one in object_items(spec["containers"]) if one.get("name") == MAIN)
+    main = next(container for container in object_items(spec["containers"]) if container.get("name") == MAIN)
     drop_gpus(main)
     add_toleration(spec)
     mount = {"name": _VOLUME, "mountPath": _SHARED, "subPathExpr": f"$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)/rank-{rank}"}
-    main["volumeMounts"] = [*(one for one in object_items(main.get("volumeMounts")) if one.get("mountPath") != _SHARED), mount]
+    main["volumeMounts"] = [*(other for other in object_items(main.get("volumeMounts")) if other.get("mountPath") != _SHARED), mount]
     put_named(spec, "volumes", {"name": _VOLUME, "hostPath": {"path": "/run/gms", "type": "DirectoryOrCreate"}})
     opened = {
         "name": "fix-gms-perms",

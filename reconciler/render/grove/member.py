@@ -66,12 +66,16 @@ def _read(graph: Graph, member: Member, settings: Settings, restart: str) -> Gro
 
 def with_old_selectors(graph: Graph, of: Collection[str]) -> Graph:
     """The graph with components of these names labelled as by older releases: `worker` with a sub-type."""
-    return graph._replace(members=[one._replace(type=names.WORKER) if one.name in of else one for one in graph.members]) if of else graph
+    return (
+        graph._replace(members=[member._replace(type=names.WORKER) if member.name in of else member for member in graph.members])
+        if of
+        else graph
+    )
 
 
 def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Settings) -> dict[str, str]:
-    said = {**string_map(graph.spec.get("labels")), **string_map(member.alpha.get("labels")), **template_labels(member)}
-    out = strip_restore_marks(said)
+    labels = {**string_map(graph.spec.get("labels")), **string_map(member.alpha.get("labels")), **template_labels(member)}
+    out = strip_restore_marks(labels)
     out |= {names.SELECTOR: object_name(graph, member), names.GRAPH_NAME: graph.name, names.COMPONENT: member.name}
     out[names.NAMESPACE] = selects(member)[names.NAMESPACE]
     if member.type:
@@ -98,14 +102,14 @@ def choose_scheduler(component: Fields, settings: Settings) -> str:
 
 def keep_scheduler(graph: Graph, sets: Sequence[Fields], settings: Settings) -> Settings:
     """The settings with the scheduler that the cluster or the configuration gave the pods of a set: Grove refuses to change it."""
-    members = {one.name: own_templates({**one.fields}) for one in graph.members}
-    cliques = [one for made in sets for one in (made.get("spec") or {}).get("template", {}).get("cliques") or ()]
-    for one in cliques:
-        labels, live = one.get("labels") or {}, (one["spec"].get("podSpec") or {}).get("schedulerName")
+    members = {member.name: own_templates({**member.fields}) for member in graph.members}
+    cliques = [clique for made in sets for clique in (made.get("spec") or {}).get("template", {}).get("cliques") or ()]
+    for clique in cliques:
+        labels, live = clique.get("labels") or {}, (clique["spec"].get("podSpec") or {}).get("schedulerName")
         templates = members.get(str(labels.get(names.COMPONENT)))
         if templates and not any((template.get("spec") or {}).get("schedulerName") for template in templates):
             return settings._replace(kai=live == _KAI, volcano=live == VOLCANO)
-    return settings._replace(kai=any(QUEUE in (one.get("labels") or {}) for one in cliques)) if cliques else settings
+    return settings._replace(kai=any(QUEUE in (clique.get("labels") or {}) for clique in cliques)) if cliques else settings
 
 
 def _kai_labels(of_graph: Mapping[str, str], component: Fields, settings: Settings) -> dict[str, str]:
@@ -124,7 +128,7 @@ def _volcano_annotations(of_graph: Mapping[str, str], component: Fields, setting
 
 def list_unused_schedulers(of_graph: Mapping[str, str], components: Sequence[Fields], settings: Settings) -> Iterator[tuple[str, str]]:
     """The graph's annotations for schedulers that place none of its pods, with the reason."""
-    chosen = {choose_scheduler(one, settings) for one in components}
+    chosen = {choose_scheduler(component, settings) for component in components}
     for name in (KAI_QUEUE, KAI_NODE_POOL):
         if name in of_graph and not (settings.kai and _KAI in chosen):
             yield name, "has no effect: there is no KAI scheduler, it is switched off, or it places none of the pods"

@@ -11,7 +11,7 @@ _MIN_NAME_CHARACTERS: Final = 8
 
 def set_name(graph: Graph) -> str:
     """The name of a graph's set: the graph's, or a prefix with a digest if cliques' names would be too long."""
-    room = max(_MIN_NAME_CHARACTERS, ROOM - max((_needs(one) for one in graph.members), default=0))
+    room = max(_MIN_NAME_CHARACTERS, ROOM - max((_needs(member) for member in graph.members), default=0))
     if len(graph.name) <= room:
         return graph.name
     return f"{graph.name[: room - 5]}-{_fnv(graph.name) & 0xFFFF:04x}"
@@ -30,8 +30,8 @@ def is_grouped(member: Member) -> bool:
 
 def least(member: Member) -> int:
     """The replicas of a component that Grove starts together, and without which it gives the rest up."""
-    said = member.fields.get("minAvailable")
-    return said if isinstance(said, int) else 1
+    minimum = member.fields.get("minAvailable")
+    return minimum if isinstance(minimum, int) else 1
 
 
 def leader(member: Member) -> str:

@@ -50,14 +50,14 @@ def count_gpus(component: Fields, path: Path, known: Claims) -> int:
 
 def count_claimed(component: Fields, path: Path, known: Claims) -> int:
     """The GPUs that its claims alone give. Raises: RenderError if a claim can't be counted."""
-    entries = {one.get("name"): one for one in _pod_claims(component)}
+    entries = {claim.get("name"): claim for claim in _pod_claims(component)}
     named = object_items((main_of(component).get("resources") or {}).get("claims"))
-    return sum(_count(one, entries.get(one.get("name")) or {}, path, known) for one in named)
+    return sum(_count(claim, entries.get(claim.get("name")) or {}, path, known) for claim in named)
 
 
 def count_pod_claims(component: Fields, path: Path, known: Claims) -> int:
     """The GPUs that all claims of a pod give, whichever container uses them. Raises: RenderError if a claim can't be counted."""
-    return sum(_count({"name": one.get("name")}, one, path, known) for one in _pod_claims(component))
+    return sum(_count({"name": claim.get("name")}, claim, path, known) for claim in _pod_claims(component))
 
 
 def _count(claim: Fields, entry: Fields, path: Path, known: Claims) -> int:
@@ -71,12 +71,12 @@ def _count(claim: Fields, entry: Fields, path: Path, known: Claims) -> int:
 def find_needed_templates(component: Fields) -> set[str]:
     """The claim templates by which the GPUs of a component's pods are counted."""
     pods = [component, *({"podTemplate": template} for _, template in list_templates(component))]
-    return {name for pod in pods for one in _pod_claims(pod) if (name := str(one.get("resourceClaimTemplateName") or ""))}
+    return {name for pod in pods for claim in _pod_claims(pod) if (name := str(claim.get("resourceClaimTemplateName") or ""))}
 
 
 def find_needed_classes(template: Fields) -> set[str]:
     """The device classes of a claim template whose names don't say what they are."""
-    every = {str(one.get("deviceClassName") or "") for request in _requests(template) for one in _alternatives(request)}
+    every = {str(alternative.get("deviceClassName") or "") for request in _requests(template) for alternative in _alternatives(request)}
     return {name for name in every if name and not name.startswith((*_GPUS, *_OTHERS))}
 
 
@@ -91,22 +91,22 @@ def _of_claim(entry: Fields, request: str, known: Claims) -> int:
     template = known.templates.get(name, known.absent)
     if isinstance(template, str):
         raise _UncountableError(f"ResourceClaimTemplate {_short(name)} {template}")
-    return sum(_of_request(one, known) for one in _requests(template) if request in ("", one.get("name")))
+    return sum(_of_request(device_request, known) for device_request in _requests(template) if request in ("", device_request.get("name")))
 
 
 def _of_request(request: Fields, known: Claims) -> int:
-    counts = {_of_devices(one, str(request.get("name")), known) for one in _alternatives(request)}
+    counts = {_of_devices(alternative, str(request.get("name")), known) for alternative in _alternatives(request)}
     if len(counts) > 1:
         raise _UncountableError(f"request {_short(request.get('name'))} must give as many GPUs by each of its alternatives")
     return counts.pop() if counts else 0
 
 
-def _of_devices(asked: Fields, request: str, known: Claims) -> int:
-    if asked.get("adminAccess") is True or not _gives_gpus(str(asked.get("deviceClassName") or ""), known):
+def _of_devices(devices: Fields, request: str, known: Claims) -> int:
+    if devices.get("adminAccess") is True or not _gives_gpus(str(devices.get("deviceClassName") or ""), known):
         return 0
-    if asked.get("allocationMode") == "All":
+    if devices.get("allocationMode") == "All":
         raise _UncountableError(f"request {_short(request)} asks for all devices; it must ask for a count")
-    count = asked.get("count")
+    count = devices.get("count")
     return count if type(count) is int else 1
 
 
@@ -116,13 +116,13 @@ def _gives_gpus(name: str, known: Claims) -> bool:
         return True
     if not name or name.startswith(_OTHERS):
         return False
-    found = known.classes.get(name, known.absent)
-    if isinstance(found, str):
-        raise _UncountableError(f"DeviceClass {_short(name)} {found}")
-    spec = found.get("spec") or {}
+    device_class = known.classes.get(name, known.absent)
+    if isinstance(device_class, str):
+        raise _UncountableError(f"DeviceClass {_short(name)} {device_class}")
+    spec = device_class.get("spec") or {}
     if is_gpu(str(spec.get("extendedResourceName") or "")):
         return True
-    texts = [str((one.get("cel") or {}).get("expression")) for one in object_items(spec.get("selectors"))]
+    texts = [str((selector.get("cel") or {}).get("expression")) for selector in object_items(spec.get("selectors"))]
     drivers: set[str] = {driver for text in texts for driver in _DRIVER.findall(text)}
     if len(drivers) != 1:
         raise _UncountableError(f"DeviceClass {_short(name)} must name one driver by device.driver, for GPUs to be told from others")

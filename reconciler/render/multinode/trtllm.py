@@ -81,14 +81,14 @@ def change_pod(spec: Fields, volume: str, secret: str) -> None:
 
 
 def _leader(main: Fields, role: Role, gpus: int) -> list[str]:
-    names = {str(one["name"]) for one in object_items(main.get("env")) if one.get("name")}
-    told = " ".join(f"-x {name}" for name in sorted(names | _PASSED_ON))
+    names = {str(variable["name"]) for variable in object_items(main.get("env")) if variable.get("name")}
+    flags = " ".join(f"-x {name}" for name in sorted(names | _PASSED_ON))
     written = main.get("args") or main.get("command") or ()
-    launched = join_shell(words_of(main)) if is_python(main) else " ".join(str(one) for one in written)
+    launched = join_shell(words_of(main)) if is_python(main) else " ".join(str(word) for word in written)
     run = (
         'mpirun $([ "$(id -u)" = "0" ] && echo --allow-run-as-root) --oversubscribe'
         f" -n {role.nodes * gpus} -H {','.join((role.host, *role.others))} --mca pml ob1"
-        f' --mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa" {told}'
+        f' --mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa" {flags}'
         f" bash -c {shlex.quote(f'trtllm-llmapi-launch {launched}')}"
     )
     return [*([_named(role)] if role.waits_for_names else []), run]
@@ -127,7 +127,7 @@ def _worker() -> list[str]:
 
 def secrets(graph: Graph, settings: Settings) -> list[Fields]:
     """The graph's own Secret, or all graphs' ones, which have no owner: in its namespace and their source. Existing ones don't change."""
-    if not settings.ssh_secret or all(one.nodes == 1 for one in graph.members):
+    if not settings.ssh_secret or all(member.nodes == 1 for member in graph.members):
         return []
     marks, data = {MANAGED_BY: OPERATOR}, {PRIVATE: GENERATED, PUBLIC: GENERATED}
     if settings.key_per_graph:

@@ -53,9 +53,9 @@ def give_address(main: Fields) -> None:
 
 def uses_processes(hints: Mapping[str, str]) -> bool:
     """Whether nodes use multiprocessing, not Ray: by annotation, else for graphs created by 1.0 or later."""
-    said = hints.get(VLLM_EXECUTOR, "").lower()
-    if said in ("mp", "ray"):
-        return said == "mp"
+    executor = hints.get(VLLM_EXECUTOR, "").lower()
+    if executor in ("mp", "ray"):
+        return executor == "mp"
     return _is_since(hints, (1, 0, 0))
 
 
@@ -134,7 +134,7 @@ def _leader_lives(role: Role) -> str:
 
 def config_maps(graph: Graph) -> list[Fields]:
     """The ConfigMap for a graph with a multinode component of any framework."""
-    if all(one.nodes == 1 for one in graph.members):
+    if all(member.nodes == 1 for member in graph.members):
         return []
     name, marks, data = _name(graph.name), {GRAPH_NAME: graph.name}, {_SCRIPT: _script()}
     return [make_child("v1", "ConfigMap", name, labels=marks, owner=graph.object, data=data)]

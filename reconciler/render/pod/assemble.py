@@ -60,7 +60,7 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     main, inherited = _main(plan, user, settings)
     spec = _merged_spec(plan, user, settings)
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
-    others = [one for one in object_items(user.get("containers")) if one.get("name") != MAIN]
+    others = [container for container in object_items(user.get("containers")) if container.get("name") != MAIN]
     spec["containers"] = [main, *others]
     complete_frontend(spec, plan, inherited, settings)
     complete_runtime(spec, plan, settings)
@@ -77,8 +77,8 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     if cache:
         # a v1alpha1 cache mount may lack its path, which then follows from the framework
         mounts = [
-            cache if one.get("name") == cache["name"] and not one.get("mountPath") else one
-            for one in object_items(written.get("volumeMounts"))
+            cache if mount.get("name") == cache["name"] and not mount.get("mountPath") else mount
+            for mount in object_items(written.get("volumeMounts"))
         ]
         written = {**written, "volumeMounts": mounts}
     bare = find_sidecar(settings.line, plan.component) is not None
@@ -86,13 +86,13 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     mounts = object_items(main.get("volumeMounts"))
     if cache:
         # a v1alpha1 flag may already have mounted the cache
-        mounts = [*(one for one in mounts if one.get("mountPath") != cache["mountPath"]), cache]
+        mounts = [*(mount for mount in mounts if mount.get("mountPath") != cache["mountPath"]), cache]
     if mounts:
         main["volumeMounts"] = mounts
     if not bare:
         give_infrastructure(main, settings)
     change_main(main, plan, settings)
-    return main, [dict(one) for one in mounts]
+    return main, [dict(mount) for mount in mounts]
 
 
 def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
@@ -107,7 +107,9 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     if picker:
         # the picker's two volumes stay unless the user has volumes of these names
         own = object_items(spec.get("volumes"))
-        spec["volumes"] = [one for one in _picker_volumes(plan, settings) if one["name"] not in {mine.get("name") for mine in own}] + own
+        spec["volumes"] = [
+            volume for volume in _picker_volumes(plan, settings) if volume["name"] not in {mine.get("name") for mine in own}
+        ] + own
     if user.get("securityContext") is None:
         spec["securityContext"] = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
     if not spec.get("serviceAccountName") and by_kubernetes(plan.annotations, settings):
@@ -133,14 +135,14 @@ def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
     if size is not None and is_quantity(size) and is_zero(size):
         return
     put_named(spec, "volumes", {"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or "8Gi"}})
-    mounts = [one for one in object_items(main.get("volumeMounts")) if str(one.get("mountPath")) != _SHARED_MEMORY_PATH]
+    mounts = [mount for mount in object_items(main.get("volumeMounts")) if str(mount.get("mountPath")) != _SHARED_MEMORY_PATH]
     main["volumeMounts"] = [*mounts, {"name": _SHARED_MEMORY, "mountPath": _SHARED_MEMORY_PATH}]
 
 
 def _settle(spec: Fields, main: Fields) -> None:
     """Add a claim's volume for each mount without one, and list each volume once, ordered by the main container's mounts."""
-    mounted = [one["name"] for one in object_items(main.get("volumeMounts"))]
-    volumes = {one.get("name"): one for one in object_items(spec.get("volumes"))}
+    mounted = [mount["name"] for mount in object_items(main.get("volumeMounts"))]
+    volumes = {volume.get("name"): volume for volume in object_items(spec.get("volumes"))}
     claimed = {name: {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in map(str, mounted)}
     if ordered := claimed | volumes:
         spec["volumes"] = list(ordered.values())
@@ -183,9 +185,9 @@ def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> 
         if plan.framework == VLLM:
             vllm.change_main(main, role, plan.hints, count_gpus(plan.component, plan.path, settings.claims))
         else:  # every node gets the first one's address, and its own rank
-            told = role.by_names() if named else role
-            flags = f"--dist-init-addr {told.host}:29500 --nnodes {role.nodes} --node-rank {told.rank}"
-            add_flags(main, flags, SGLANG, shell=told.needs_shell)
+            addressed = role.by_names() if named else role
+            flags = f"--dist-init-addr {addressed.host}:29500 --nnodes {role.nodes} --node-rank {addressed.rank}"
+            add_flags(main, flags, SGLANG, shell=addressed.needs_shell)
         if not role.leader:
             drop_probes(main)
     elif plan.framework == TRTLLM:
@@ -235,8 +237,8 @@ def double_engine(spec: Fields, plan: PodPlan) -> None:
         path = (*plan.path, "experimental", "failover")
         raise RenderError(path, f'needs vLLM, got "{plan.framework}"' if plan.framework else "needs vLLM, which the command doesn't call")
     containers = object_items(spec.get("containers"))
-    main = next(one for one in containers if one.get("name") == MAIN)
-    others = [one for one in containers if one is not main]
+    main = next(container for container in containers if container.get("name") == MAIN)
+    others = [container for container in containers if container is not main]
     nodes = plan.role.nodes if plan.role is not None else 1
     spec["containers"] = [*(_engine(main, number, nodes) for number in range(2)), *others]
 
@@ -250,10 +252,10 @@ def _engine(main: Fields, number: int, nodes: int) -> Fields:
         handler = (out.get(kind) or {}).get("httpGet")
         if handler:
             handler["port"] = named
-    told = _env(number, nodes)
+    variables = _env(number, nodes)
     # replaces the user's: a repeated name can't be applied
-    gone = _DROPPED | {one["name"] for one in told}
-    out["env"] = [one for one in object_items(out.get("env")) if one.get("name") not in gone] + told
+    gone = _DROPPED | {variable["name"] for variable in variables}
+    out["env"] = [variable for variable in object_items(out.get("env")) if variable.get("name") not in gone] + variables
     if number:
         _move_master_port(out)
     return out
@@ -293,6 +295,6 @@ def _moved(words: list[Any]) -> tuple[list[Any], bool]:
         if text == _FLAG and index + 1 < len(words) and str(words[index + 1]).isdecimal():
             return [*words[: index + 1], str(int(words[index + 1]) + _APART), *words[index + 2 :]], True
         if _IN_TEXT.search(text):
-            changed = _IN_TEXT.sub(lambda found: f"{found[1]}{int(found[2]) + _APART}", text, count=1)
+            changed = _IN_TEXT.sub(lambda match: f"{match[1]}{int(match[2]) + _APART}", text, count=1)
             return [*words[:index], changed, *words[index + 1 :]], True
     return words, False

@@ -172,15 +172,15 @@ def complete_frontend(spec: Fields, plan: PodPlan, inherited: list[Fields], sett
     if not name:
         return
     containers = object_items(spec.get("containers"))
-    index = next((index for index, one in enumerate(containers) if one.get("name") == name), None)
+    index = next((index for index, container in enumerate(containers) if container.get("name") == name), None)
     if index is None:
         raise RenderError((*plan.path, "frontendSidecar"), f"must be the name of a container of the pod template, got {str(name)[:80]!r}")
     known_as = str(name) if settings.line >= ENGINES_SINCE else names.MAIN
     out = overlay_container(_default_container(plan, names.FRONTEND, settings, known_as), containers[index])
     give_infrastructure(out, settings)
     mounts = object_items(out.get("volumeMounts"))
-    paths, called = {one.get("mountPath") for one in mounts}, {one.get("name") for one in mounts}
-    mounts += [one for one in inherited if one.get("mountPath") not in paths and one.get("name") not in called]
+    paths, called = {mount.get("mountPath") for mount in mounts}, {mount.get("name") for mount in mounts}
+    mounts += [mount for mount in inherited if mount.get("mountPath") not in paths and mount.get("name") not in called]
     if mounts:
         out["volumeMounts"] = mounts
     containers[index] = out
@@ -189,17 +189,17 @@ def complete_frontend(spec: Fields, plan: PodPlan, inherited: list[Fields], sett
 
 def complete_runtime(spec: Fields, plan: PodPlan, settings: Settings) -> None:
     """Give the sidecar `runtime` of a pod spec, in place, the defaults that a main container has without it, or remove it from a worker."""
-    found = find_sidecar(settings.line, {**plan.component, "podTemplate": {"spec": spec}})
-    if found is None:
+    sidecar = find_sidecar(settings.line, {**plan.component, "podTemplate": {"spec": spec}})
+    if sidecar is None:
         return
     if plan.role is not None and not plan.role.leader and not has_flag(spec["containers"][0], SPREAD_FLAGS.get(plan.framework, "")):
-        spec["initContainers"] = [one for one in object_items(spec["initContainers"]) if one is not found]
+        spec["initContainers"] = [container for container in object_items(spec["initContainers"]) if container is not sidecar]
         return  # only the leader serves the engine that spans the nodes
     default = {**_default_container(plan, plan.type, settings, RUNTIME), **_RUNTIME_PROBES, "ports": [port("system", names.SYSTEM_PORT)]}
     del default["command"]
-    default["env"] = [one for one in default["env"] if one["name"] not in _OF_ENGINES]
-    found.update(overlay_container(default, found))
-    give_infrastructure(found, settings)
+    default["env"] = [variable for variable in default["env"] if variable["name"] not in _OF_ENGINES]
+    sidecar.update(overlay_container(default, sidecar))
+    give_infrastructure(sidecar, settings)
 
 
 def _default_probes(kind: str, *, patient: bool) -> Fields:

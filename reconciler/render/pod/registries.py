@@ -27,8 +27,8 @@ def addresses(secret: Fields) -> list[str] | None:
         return []
     try:
         text = base64.b64decode((secret.get("data") or {}).get(name) or "", validate=True)
-        found: Any = json.loads(text)
-        auths = found["auths"] if name == ".dockerconfigjson" else found
+        config: Any = json.loads(text)
+        auths = config["auths"] if name == ".dockerconfigjson" else config
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     if not isinstance(auths, dict) or len(auths) > MAX_ADDRESSES:
@@ -38,21 +38,21 @@ def addresses(secret: Fields) -> list[str] | None:
 
 def index(secrets: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
     """The names of pull secrets by address, from names with their addresses."""
-    found: dict[str, set[str]] = {}
+    by_address: dict[str, set[str]] = {}
     for name, several in secrets:
         for address in several:
-            found.setdefault(address, set()).add(name)
-    return {address: tuple(sorted(names)) for address, names in sorted(found.items())}
+            by_address.setdefault(address, set()).add(name)
+    return {address: tuple(sorted(names)) for address, names in sorted(by_address.items())}
 
 
-def names_for(image: str, found: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def names_for(image: str, by_address: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The secrets of the longest address that an image is at, as the kubelet prefers it. Costs one comparison an address."""
     host, path = _place(image)
     if not host:
         return ()
-    fitting = [address for address in found if _fits(address, host, path)]
+    fitting = [address for address in by_address if _fits(address, host, path)]
     longest = max((len(address.partition("/")[2]) for address in fitting), default=0)
-    return tuple(sorted({name for one in fitting if len(one.partition("/")[2]) == longest for name in found[one]}))
+    return tuple(sorted({name for address in fitting if len(address.partition("/")[2]) == longest for name in by_address[address]}))
 
 
 def _address(text: str) -> str:
@@ -89,16 +89,16 @@ def _fits(address: str, host: str, path: str) -> bool:
         return wanted == host
     (name, _, port), (own, _, own_port) = wanted.partition(":"), host.partition(":")
     labels, owns = name.split("."), own.split(".")
-    return port == own_port and len(labels) == len(owns) and all(fnmatchcase(one, each) for one, each in zip(owns, labels, strict=True))
+    return port == own_port and len(labels) == len(owns) and all(fnmatchcase(label, each) for label, each in zip(owns, labels, strict=True))
 
 
 def add_pull_secrets(spec: Fields, annotations: Mapping[str, str], settings: Settings) -> None:
     """Adds the secrets for the registries of a pod's containers after the user's, by name, each once."""
     named = object_items(spec.get("imagePullSecrets"))
     if settings.pull_secrets and annotations.get(NO_PULL_SECRETS) != "true":
-        known = {one.get("name") for one in named}
+        known = {secret.get("name") for secret in named}
         containers = [*object_items(spec.get("initContainers")), *object_items(spec.get("containers"))]
-        found = {name for one in containers for name in names_for(str(one.get("image") or ""), settings.pull_secrets)}
-        named += [{"name": name} for name in sorted(found - known)]
+        names = {name for container in containers for name in names_for(str(container.get("image") or ""), settings.pull_secrets)}
+        named += [{"name": name} for name in sorted(names - known)]
     if named:
         spec["imagePullSecrets"] = named

@@ -42,8 +42,8 @@ from tests.rows import run_each
 OWNER: Final = ("DynamoComponentDeployment", "g-worker")
 OFFERED: Final = format_offer(Restore(HASH, "1", Storage("snaps", "/c"), "p"), ["main"], "img:1", OWNER)
 ASKED: Final = Checkpoints(pvc=Pvc(pvc_name="snaps", base_path="/c"), seccomp_profile="p")
-RESTORE: Final = partial(restore_pod, asked=ASKED)
-RESTORE_ON_SITE: Final = partial(restore_pod, asked=Checkpoints(pvc=Pvc(pvc_name="snaps", base_path="/c")))
+RESTORE: Final = partial(restore_pod, settings=ASKED)
+RESTORE_ON_SITE: Final = partial(restore_pod, settings=Checkpoints(pvc=Pvc(pvc_name="snaps", base_path="/c")))
 KNOWN: Final = NewPods({"n": {"g-worker": OFFERED}}, RESTORE)
 
 
@@ -121,7 +121,7 @@ def test_an_offer_gives_no_pod_more_than_the_configuration_says(
     asked: Checkpoints, claim: str, path: str, configured: bool, seccomp: Any, restored: bool
 ) -> None:
     offer = format_offer(Restore(HASH, "1", Storage(claim, path, configured), seccomp), ["main"], "img:1", OWNER)
-    response = _review(_pod(), NewPods({"n": {"g-worker": offer}}, partial(restore_pod, asked=asked)))
+    response = _review(_pod(), NewPods({"n": {"g-worker": offer}}, partial(restore_pod, settings=asked)))
     assert (response["allowed"], "patch" in response) == (True, restored)
 
 

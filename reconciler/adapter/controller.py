@@ -50,7 +50,7 @@ class AdapterController(Controller):
         graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, name))
         if graph is None:
             return await _unusable(context, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
-        members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
+        members = [member for member in (graph.get("spec") or {}).get("components") or () if member.get("name") == component]
         status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(context, graph, component, members)}
         differs = bool(members) and replicas_in(members[0]) != wanted
         if differs and (obj.get("status") or {}).get("replicas") != wanted:  # not the last agreed number: the adapter has changed
@@ -88,13 +88,13 @@ def prepare_adapter(rendered: Node, cache: Cache) -> Node:
 def _selector(context: Context, graph: Node, component: str, members: list[Node]) -> str:
     """Select one pod a replica, as autoscalers count: the leader of a LeaderWorkerSet's group. Pods on Grove don't say which leads."""
     selector = f"{COMPONENT}={component},{GRAPH_NAME}={graph['metadata']['name']}"
-    led = any(nodes(one) > 1 for one in members) and not find_orchestrator(context, graph).grove
+    led = any(nodes(member) > 1 for member in members) and not find_orchestrator(context, graph).grove
     return f"{selector},{ROLE}={LEADER}" if led else selector
 
 
 async def _scale(context: Context, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:
     context.writer.ask(adapter)
-    names = [one.get("name") for one in graph["spec"]["components"]]
+    names = [member.get("name") for member in graph["spec"]["components"]]
     at = f"/spec/components/{names.index(component)}"
     steps: list[Node] = [{"op": "test", "path": f"{at}/name", "value": component}, {"op": "add", "path": f"{at}/replicas", "value": wanted}]
     key = key_of(graph)

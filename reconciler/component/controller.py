@@ -92,12 +92,12 @@ async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
     before, now, look = obj.get("status") or {}, report(seen, plan, workload, _workers(context, workload), context.clocks.wall()), 0.0
     if not seen.choice.waits and not is_of_a_graph(obj) and condition_of(now, AVAILABLE)["status"] == "False":
         now, look = await add_pod_reasons(context, obj, now, AVAILABLE)  # a graph has all its pods' reasons
-    was, became = (condition_of(one, AVAILABLE).get("status") for one in (before, now))
+    was, became = (condition_of(status, AVAILABLE).get("status") for status in (before, now))
     # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
     news = was or (became == "True" and not is_of_a_graph(obj))
     if await context.writer.patch_status(obj, now) and was != became and news:
-        told = condition_of(now, "DynamoComponentReady")
-        await context.say(obj, "Normal", told["reason"], told["message"])
+        condition = condition_of(now, "DynamoComponentReady")
+        await context.say(obj, "Normal", condition["reason"], condition["message"])
     if not is_of_a_graph(obj):
         await say_standing(context, obj, before, now)
         await context.report_ignored(obj, before, now)
@@ -115,8 +115,8 @@ async def _refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
 
 async def _fail(context: Context, obj: Node, problems: list[Problem], after: float) -> PassResult:
     text = f"Failed to reconcile DynamoComponentDeployment: {join_messages(problems)}"
-    told = Condition(AVAILABLE, "False", RECONCILING, text)
-    if await context.writer.patch_status(obj, set_condition(obj.get("status") or {}, AVAILABLE, told, context.clocks.wall())):
+    condition = Condition(AVAILABLE, "False", RECONCILING, text)
+    if await context.writer.patch_status(obj, set_condition(obj.get("status") or {}, AVAILABLE, condition, context.clocks.wall())):
         await context.say(obj, "Warning", FAILED, join_messages(problems))
     return PassResult(tuple(problems), after)
 

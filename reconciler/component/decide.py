@@ -43,7 +43,7 @@ def decide(seen: Seen) -> Plan:
         marks = {COLD: digest(seen.cold["spec"]["template"])}
         children = [annotate(child, marks) if child["kind"] == "Deployment" else child for child in children]
     # a graph takes over the Services that earlier releases gave to its components
-    names = {one["metadata"]["name"] for one in seen.owned if is_model_service(one["kind"], one["metadata"]["name"])}
+    names = {child["metadata"]["name"] for child in seen.owned if is_model_service(child["kind"], child["metadata"]["name"])}
     kept = frozenset(names if is_of_a_graph(obj) else ())
     problems += [Problem(str(error), "validation") for error in rendered.problems]
     return Plan(children, kept, problems, rendered.notes)
@@ -54,11 +54,11 @@ def report(seen: Seen, plan: Plan, workload: Node, workers: Iterable[Node | None
     before, generation = seen.component.get("status") or {}, seen.component["metadata"]["generation"]
     standing, waits = seen.choice.standing, seen.choice.waits  # without pods until a checkpoint is ready
     kind, ready = str(workload["kind"]), not waits and is_ready(workload, workers)
-    told, yes = ("ready", "True") if ready else ("not ready", "False")
+    state, yes = ("ready", "True") if ready else ("not ready", "False")
     suffix = "Ready" if ready else "NotReady"
     now = [
-        Condition(AVAILABLE, yes, f"{kind}{suffix}", f"{kind} is {told}"),
-        Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {told}"),
+        Condition(AVAILABLE, yes, f"{kind}{suffix}", f"{kind} is {state}"),
+        Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {state}"),
     ]
     if waits and standing is not None:
         now[0] = Condition(AVAILABLE, "False", "WaitingForCheckpoint", standing.message)

@@ -71,7 +71,7 @@ async def _observe_restore(context: Context, seen: Seen) -> Seen:
     obj, settings = seen.component, seen.settings
     if read_checkpoint_block(obj) is None:
         return seen
-    cold = next((one for one in direct_children(obj, settings, seen.observed).children if one["kind"] == "Deployment"), None)
+    cold = next((child for child in direct_children(obj, settings, seen.observed).children if child["kind"] == "Deployment"), None)
     choice = await choose_restore(context, obj, pods_of(context, cold) if cold is not None else None, settings)
     if cold is not None and (live := context.cache.get(key_of(cold))) is not None:
         labels, replicas = f"{SELECTOR}={key_of(cold).name}", replicas_in(live.get("spec") or {})
@@ -82,14 +82,14 @@ async def _observe_restore(context: Context, seen: Seen) -> Seen:
 def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:
     """The selectors that a component's children have, and whose it was; `beside_graph` says that the graph of its label is there."""
     name = frozenset({str(component["metadata"]["name"])})
-    left = beside_graph or any(read_graph_label(component) in _parent_graphs(one) for one in children)
-    found = Observed(left=name if left else frozenset())
+    left = beside_graph or any(read_graph_label(component) in _parent_graphs(child) for child in children)
+    observed = Observed(left=name if left else frozenset())
     kind = (component.get("spec") or {}).get("type")
     if kind not in ("prefill", "decode"):
-        return found
-    told = [_pod_selector(one) for one in children]
-    old = any(one.get(COMPONENT_TYPE) == WORKER and one.get(SUB_TYPE, "") in ("", kind) for one in told)
-    return found._replace(old_selectors=name if old else frozenset())
+        return observed
+    selectors = [_pod_selector(child) for child in children]
+    old = any(selector.get(COMPONENT_TYPE) == WORKER and selector.get(SUB_TYPE, "") in ("", kind) for selector in selectors)
+    return observed._replace(old_selectors=name if old else frozenset())
 
 
 def is_of_a_graph(component: Node) -> bool:
@@ -107,8 +107,8 @@ def _pod_selector(child: Node) -> dict[str, str]:
 def _parent_graphs(child: Node) -> set[str]:
     """The graphs that the pods of a child are told that they belong to."""
     containers = object_items((_pod_template(child).get("spec") or {}).get("containers"))
-    variables = [one for each in containers for one in object_items(each.get("env")) if one.get("name") == PARENT]
-    return {str(one.get("value")) for one in variables}
+    variables = [variable for each in containers for variable in object_items(each.get("env")) if variable.get("name") == PARENT]
+    return {str(variable.get("value")) for variable in variables}
 
 
 def _pod_template(child: Node) -> Node:
@@ -125,7 +125,9 @@ def is_ready(workload: Node, workers: Iterable[Node | None] = ()) -> bool:
         return not spec.get("paused")
     available = is_true(status, AVAILABLE)
     if workload["kind"] != "Deployment":
-        running = all(one is not None and count(one.get("status") or {}, "readyReplicas") >= one["spec"]["replicas"] for one in workers)
+        running = all(
+            worker is not None and count(worker.get("status") or {}, "readyReplicas") >= worker["spec"]["replicas"] for worker in workers
+        )
         return count(status, "readyReplicas") >= desired and available and running
     current = (status.get("observedGeneration") or 0) >= workload["metadata"].get("generation", 0)
     enough = count(status, "updatedReplicas") >= desired and count(status, "availableReplicas") >= desired

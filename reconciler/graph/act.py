@@ -90,7 +90,7 @@ async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: P
         await _note_digest(context, graph, plan)
     snapshots = seen.snapshots
     await write_choices(context, graph.object, snapshots.choices.values())
-    offers = {component_name(graph.name, name): (one.checkpoint, one.offer) for name, one in snapshots.choices.items()}
+    offers = {component_name(graph.name, name): (choice.checkpoint, choice.offer) for name, choice in snapshots.choices.items()}
     await publish_offers(context, graph.namespace, offers)
     await sync_owners(context, graph, plan.owners, optional)
     await check_claims(context, graph, problems)
@@ -112,7 +112,7 @@ async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: P
         after = await _remove_old(context, graph.object, plan, problems)
     without = [problem for problem in optional if is_optional(problem)]
     checkpoints = list_checkpoints(context, graph, snapshots.wanted, seen.settings)
-    looks = (one.after for one in snapshots.choices.values())
+    looks = (choice.after for choice in snapshots.choices.values())
     return Result(problems, without, grove, on_set, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
 
 

@@ -34,7 +34,12 @@ async def put_cliques(context: Context, graph: Graph, rendered: Node, problems: 
     refused, live = list[Problem](), context.cache.get(key_of(rendered))
     made = await context.put(as_grove_has_it(rendered, live), graph.object, refused)
     problems += refused
-    if made is None and live is not None and is_controlled(live, graph.object) and all(one.category != "not_found" for one in refused):
+    if (
+        made is None
+        and live is not None
+        and is_controlled(live, graph.object)
+        and all(problem.category != "not_found" for problem in refused)
+    ):
         made = live  # what runs is scaled though Grove refuses the rest of a change
     if made is not None:
         await _scale(context, graph, made, problems)
@@ -50,14 +55,16 @@ def as_grove_has_it(rendered: Node, live: Node | None) -> Node:
     for name in _LISTS:
         if name in ours:
             ours[name] = _in_order(object_items(ours[name]), object_items(theirs.get(name)))
-    before = {one.get("name"): one for one in object_items(theirs.get("cliques"))}
+    before = {clique.get("name"): clique for clique in object_items(theirs.get("cliques"))}
     ours["cliques"] = [
-        one if one["name"] in grouped else {**one, "spec": _with_replicas(one["spec"], (before.get(one["name"]) or {}).get("spec"))}
-        for one in ours["cliques"]
+        clique
+        if clique["name"] in grouped
+        else {**clique, "spec": _with_replicas(clique["spec"], (before.get(clique["name"]) or {}).get("spec"))}
+        for clique in ours["cliques"]
     ]
-    before = {one.get("name"): one for one in object_items(theirs.get("podCliqueScalingGroups"))}
+    before = {group.get("name"): group for group in object_items(theirs.get("podCliqueScalingGroups"))}
     if "podCliqueScalingGroups" in ours:
-        ours["podCliqueScalingGroups"] = [_with_replicas(one, before.get(one["name"])) for one in ours["podCliqueScalingGroups"]]
+        ours["podCliqueScalingGroups"] = [_with_replicas(group, before.get(group["name"])) for group in ours["podCliqueScalingGroups"]]
     return {**rendered, "spec": {**rendered["spec"], "template": ours}}
 
 
@@ -67,19 +74,19 @@ def _with_replicas(ours: Node, theirs: Node | None) -> Node:
 
 def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
     """Existing cliques in their order, then new ones."""
-    places = {one.get("name"): place for place, one in enumerate(theirs)}
-    return sorted(ours, key=lambda one: places.get(one["name"], len(places)))
+    places = {entry.get("name"): place for place, entry in enumerate(theirs)}
+    return sorted(ours, key=lambda entry: places.get(entry["name"], len(places)))
 
 
 async def _scale(context: Context, graph: Graph, made: Node, problems: list[Problem]) -> None:
     """Scale what Grove has made; what it has not made yet is scaled when it appears."""
-    for member, one in pair_with_runners(graph, context.cache.owned(made)):
+    for member, runner in pair_with_runners(graph, context.cache.owned(made)):
         wanted = member.fields.get("replicas")
-        if one is None or wanted in (None, one["spec"].get("replicas")) or one["metadata"].get("deletionTimestamp"):
+        if runner is None or wanted in (None, runner["spec"].get("replicas")) or runner["metadata"].get("deletionTimestamp"):
             continue
-        what = f"{one['kind']} {one['metadata']['name']}"
+        what = f"{runner['kind']} {runner['metadata']['name']}"
         try:
-            await context.writer.scale(one, wanted, graph.object)
+            await context.writer.scale(runner, wanted, graph.object)
         except NotServedError as error:
             problems.append(problem_of_error(error, what))
         except NotFoundError:

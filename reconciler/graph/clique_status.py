@@ -42,42 +42,42 @@ def kind_of(member: Member) -> str:
 
 def pair_with_runners(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Member, Node | None]]:
     """Each component with the object that runs it, or None. `owned` are the objects that the set controls."""
-    there = {kind_and_name(one): one for one in owned}
+    there = {kind_and_name(obj): obj for obj in owned}
     for member in graph.members:
         yield member, there.get((kind_of(member), names.runner(graph, member)))
 
 
 def list_below(cache: Cache, made: Node) -> list[Node]:
     """All cliques and groups of a set."""
-    return [one for child in cache.owned(made) for one in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
+    return [obj for child in cache.owned(made) for obj in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
 
 
 def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line) -> OnGrove:
     """The state of a graph's set and the objects below it."""
     waits, figures = {}, {}
-    if why := _unprocessed(made, [one for one in owned if one["kind"] == CLIQUE]):
+    if why := _unprocessed(made, [child for child in owned if child["kind"] == CLIQUE]):
         waits[made["metadata"]["name"]] = why
-    for member, one in pair_with_runners(graph, owned):
-        if why := why_not(member, one):
+    for member, runner in pair_with_runners(graph, owned):
+        if why := why_not(member, runner):
             waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
-        if one is not None:
-            figures[member.name] = _figures(one) | runtime_figures(line, _templates(made, member), one.get("status") or {})
+        if runner is not None:
+            figures[member.name] = _figures(runner) | runtime_figures(line, _templates(made, member), runner.get("status") or {})
     return OnGrove(waits, figures, _place(graph, made), read_placement(line, owned))
 
 
 def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
     """The facts for rendering. A component's restart is over when Grove has replaced its pods."""
-    asked = restart_id(graph)
-    cliques = [clique for one in sets for clique in one["spec"]["template"]["cliques"]]
+    restart = restart_id(graph)
+    cliques = [clique for clique_set in sets for clique in clique_set["spec"]["template"]["cliques"]]
     marks: dict[str, str] = {}
     for clique in cliques:
         member, mark = (clique.get("labels") or {}).get(COMPONENT), (clique.get("annotations") or {}).get(RESTART_AT)
         if member and mark:
             marks[member] = mark
-    ready = {member.name for member, one in pair_with_runners(graph, owned) if not why_not(member, one)}
-    begun = [name for name in order(graph) if asked and marks.get(name) == asked]
-    over = all(_is_updated(one) for one in sets)
-    restarted = {name for name in begun if name in ready and (over or _is_restarted(name, asked, owned))}
+    ready = {member.name for member, runner in pair_with_runners(graph, owned) if not why_not(member, runner)}
+    begun = [name for name in order(graph) if restart and marks.get(name) == restart]
+    over = all(_is_updated(clique_set) for clique_set in sets)
+    restarted = {name for name in begun if name in ready and (over or _is_restarted(name, restart, owned))}
     return Observed(
         restart_at=marks,
         restarted=frozenset(restarted if is_parallel(graph) else restarted | {*begun[:-1]}),  # each begins when the one before it is over
@@ -87,24 +87,28 @@ def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) 
 
 def _selected_as_before(graph: Graph, labels: Sequence[Mapping[str, str]]) -> frozenset[str]:
     """Components whose cliques have the selectors of older releases, which must stay to match running pods."""
-    types = {one.name: one.type for one in graph.members if one.type in (PREFILL, DECODE)}
-    old = [one for one in labels if one.get(COMPONENT_TYPE) == WORKER]
-    return frozenset(one[COMPONENT] for one in old if one.get(SUB_TYPE) and types.get(one.get(COMPONENT, "")) == one[SUB_TYPE])
+    types = {member.name: member.type for member in graph.members if member.type in (PREFILL, DECODE)}
+    old = [clique_labels for clique_labels in labels if clique_labels.get(COMPONENT_TYPE) == WORKER]
+    return frozenset(
+        clique_labels[COMPONENT]
+        for clique_labels in old
+        if clique_labels.get(SUB_TYPE) and types.get(clique_labels.get(COMPONENT, "")) == clique_labels[SUB_TYPE]
+    )
 
 
-def why_not(member: Member, one: Node | None) -> str:
+def why_not(member: Member, runner: Node | None) -> str:
     """Why a component is not ready, or an empty string. All of its pods count, not only Grove's minimum."""
-    if one is None:
+    if runner is None:
         return "resource not found"
-    status: Node = one.get("status") or {}
-    asked, live = member.fields.get("replicas"), replicas_in(one["spec"])
-    if asked is not None and asked != live:
-        return f"not scaled yet: desired={asked}, spec.replicas={live}"
-    if why := _unseen(one):
+    status: Node = runner.get("status") or {}
+    wanted, live = member.fields.get("replicas"), replicas_in(runner["spec"])
+    if wanted is not None and wanted != live:
+        return f"not scaled yet: desired={wanted}, spec.replicas={live}"
+    if why := _unseen(runner):
         return why
     if live == 0:
         return ""
-    for figure in (_SERVING[one["kind"]], "updated"):
+    for figure in (_SERVING[runner["kind"]], "updated"):
         count = int(status.get(f"{figure}Replicas") or 0)
         if count < live:
             return f"desired={live}, {figure}={count}"
@@ -112,10 +116,10 @@ def why_not(member: Member, one: Node | None) -> str:
     return "" if count == live else f"performing rolling update: desired={live}, replicas={count}"
 
 
-def _unseen(one: Node) -> str:
+def _unseen(obj: Node) -> str:
     """Whether Grove has not yet observed the current generation of an object."""
-    observed = (one.get("status") or {}).get("observedGeneration")
-    return "observedGeneration is nil" if observed is None else explain_unprocessed(one, observed)
+    observed = (obj.get("status") or {}).get("observedGeneration")
+    return "observedGeneration is nil" if observed is None else explain_unprocessed(obj, observed)
 
 
 def _unprocessed(made: Node, cliques: Sequence[Node]) -> str:
@@ -134,12 +138,15 @@ def _is_current(clique: Node) -> bool:
     return wanted is None or wanted == clique["status"].get("currentPodTemplateHash", wanted)
 
 
-def _is_restarted(name: str, asked: str, owned: Sequence[Node]) -> bool:
+def _is_restarted(name: str, restart: str, owned: Sequence[Node]) -> bool:
     """Whether all cliques of a component have been replaced since a restart was asked for; only where Grove tells of templates."""
-    mine = [one for one in owned if one["kind"] == CLIQUE and (one["metadata"].get("labels") or {}).get(COMPONENT) == name]
-    marked = all((one["metadata"].get("annotations") or {}).get(RESTART_AT) == asked for one in mine)
-    told = all(_TEMPLATE in (one["metadata"].get("labels") or {}) and "currentPodTemplateHash" in (one.get("status") or {}) for one in mine)
-    return bool(mine) and marked and told and all(map(_is_current, mine))
+    mine = [clique for clique in owned if clique["kind"] == CLIQUE and (clique["metadata"].get("labels") or {}).get(COMPONENT) == name]
+    marked = all((clique["metadata"].get("annotations") or {}).get(RESTART_AT) == restart for clique in mine)
+    reported = all(
+        _TEMPLATE in (clique["metadata"].get("labels") or {}) and "currentPodTemplateHash" in (clique.get("status") or {})
+        for clique in mine
+    )
+    return bool(mine) and marked and reported and all(map(_is_current, mine))
 
 
 def _is_updated(made: Node) -> bool:
@@ -148,28 +155,28 @@ def _is_updated(made: Node) -> bool:
 
 def _templates(made: Node, member: Member) -> Iterator[Node]:
     """The pod templates of a component."""
-    yield from (one for one in pod_templates(made).values() if (one.get("labels") or {}).get(COMPONENT) == member.name)
+    yield from (template for template in pod_templates(made).values() if (template.get("labels") or {}).get(COMPONENT) == member.name)
 
 
-def _figures(one: Node) -> Node:
-    counted = ("replicas", "updatedReplicas", f"{_SERVING[one['kind']]}Replicas")
-    told = {name: int((one.get("status") or {}).get(name) or 0) for name in counted}
-    return {"componentKind": one["kind"], "componentNames": [one["metadata"]["name"]], **told}
+def _figures(runner: Node) -> Node:
+    counted = ("replicas", "updatedReplicas", f"{_SERVING[runner['kind']]}Replicas")
+    counts = {name: int((runner.get("status") or {}).get(name) or 0) for name in counted}
+    return {"componentKind": runner["kind"], "componentNames": [runner["metadata"]["name"]], **counts}
 
 
 def _place(graph: Graph, made: Node) -> Condition | None:
     """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
     if not is_constrained(graph):
         return None
-    said = condition_of(made.get("status") or {}, NO_LEVELS)
-    told = "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework"
-    if said.get("reason") == "ClusterTopologyNotFound":
-        told = "False", "TopologyDefinitionNotFound", str(said.get("message") or "")
-    elif said.get("status") == "True":
-        told = "False", NO_LEVELS, str(said.get("message") or "")
-    elif said.get("status") == "False":
-        told = "True", "AllTopologyLevelsAvailable", "All required topology levels are available in the cluster topology"
-    return Condition(PLACED, *told, graph.object["metadata"].get("generation"))
+    condition = condition_of(made.get("status") or {}, NO_LEVELS)
+    state = "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework"
+    if condition.get("reason") == "ClusterTopologyNotFound":
+        state = "False", "TopologyDefinitionNotFound", str(condition.get("message") or "")
+    elif condition.get("status") == "True":
+        state = "False", NO_LEVELS, str(condition.get("message") or "")
+    elif condition.get("status") == "False":
+        state = "True", "AllTopologyLevelsAvailable", "All required topology levels are available in the cluster topology"
+    return Condition(PLACED, *state, graph.object["metadata"].get("generation"))
 
 
 def lighten(gang: Node) -> None:
@@ -184,8 +191,8 @@ def read_placement(line: Line, below: Iterable[Node] | None) -> Node:
         return {}
     if below is None:
         return {"state": "Unsupported"}
-    said = [(one.get("status") or {}).get(_SCORE) for one in below if one["kind"] == POD_GANG]
-    scores = [one for one in said if isinstance(one, int | float)]
+    reported = [(obj.get("status") or {}).get(_SCORE) for obj in below if obj["kind"] == POD_GANG]
+    scores = [score for score in reported if isinstance(score, int | float)]
     if not scores:
         return {"state": "Unknown"}
-    return {"state": "Reported" if len(scores) == len(said) else "Partial", "score": min(1, *scores)}
+    return {"state": "Reported" if len(scores) == len(reported) else "Partial", "score": min(1, *scores)}

@@ -70,8 +70,10 @@ class GraphController(Controller):
         if (key.kind == PODS.kind and change.differs(read_counts)) or (key.kind == COMPONENT and not owner and labels.get(GRAPH_NAME)):
             yield Key(self.kind, key.namespace, str(labels.get(GRAPH_NAME)))
         if key.kind == WORKER_METADATA.kind and not change.there:
-            for one in map(cache.get, components_of_worker(change.obj)):
-                yield from (Key(self.kind, key.namespace, str(each["name"])) for each in list_owners(one) if each.get("kind") == self.kind)
+            for component in map(cache.get, components_of_worker(change.obj)):
+                yield from (
+                    Key(self.kind, key.namespace, str(each["name"])) for each in list_owners(component) if each.get("kind") == self.kind
+                )
 
     async def reconcile(self, context: Context, obj: Node) -> PassResult:
         """Bring a graph one step nearer to its spec. Raises: ApiError, StandDownError."""

@@ -45,13 +45,13 @@ def _roll(seen: Seen) -> tuple[Roll, Observed]:
     checkpoints = frozenset(seen.snapshots.found)
     if seen.orchestrator.grove:
         choices = seen.snapshots.choices.items()
-        waits = frozenset(name for name, one in choices if one.waits)
-        restores = {name: one.restore for name, one in choices if one.restore is not None}
+        waits = frozenset(name for name, choice in choices if choice.waits)
+        restores = {name: choice.restore for name, choice in choices if choice.restore is not None}
         return Roll(""), seen.on_grove._replace(grove=True, checkpoints=checkpoints, restores=restores, waits=waits)
     objects = [child for child in seen.owned if child["kind"] == COMPONENT]
     frameworks = observe_components(seen.graph, Roll(""), objects).frameworks
-    roles = {one.name for one in list_roles(seen.graph, seen.settings.line).values()}
-    alone = seen.graph._replace(members=[one for one in seen.graph.members if one.name not in roles])
+    roles = {member.name for member in list_roles(seen.graph, seen.settings.line).values()}
+    alone = seen.graph._replace(members=[member for member in seen.graph.members if member.name not in roles])
     roll = plan_roll(alone, worker_hashes(seen.graph, seen.settings.line, Observed(frameworks=frameworks)), objects, seen.registered)
     observed = observe_components(seen.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
     return roll, _observe_roles(seen, observed) if roles else observed
@@ -59,9 +59,9 @@ def _roll(seen: Seen) -> tuple[Roll, Observed]:
 
 def _observe_roles(seen: Seen, observed: Observed) -> Observed:
     """The same with the facts of the roles of a graph's DisaggregatedSet."""
-    on_set, asked = seen.on_set, restart_id(seen.graph)
+    on_set, restart = seen.on_set, restart_id(seen.graph)
     current = on_set.generation == observed.worker_hash
-    restarted = {name for name, mark in on_set.marks.items() if asked == mark and not on_set.waits}
+    restarted = {name for name, mark in on_set.marks.items() if restart == mark and not on_set.waits}
     return observed._replace(
         revision=on_set.revision if current else "",
         kept_revisions={} if current and not on_set.waits else read_revisions(seen.owned),

@@ -43,7 +43,7 @@ class Ended(NamedTuple):
     def selection(self) -> str:
         """The words by which kubectl finds the pods."""
         if not self.is_group:
-            return " ".join(key_of(one).name for one in self.pods)
+            return " ".join(key_of(pod).name for pod in self.pods)
         terms = zip(_GROUPED, self.name[1:], strict=True)
         return "-l " + ",".join([f"{ENGINE_GROUP}=true", *(f"{label}={value}" for label, value in terms)])
 
@@ -62,17 +62,17 @@ def find_ended(cliques: Cliques) -> list[Ended]:
     engines: dict[tuple[str, ...], list[Node]] = {}
     for pod in filter(_is_engine, pods):
         engines.setdefault(_place(pod), []).append(pod)
-    found: dict[tuple[str, ...], Ended] = {}
+    ended: dict[tuple[str, ...], Ended] = {}
     for pod in pods:
         if not _has_ended(pod):
             continue
         place, why = _place(pod), f"pod {pod['metadata']['name']} ended: {explain_end(pod)}"
         if not _is_engine(pod):
-            found[place] = Ended(place, why, [pod])
-        elif place not in found:
+            ended[place] = Ended(place, why, [pod])
+        elif place not in ended:
             # what ended goes last: until then the next pass finds the rest of a group that was not deleted as a whole
-            found[place] = Ended(place, why, sorted(engines[place], key=_has_ended) if all(place) else ())
-    return [*found.values()]
+            ended[place] = Ended(place, why, sorted(engines[place], key=_has_ended) if all(place) else ())
+    return [*ended.values()]
 
 
 def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...]], str]) -> dict[str, str]:
@@ -82,11 +82,11 @@ def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...
         labels, wanted = clique["metadata"].get("labels") or {}, (clique.get("spec") or {}).get("replicas")
         if labels.get(ENGINE_GROUP) != "true" or not isinstance(wanted, int):
             continue
-        runs = [one for one in pods if (one.get("status") or {}).get("phase") == "Running" and not one["metadata"].get("deletionTimestamp")]
+        runs = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")]
         if len(runs) < wanted:
-            there = {_place(one) for one in runs}
+            there = {_place(pod) for pod in runs}
             places = (_place(clique, str(index)) for index in range(min(wanted, _MAX_ENGINES)))
-            why = [f"replaced since {said}" for place in places if place not in there and (said := replaced(place))]
+            why = [f"replaced since {reason}" for place in places if place not in there and (reason := replaced(place))]
             waits[f"podclique/{clique['metadata']['name']}"] = "; ".join([f"desired={wanted}, running={len(runs)}", *why])
     return waits
 
@@ -106,7 +106,7 @@ def _place(pod: Node, index: str = "") -> tuple[str, ...]:
     namespace = str(pod["metadata"].get("namespace") or "")
     if labels.get(ENGINE_GROUP) == "true":
         return (namespace, *(str(labels.get(name) or "") for name in (GROUP, REPLICA)), index or str(labels.get(INDEX) or ""))
-    owner = next((one["name"] for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), "")
+    owner = next((reference["name"] for reference in pod["metadata"].get("ownerReferences") or () if reference.get("controller")), "")
     return (namespace, str(owner), str(labels.get(INDEX) or pod["metadata"]["name"]))
 
 
@@ -114,41 +114,43 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
     """Replace pods that ended; what is not whole and why, and seconds until the next look, 0 for none. Raises: StandDownError."""
     if not context.cache.knows(PODS.kind):
         return {}, 0.0
-    cliques = [(one, [pod for pod in context.cache.owned(one) if pod["kind"] == PODS.kind]) for one in below if one["kind"] == CLIQUE]
+    cliques = [
+        (clique, [pod for pod in context.cache.owned(clique) if pod["kind"] == PODS.kind]) for clique in below if clique["kind"] == CLIQUE
+    ]
     waits, looks = dict[str, str](), list[float]()
     allowed = context.may(POD_REPLACEMENT)
     replaced = 0
-    for one in find_ended(cliques):
-        left, tries = context.retries.left(one.name), context.retries.find(one.name)
+    for ended in find_ended(cliques):
+        left, tries = context.retries.left(ended.name), context.retries.find(ended.name)
         again = f"; it ended {tries.times + 1} times in a row, and is replaced after {tries.pause:.0f} s" if left else ""
-        waits["/".join(("pod", *one.name[1:]))] = one.why + (again if allowed and one.pods else _remedy(one, graph))
-        if not allowed or not one.pods:
+        waits["/".join(("pod", *ended.name[1:]))] = ended.why + (again if allowed and ended.pods else _remedy(ended, graph))
+        if not allowed or not ended.pods:
             continue
         if left or replaced == MAX_REPLACED_GROUPS:
             looks.append(left or RETRY_SOON)
             continue
         replaced += 1
-        await _replace(context, graph, one, problems)
+        await _replace(context, graph, ended, problems)
     missing = explain_missing_engines(cliques, lambda place: context.retries.find(place).why)
     return {**missing, **waits}, first_of(*looks)
 
 
-async def _replace(context: Context, graph: Node, one: Ended, problems: list[Problem]) -> None:
+async def _replace(context: Context, graph: Node, ended: Ended, problems: list[Problem]) -> None:
     try:
-        for pod in one.pods:
-            await context.writer.drop(pod, grace=0 if one.is_group else None)
+        for pod in ended.pods:
+            await context.writer.drop(pod, grace=0 if ended.is_group else None)
     except ApiError as error:
-        problems.append(problem_of_error(error, one.why))
+        problems.append(problem_of_error(error, ended.why))
         return
-    context.retries.note(one.name, one.why)
-    names = ", ".join(pod["metadata"]["name"] for pod in one.pods)
-    reason = "FailoverCascade" if one.is_group else "PodReplaced"
-    await context.say(graph, "Warning", reason, f"{one.why}; deleted {names}, which Grove makes anew")
+    context.retries.note(ended.name, ended.why)
+    names = ", ".join(pod["metadata"]["name"] for pod in ended.pods)
+    reason = "FailoverCascade" if ended.is_group else "PodReplaced"
+    await context.say(graph, "Warning", reason, f"{ended.why}; deleted {names}, which Grove makes anew")
 
 
-def _remedy(one: Ended, graph: Node) -> str:
+def _remedy(ended: Ended, graph: Node) -> str:
     """What a user can do where the reconciler may not, or can't."""
-    if not one.pods:
+    if not ended.pods:
         return "; Grove's labels don't say which engines belong to it: delete the engines of its group"
-    command = f"kubectl delete pod -n {graph['metadata']['namespace']} {one.selection}"
+    command = f"kubectl delete pod -n {graph['metadata']['namespace']} {ended.selection}"
     return f"; Grove does not replace it: {command}, or {explain_missing_permission(POD_REPLACEMENT.name, 'podReplacement')}"

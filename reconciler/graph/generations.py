@@ -58,7 +58,7 @@ def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[st
     Another operator gave it, or a release that also counted what nothing acts on: then workers keep it, too.
     """
     digest = digests.now
-    if digests.before != digest and any(generation_of(one) == digests.before for one in objects):
+    if digests.before != digest and any(generation_of(obj) == digests.before for obj in objects):
         recorded = graph.annotations.get(CURRENT_HASH) == digests.before and graph.annotations.get(WORKER_DIGEST) == digest
         return digests.before, not recorded
     named, noted = graph.annotations.get(CURRENT_HASH, ""), graph.annotations.get(WORKER_DIGEST, "")
@@ -66,27 +66,27 @@ def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[st
         return digest, False
     if noted:
         return named, False
-    there = any(generation_of(one) == named for one in objects)
+    there = any(generation_of(obj) == named for obj in objects)
     return (named, True) if there else (digest, False)
 
 
 def plan_roll(graph: Graph, digests: Digests, objects: Sequence[Node], registered: Mapping[str, int] = {}) -> Roll:
     """The next step of a roll, from all component objects of the graph; `registered` counts the workers of each that frontends know."""
-    workers = {one.name: one for one in graph.members if one.is_worker}
+    workers = {member.name: member for member in graph.members if member.is_worker}
     # a removed worker belongs to the older generation, which serves as a whole until the new one does
     theirs = [
-        one for one in objects if (generation_of(one) or component_of(one) in workers) and not one["metadata"].get("deletionTimestamp")
+        obj for obj in objects if (generation_of(obj) or component_of(obj) in workers) and not obj["metadata"].get("deletionTimestamp")
     ]
     name, adopted = name_of(graph, digests, theirs)
-    old = [one for one in theirs if generation_of(one) != name]
-    new = {component_of(one): one for one in theirs if generation_of(one) == name}
+    old = [obj for obj in theirs if generation_of(obj) != name]
+    new = {component_of(obj): obj for obj in theirs if generation_of(obj) == name}
     if not old:
         return Roll(name, adopted)
     # where frontends know older workers, new ones count only as far as they know those, too
-    known = {component_of(one) for one in old if registered.get(one["metadata"]["name"])}
-    new = {of: _as_registered(one, registered.get(one["metadata"]["name"], 0)) if of in known else one for of, one in new.items()}
-    roll = Roll(name, adopted, old=frozenset(one["metadata"]["name"] for one in old), rolling=True)
-    if any(one.nodes > 1 for one in graph.members):
+    known = {component_of(obj) for obj in old if registered.get(obj["metadata"]["name"])}
+    new = {of: _as_registered(obj, registered.get(obj["metadata"]["name"], 0)) if of in known else obj for of, obj in new.items()}
+    roll = Roll(name, adopted, old=frozenset(obj["metadata"]["name"] for obj in old), rolling=True)
+    if any(member.nodes > 1 for member in graph.members):
         return _at_once(roll, workers, new, old)
     return _in_steps(roll, workers, new, old)
 
@@ -95,8 +95,8 @@ def _as_registered(obj: Node, count: int) -> Node:
     """An object as if none but `count` of its workers were available."""
     status = obj.get("status") or {}
     seen = status.get("component") or {}
-    told = seen.get("availableReplicas", seen.get("readyReplicas"))
-    component = {**seen, "availableReplicas": min(int(told or 0), count)}
+    reported = seen.get("availableReplicas", seen.get("readyReplicas"))
+    component = {**seen, "availableReplicas": min(int(reported or 0), count)}
     return {**obj, "status": {**status, "component": component, "conditions": status.get("conditions") if count else ()}}
 
 
@@ -111,13 +111,13 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
     resized: list[Resize] = []
     updated = []
     ranked = _kept_first(old)
-    all_sizes = {name: _sizes(member, new.get(name), [one for one in old if component_of(one) == name]) for name, member in workers.items()}
+    all_sizes = {name: _sizes(member, new.get(name), [obj for obj in old if component_of(obj) == name]) for name, member in workers.items()}
     for name, member in workers.items():
-        said = template_annotations(member)
-        surge, unavailable = said.get(MAX_SURGE, ""), said.get(MAX_UNAVAILABLE, "")
+        annotations = template_annotations(member)
+        surge, unavailable = annotations.get(MAX_SURGE, ""), annotations.get(MAX_UNAVAILABLE, "")
         sizes = all_sizes[name]
         left, replicas[name] = next_sizes(sizes, surge, unavailable)
-        before = [one for one in ranked if component_of(one) == name]
+        before = [obj for obj in ranked if component_of(obj) == name]
         resized += _shared_out(before, max(left, replicas_held_back(name, all_sizes, surge, unavailable)))
         ready = _standing([new[name]]).ready if name in new else -1
         if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _standing(before).ready == 0:
@@ -134,13 +134,13 @@ def _sizes(member: Member, new: Node | None, old: list[Node]) -> Sizes:
 def _standing(objects: list[Node]) -> Replicas:
     """The sums of some objects. Surplus pods don't count: they are terminating."""
     desired = available = ready = 0
-    for one in objects:
-        asked = replicas_in(one.get("spec") or {})
-        seen = (one.get("status") or {}).get("component") or {}
+    for obj in objects:
+        wanted = replicas_in(obj.get("spec") or {})
+        seen = (obj.get("status") or {}).get("component") or {}
         ready_now = int(seen.get("readyReplicas") or 0)
-        desired += asked
-        told = seen.get("availableReplicas")
-        available += min(asked, ready_now if told is None else int(told))
+        desired += wanted
+        reported = seen.get("availableReplicas")
+        available += min(wanted, ready_now if reported is None else int(reported))
         ready += ready_now
     return Replicas(desired, available, ready)
 
@@ -151,21 +151,21 @@ def _kept_first(old: list[Node]) -> list[Node]:
     A change during a roll leaves two older generations, of which the newer one may be broken.
     """
     least: dict[str, int] = {}  # generation -> fewest available replicas of a component
-    for one in old:
-        name = generation_of(one)
-        least[name] = min(least.get(name, sys.maxsize), _standing([one]).available)
-    by_name = sorted(old, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]), reverse=True)
-    return sorted(by_name, key=lambda one: -least[generation_of(one)])
+    for obj in old:
+        name = generation_of(obj)
+        least[name] = min(least.get(name, sys.maxsize), _standing([obj]).available)
+    by_name = sorted(old, key=lambda obj: (str(obj["metadata"].get("creationTimestamp") or ""), obj["metadata"]["name"]), reverse=True)
+    return sorted(by_name, key=lambda obj: -least[generation_of(obj)])
 
 
 def _shared_out(objects: list[Node], target: int) -> list[Resize]:
     """The replicas that each older object keeps, in order."""
     out: list[Resize] = []
     left = target
-    for one in objects:
-        has = replicas_in(one.get("spec") or {})
+    for obj in objects:
+        has = replicas_in(obj.get("spec") or {})
         keeps = min(left, has)
         left -= keeps
         if keeps != has:
-            out.append((one, keeps))
+            out.append((obj, keeps))
     return out

@@ -74,7 +74,7 @@ async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws:
             return Refusal(UNAVAILABLE, f"{WORKLOAD_PROVIDER} {why}", RETRY_SLOW)
         if (obstacle := find_obstacle(graph, settings.line)) is not None:
             return Refusal(UNSUPPORTED, str(obstacle))
-    claims = await read_claims(context, (one.fields for one in graph.members), graph.namespace)
+    claims = await read_claims(context, (member.fields for member in graph.members), graph.namespace)
     if way.grove:
         await read_cliques(context, graph)
     settings = keep_settings(settings, context.cache.owned(obj))._replace(claims=claims)
@@ -88,7 +88,7 @@ async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws:
     if way.grove:
         sets = [child for child in context.cache.owned(obj) if child["kind"] == CLIQUES]
         settings = keep_scheduler(graph, sets, settings)._replace(told_packing=await _packs_by_name(context, graph, sets))
-        on_grove = observe_on_grove(graph, sets, [child for one in sets for child in list_below(context.cache, one)])
+        on_grove = observe_on_grove(graph, sets, [child for clique_set in sets for child in list_below(context.cache, clique_set)])
         if snapshots.wanted:
             on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
             snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
@@ -111,11 +111,11 @@ def _explain_lost_provider(context: Context, graph: Node) -> str:
 
 async def _packs_by_name(context: Context, graph: Graph, sets: Sequence[Node]) -> bool | None:
     """How Grove takes constraints: as in the graph's set, else by the definition, which is read until there is a set. Raises: ApiError."""
-    told = next((by_name for one in sets if (by_name := does_set_pack_by_name(one)) is not None), None)
-    if told is None and is_constrained(graph):
+    known = next((by_name for clique_set in sets if (by_name := does_set_pack_by_name(clique_set)) is not None), None)
+    if known is None and is_constrained(graph):
         with contextlib.suppress(ForbiddenError, NotServedError):
-            told = does_definition_pack_by_name(await context.cluster.get(CRDS, CLIQUE_SETS_DEFINITION))
-    return told
+            known = does_definition_pack_by_name(await context.cluster.get(CRDS, CLIQUE_SETS_DEFINITION))
+    return known
 
 
 def _registered(context: Context, graph: Node) -> Mapping[str, int]:
@@ -124,7 +124,7 @@ def _registered(context: Context, graph: Node) -> Mapping[str, int]:
     if max(Counter(map(component_of, objects)).values(), default=0) < 2:
         return {}
     return count_registered(
-        context.cache.all(WORKER_METADATA.kind, graph["metadata"]["namespace"]), [one["metadata"]["name"] for one in objects]
+        context.cache.all(WORKER_METADATA.kind, graph["metadata"]["namespace"]), [obj["metadata"]["name"] for obj in objects]
     )
 
 
@@ -140,16 +140,16 @@ async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
         return graph, ""
     if key := _stored_key(context, graph):
         return with_label_key(graph, key), ""
-    field, found = "spec.experimental.kvTransferPolicy.clusterTopologyName", None
+    field, binding = "spec.experimental.kvTransferPolicy.clusterTopologyName", None
     try:
         with contextlib.suppress(NotServedError):
-            found = await context.cluster.get(TOPOLOGY_BINDINGS, name)
+            binding = await context.cluster.get(TOPOLOGY_BINDINGS, name)
     except ForbiddenError as error:
         return graph, f"{field}: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
-    key = key_in(found, domain)
+    key = key_in(binding, domain)
     if key:
         return with_label_key(graph, key), ""
-    what = "which is not there" if found is None else f'which has no level of the domain "{domain[:80]}" with a key'
+    what = "which is not there" if binding is None else f'which has no level of the domain "{domain[:80]}" with a key'
     return graph, f'{field}: must name a ClusterTopologyBinding, got "{name[:80]}", {what}'
 
 
@@ -161,7 +161,7 @@ def _stored_key(context: Context, graph: Node) -> str:
 
 def note_unlabelled(context: Context, graph: Graph) -> list[Note]:
     """That a graph's policy has no effect where nobody labels its pods with their place."""
-    if not any(label_key(graph, one) for one in graph.members) or context.presence(TOPOLOGY_LABELS) is not Presence.FORBIDDEN:
+    if not any(label_key(graph, member) for member in graph.members) or context.presence(TOPOLOGY_LABELS) is not Presence.FORBIDDEN:
         return []
     lacking = context.detector.denied.get(TOPOLOGY_LABELS.name, "")
     remedy = explain_missing_permission(TOPOLOGY_LABELS.name, "topologyLabels")

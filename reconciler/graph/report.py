@@ -41,7 +41,7 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
     now = dict(before)
     ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
     place = result.grove.place if result.grove is not None else None
-    kept = [one for one in before.get("conditions") or () if place is not None or one.get("type") != PLACED]
+    kept = [condition for condition in before.get("conditions") or () if place is not None or condition.get("type") != PLACED]
     together = is_disaggregated(seen.graph.annotations, seen.settings.line)
     eligible = Condition(ELIGIBLE, "True", "Selected", "the graph is a DisaggregatedSet", generation) if together else None
     more = [condition for condition in (place, seen.where, eligible) if condition is not None]
@@ -68,8 +68,8 @@ def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
 def make_refused_status(before: Node, generation: int | None, message: str, moment: datetime, reason: str = REFUSED) -> Node:
     """The status of an object that is left unchanged, with the figures of the pass before."""
     ready = Condition(READY, "False", reason, message[:MAX_MESSAGE_CHARACTERS], generation)
-    told = [ready, Condition(ELIGIBLE, "False", "UnsupportedIntent", ready.message, generation)] if reason == UNSUPPORTED else [ready]
-    return {**before, "conditions": merge_conditions(before.get("conditions") or (), told, moment), "state": "failed"}
+    conditions = [ready, Condition(ELIGIBLE, "False", "UnsupportedIntent", ready.message, generation)] if reason == UNSUPPORTED else [ready]
+    return {**before, "conditions": merge_conditions(before.get("conditions") or (), conditions, moment), "state": "failed"}
 
 
 def unreachable_status(before: Node, generation: int | None, refusal: Refusal, moment: datetime) -> Node:
@@ -147,10 +147,10 @@ def _why_not(obj: Node) -> str:
 def _count(figures: Node, wanted: int) -> str:
     """Which figure of a component's replicas is not as wanted; empty if all are."""
     for name, what in _FIGURES.items():
-        if (found := int(figures.get(name, wanted) or 0)) < wanted:
-            return f"{found} of {wanted} replicas are {what}"
-    found = int(figures.get("replicas") or 0)
-    return f"{found} replicas are there, and {wanted} wanted" if found > wanted else ""
+        if (count := int(figures.get(name, wanted) or 0)) < wanted:
+            return f"{count} of {wanted} replicas are {what}"
+    count = int(figures.get("replicas") or 0)
+    return f"{count} replicas are there, and {wanted} wanted" if count > wanted else ""
 
 
 def _sum_components(plan: Plan, result: Result) -> Node:
@@ -177,9 +177,9 @@ def _sum_components(plan: Plan, result: Result) -> Node:
 def _with_facts(seen: Seen, figures: Mapping[str, Node]) -> Node:
     """The figures with what a planner reads, of the spec that the status is about: those in components' objects may be older."""
     settings, env = seen.settings, object_items(seen.graph.spec.get("env"))
-    facts = {one.name: planner_facts(one.fields, settings.line, settings.claims, env) for one in seen.graph.members}
-    old = {name: {key: value for key, value in one.items() if key not in FACTS} for name, one in figures.items()}
-    return {name: one | facts.get(name, {}) for name, one in old.items()}
+    facts = {member.name: planner_facts(member.fields, settings.line, settings.claims, env) for member in seen.graph.members}
+    old = {name: {key: value for key, value in fields.items() if key not in FACTS} for name, fields in figures.items()}
+    return {name: fields | facts.get(name, {}) for name, fields in old.items()}
 
 
 def _report_roll(before: Node, roll: Roll, workers: list[str], moment: datetime) -> Node:

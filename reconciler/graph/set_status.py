@@ -31,7 +31,7 @@ def read_set_status(graph: Graph, made: Node | None, below: Sequence[Node], line
     if made is None:
         return SetStatus()
     roles: dict[str, Node] = {role["name"]: role["spec"] for role in made["spec"]["roles"]}
-    by_role = {name: [one for one in below if _label(one, ROLE) == name] for name in roles}
+    by_role = {name: [lws for lws in below if _label(lws, ROLE) == name] for name in roles}
     revision, members = _find_revision(roles, below), list_roles(graph, line)
     set_name, waits, figures = made["metadata"]["name"], {}, {}
     for name, spec in roles.items():
@@ -61,18 +61,18 @@ def _find_revision(roles: Mapping[str, Node], below: Sequence[Node]) -> str:
     Its name is a digest over Go's encoding of defaulted templates, which only the set's controller can make.
     """
     revisions: dict[str, list[Node]] = {}
-    for one in below:
-        if not one["metadata"].get("deletionTimestamp"):
-            revisions.setdefault(_label(one, REVISION), []).append(one)
-    fitting = {name: of for name, of in revisions.items() if all(_fits(one, roles.get(_label(one, ROLE))) for one in of)}
-    return max(fitting, key=lambda name: (len(fitting[name]), max(_created(one) for one in fitting[name])), default="")
+    for lws in below:
+        if not lws["metadata"].get("deletionTimestamp"):
+            revisions.setdefault(_label(lws, REVISION), []).append(lws)
+    fitting = {name: of for name, of in revisions.items() if all(_fits(lws, roles.get(_label(lws, ROLE))) for lws in of)}
+    return max(fitting, key=lambda name: (len(fitting[name]), max(_created(lws) for lws in fitting[name])), default="")
 
 
-def _fits(one: Node, role: Node | None) -> bool:
+def _fits(lws: Node, role: Node | None) -> bool:
     """Whether a LeaderWorkerSet makes the pods of a role; its controller adds labels to theirs."""
     if role is None:
         return False
-    ours, theirs = role["leaderWorkerTemplate"], one["spec"]["leaderWorkerTemplate"]
+    ours, theirs = role["leaderWorkerTemplate"], lws["spec"]["leaderWorkerTemplate"]
     return ours.get("size") == theirs.get("size") and all(
         _pod(ours, name).get("spec") == _pod(theirs, name).get("spec")
         and all(_marked(ours, name, key).items() <= _marked(theirs, name, key).items() for key in ("labels", "annotations"))
@@ -90,36 +90,36 @@ def _marked(template: Node, name: str, key: str) -> Node:
 
 def _why_not(role: Node, sets: Sequence[Node], revision: str) -> str:
     """Why a role is not ready, or an empty string."""
-    new = [one for one in sets if revision and _label(one, REVISION) == revision]
+    new = [lws for lws in sets if revision and _label(lws, REVISION) == revision]
     if len(new) != 1:
         return "LeaderWorkerSet not created yet" if not new else f"{len(new)} LeaderWorkerSets of revision {revision}"
-    wanted, [one] = replicas_in(role), new
-    status = one.get("status") or {}
-    if replicas_in(one["spec"]) != wanted:
-        return f"not scaled yet: desired={wanted}, spec.replicas={replicas_in(one['spec'])}"
-    if (observed := status.get("observedGeneration")) is not None and (why := explain_unprocessed(one, observed)):
+    wanted, [lws] = replicas_in(role), new
+    status = lws.get("status") or {}
+    if replicas_in(lws["spec"]) != wanted:
+        return f"not scaled yet: desired={wanted}, spec.replicas={replicas_in(lws['spec'])}"
+    if (observed := status.get("observedGeneration")) is not None and (why := explain_unprocessed(lws, observed)):
         return why
     for name in _COUNTS:
         if (count := int(status.get(name) or 0)) != wanted:
             return f"desired={wanted}, {name}={count}"
-    old = [one for one in sets if one not in new and (replicas_in(one["spec"]) or (one.get("status") or {}).get("replicas"))]
+    old = [lws for lws in sets if lws not in new and (replicas_in(lws["spec"]) or (lws.get("status") or {}).get("replicas"))]
     return f"performing rolling update: {old[0]['metadata']['name']} still has replicas" if old else ""
 
 
 def _figures(sets: Sequence[Node], revision: str, line: Line) -> Node:
     """The figures of all revisions together; only the newest counts as updated."""
-    status = [one.get("status") or {} for one in sets]
-    new = [one for one in sets if _label(one, REVISION) == revision]
-    counts = {name: sum(int(one.get(name) or 0) for one in status) for name in _COUNTS}
-    counts["updatedReplicas"] = sum(int((one.get("status") or {}).get("updatedReplicas") or 0) for one in new)
-    names = sorted(one["metadata"]["name"] for one in sets)
-    templates = [template for one in new or sets for template in pod_templates(one).values()]
+    status = [lws.get("status") or {} for lws in sets]
+    new = [lws for lws in sets if _label(lws, REVISION) == revision]
+    counts = {name: sum(int(state.get(name) or 0) for state in status) for name in _COUNTS}
+    counts["updatedReplicas"] = sum(int((lws.get("status") or {}).get("updatedReplicas") or 0) for lws in new)
+    names = sorted(lws["metadata"]["name"] for lws in sets)
+    templates = [template for lws in new or sets for template in pod_templates(lws).values()]
     return {"componentKind": "LeaderWorkerSet", "componentNames": names, **counts, **runtime_figures(line, templates, {})}
 
 
 def _read_generation(made: Node) -> str:
     labels = ((template.get("metadata") or {}).get("labels") or {} for template in pod_templates(made).values())
-    return str(next((one[WORKER_HASH] for one in labels if one.get(WORKER_HASH)), ""))
+    return str(next((template_labels[WORKER_HASH] for template_labels in labels if template_labels.get(WORKER_HASH)), ""))
 
 
 def _marks(made: Node) -> Iterator[tuple[str, str]]:
@@ -129,9 +129,9 @@ def _marks(made: Node) -> Iterator[tuple[str, str]]:
             yield (metadata.get("labels") or {}).get(COMPONENT, ""), mark
 
 
-def _label(one: Node, name: str) -> str:
-    return str((one["metadata"].get("labels") or {}).get(name) or "")
+def _label(obj: Node, name: str) -> str:
+    return str((obj["metadata"].get("labels") or {}).get(name) or "")
 
 
-def _created(one: Node) -> str:
-    return str(one["metadata"].get("creationTimestamp") or "")
+def _created(obj: Node) -> str:
+    return str(obj["metadata"].get("creationTimestamp") or "")

@@ -85,7 +85,7 @@ async def sync_owners(context: Context, graph: Graph, changes: Sequence[tuple[No
 
 def is_claim_template(child: Node) -> bool:
     """Whether a child is the claim template of a checkpoint's pod."""
-    return any(one.get("kind") == CHECKPOINT for one in child["metadata"].get("ownerReferences") or ())
+    return any(owner.get("kind") == CHECKPOINT for owner in child["metadata"].get("ownerReferences") or ())
 
 
 async def put_claim_template(context: Context, child: Node, problems: list[Problem]) -> None:
@@ -151,40 +151,42 @@ def _entry(checkpoint: Node) -> Node:
 
 async def choose_restore_on_grove(context: Context, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
     """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
-    rendered = next((one for one in direct_children(graph.object, settings, observed).children if one["kind"] == CLIQUES), None)
+    rendered = next((child for child in direct_children(graph.object, settings, observed).children if child["kind"] == CLIQUES), None)
     if rendered is None:
         return seen
     made = context.cache.get(key_of(rendered))
-    cold, live, asked = _templates(rendered), _templates(made), _asked_replicas(made)
+    cold, live, wanted = _templates(rendered), _templates(made), _asked_replicas(made)
     choices = {}
-    for member, one in pair_with_runners(graph, context.cache.owned(made) if made is not None else ()):
+    for member, runner in pair_with_runners(graph, context.cache.owned(made) if made is not None else ()):
         if member.name not in seen.wanted:
             continue
         obj = {**graph.object, "spec": member.fields}
         clique = lower_name(member.name)
-        replicas = one["spec"].get("replicas") if one is not None else asked.get(clique, 0)
+        replicas = runner["spec"].get("replicas") if runner is not None else wanted.get(clique, 0)
         pods = Pods(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
         try:
             choice = await choose_restore(context, obj, pods, settings)
         except RenderError as error:
             raise RenderError((*member.path, *error.path[1:]), error.reason) from None
         labels = f"{GRAPH_NAME}={graph.name},{COMPONENT}={member.name}"
-        runs = one["spec"].get("replicas", 1) if one is not None else 0  # pods of one that isn't there are not looked for
-        choices[member.name] = await follow_failures(context, obj, choice, labels, runs, ready=not why_not(member, one))
+        runs = runner["spec"].get("replicas", 1) if runner is not None else 0  # pods of one that isn't there are not looked for
+        choices[member.name] = await follow_failures(context, obj, choice, labels, runs, ready=not why_not(member, runner))
     return seen._replace(choices=choices)
 
 
 def _asked_replicas(made: Node | None) -> dict[str, int | None]:
     """The replicas that the template of a set asks for, by the name of the clique or the group: they count before that is there."""
     template = ((made or {}).get("spec") or {}).get("template") or {}
-    groups = {str(one.get("name")): one.get("replicas") for one in object_items(template.get("podCliqueScalingGroups"))}
-    return {str(one.get("name")): (one.get("spec") or {}).get("replicas") for one in object_items(template.get("cliques"))} | groups
+    groups = {str(group.get("name")): group.get("replicas") for group in object_items(template.get("podCliqueScalingGroups"))}
+    return {
+        str(clique.get("name")): (clique.get("spec") or {}).get("replicas") for clique in object_items(template.get("cliques"))
+    } | groups
 
 
 def _templates(cliques: Node | None) -> dict[str, Node]:
     """The pod template of each clique of a set, by the clique's name."""
-    found = object_items((((cliques or {}).get("spec") or {}).get("template") or {}).get("cliques"))
-    return {str(one.get("name")): _template(one) for one in found}
+    entries = object_items((((cliques or {}).get("spec") or {}).get("template") or {}).get("cliques"))
+    return {str(entry.get("name")): _template(entry) for entry in entries}
 
 
 def _template(clique: Node) -> Node:

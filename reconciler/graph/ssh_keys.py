@@ -44,7 +44,7 @@ async def ensure_ssh_keys(context: Context, keyed: set[str], graph: Graph, rende
         return
     home = context.settings.mpi.ssh_secret_namespace or graph.namespace
     keys: Node | None = None
-    for secret in sorted(rendered, key=lambda one: one["metadata"]["namespace"] != home):
+    for secret in sorted(rendered, key=lambda child: child["metadata"]["namespace"] != home):
         where = secret["metadata"]["namespace"]
         try:
             there = await context.cluster.get(SECRETS, secret["metadata"]["name"], where)
@@ -85,8 +85,8 @@ async def _give_own(context: Context, keyed: set[str], graph: Graph, secret: Nod
 
 
 def _problem(error: ApiError, what: str) -> Problem:
-    found = problem_of_error(error, what)
-    return found._replace(text=f"{found.text}; {explain_missing_permission('mpi-keys', 'mpiKeys')}") if lacks_right(error) else found
+    problem = problem_of_error(error, what)
+    return problem._replace(text=f"{problem.text}; {explain_missing_permission('mpi-keys', 'mpiKeys')}") if lacks_right(error) else problem
 
 
 async def _made(cluster: Cluster, secret: Node, where: str) -> Node:
@@ -94,10 +94,10 @@ async def _made(cluster: Cluster, secret: Node, where: str) -> Node:
     try:
         return await cluster.create(SECRETS, secret, where)
     except AlreadyExistsError:
-        found = await cluster.get(SECRETS, secret["metadata"]["name"], where)
-        if found is None:
+        existing = await cluster.get(SECRETS, secret["metadata"]["name"], where)
+        if existing is None:
             raise
-        return found
+        return existing
 
 
 def _mismatch(secret: Node, data: Node | None, keys: Node | None, home: str) -> list[Problem]:
@@ -117,8 +117,8 @@ def _fits(data: Node) -> bool:
         if not private or not public or len(private) + len(public) > _MAX_PAIR_BYTES:
             return False
         load = load_ssh_private_key if b"OPENSSH" in private[:60] else load_pem_private_key
-        found = load(private, None, unsafe_skip_rsa_key_validation=True)
-        mine = found.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+        key = load(private, None, unsafe_skip_rsa_key_validation=True)
+        mine = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     except UnsupportedAlgorithm:
         return True
     except (ValueError, TypeError):

@@ -55,7 +55,7 @@ class PodController:
     async def run(self, context: Context) -> None:
         """Acts until it is cancelled."""
         self._leads = True
-        for pod in [one for pods in self._followed.values() for one in pods.all()]:
+        for pod in [followed for pods in self._followed.values() for followed in pods.all()]:
             self._hear(None, pod)
         try:
             await asyncio.gather(*(self._passes(context) for _ in range(WORKERS)))
@@ -74,7 +74,7 @@ class PodController:
     async def _passes(self, context: Context) -> None:
         while True:
             key = await self._queue.get()
-            pod = next((one for pods in self._followed.values() if (one := pods.get(key.name, key.namespace)) is not None), None)
+            pod = next((followed for pods in self._followed.values() if (followed := pods.get(key.name, key.namespace)) is not None), None)
             try:
                 after = await change_pod(context, pod) if pod is not None else 0.0
             except (ConflictError, NotFoundError):  # another pod by now, of which the watch tells
@@ -113,5 +113,5 @@ async def change_pod(context: Context, pod: Node) -> float:
 async def _say(context: Context, pod: Node, reason: str, message: str) -> None:
     """An Event about the pod, and about its graph, where users look."""
     graph = context.cache.get(Key(GRAPH, key_of(pod).namespace, str((pod["metadata"].get("labels") or {}).get(GRAPH_NAME))))
-    for one in (pod, *([graph] if graph is not None else ())):
-        await context.say(one, "Warning", reason, message)
+    for obj in (pod, *([graph] if graph is not None else ())):
+        await context.say(obj, "Warning", reason, message)

@@ -30,7 +30,7 @@ def lighten(pod: Node) -> None:
     pod["metadata"] = {name: metadata[name] for name in _METADATA if name in metadata}
     pod["metadata"]["annotations"] = {name: annotations[name] for name in _ANNOTATIONS if name in annotations}
     pod["spec"] = {"nodeName": spec["nodeName"]} if spec.get("nodeName") else {}
-    pod["status"] = {name: [_light(one) for one in object_items(status.get(name))] for name in _LISTS}
+    pod["status"] = {name: [_light(container) for container in object_items(status.get(name))] for name in _LISTS}
 
 
 def find_missing_label(pod: Node) -> str:
@@ -65,8 +65,16 @@ def _explain_loss(pod: Node) -> str:
     if not is_target or metadata.get("deletionTimestamp") or controller_reference(pod) is None:
         return ""
     targets = string_map(metadata.get("annotations")).get(TARGET_CONTAINERS, "").split(",")
-    begun = [_started(one) for one in object_items(status.get("containerStatuses")) if one.get("name") in targets and one.get("started")]
-    servers = [one for one in object_items(status.get("initContainerStatuses")) if one.get("name") == SERVER and one.get("restartCount")]
+    begun = [
+        _started(container)
+        for container in object_items(status.get("containerStatuses"))
+        if container.get("name") in targets and container.get("started")
+    ]
+    servers = [
+        container
+        for container in object_items(status.get("initContainerStatuses"))
+        if container.get("name") == SERVER and container.get("restartCount")
+    ]
     if not all(begun) or not any(server > first for server in map(_started, servers) for first in begun):
         return ""
     return f"its GPU memory service (container {SERVER}) restarted after it had been restored, and lost what the snapshot held"

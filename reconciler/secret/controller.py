@@ -24,9 +24,9 @@ def _watch(selections: tuple[tuple[str, str], ...], *, labelled: bool) -> Watch:
     return Watch(
         SECRETS,
         selections,
-        when=lambda found, _: found.secrets.pull != NONE and labelled == (found.secrets.pull == LABELLED),
+        when=lambda configuration, _: configuration.secrets.pull != NONE and labelled == (configuration.secrets.pull == LABELLED),
         trim=lighten,
-        namespaces=lambda found: found.pull_secret_namespaces,
+        namespaces=lambda configuration: configuration.pull_secret_namespaces,
         cause=Cause.LOOK,
     )
 

@@ -43,20 +43,22 @@ class Orchestrator(NamedTuple):
 
 def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Orchestrator:
     """Where a graph runs, from what it owns. Grove is `usable` where it is served and not switched off."""
-    alive = {one["kind"] for one in owned if not one["metadata"].get("deletionTimestamp")}
+    alive = {child["kind"] for child in owned if not child["metadata"].get("deletionTimestamp")}
     status = graph.get("status") or {}
     before = condition_of(status, ORCHESTRATOR).get("reason")
-    ran = before in (_GROVE, _LOST) or any((one or {}).get("componentKind") in _MADE for one in (status.get("components") or {}).values())
+    ran = before in (_GROVE, _LOST) or any(
+        (component or {}).get("componentKind") in _MADE for component in (status.get("components") or {}).values()
+    )
     runs = False if COMPONENT in alive else True if CLIQUES in alive or ran else None
     annotations = graph["metadata"].get("annotations") or {}
-    said = str(annotations.get(ENABLE_GROVE, "")).lower()
+    switch = str(annotations.get(ENABLE_GROVE, "")).lower()
     kept = usable if runs is None else runs
     grove = is_provided_by_grove(annotations)
     bound = grove is not None
     if grove is None:
-        grove = said != "false" and (usable or runs is True if said == "true" else kept)
+        grove = switch != "false" and (usable or runs is True if switch == "true" else kept)
     new, other = (CLIQUES, COMPONENT) if grove else (COMPONENT, CLIQUES)
-    old = [one for one in owned if one["kind"] == other and (served or other != CLIQUES)]
+    old = [child for child in owned if child["kind"] == other and (served or other != CLIQUES)]
     leaves = runs is not None and runs is not grove
     return Orchestrator(
         grove, runs is not None, new not in alive and (leaves or before == _MOVING), old, grove and not usable, served, bound
@@ -106,10 +108,10 @@ async def find_blocking_pods(context: Context, graph: Node, way: Orchestrator) -
 
 async def finish_switch(context: Context, way: Orchestrator) -> None:
     """Deletes what runs a graph where it is not to run any more. Raises: ApiError, StandDownError."""
-    for one in way.old:
-        if not one["metadata"].get("deletionTimestamp"):
+    for child in way.old:
+        if not child["metadata"].get("deletionTimestamp"):
             with contextlib.suppress(NotServedError):  # it went with its kind
-                await context.writer.drop(one)
+                await context.writer.drop(child)
 
 
 def find_shared_services(

@@ -33,8 +33,10 @@ def explain_waiting_pods(pods: Sequence[Node], *, probes: bool = True) -> str:
 def explain_end(pod: Node) -> str:
     """Why a pod has ended, from its status: its phase, and what it or a container says."""
     status: Node = pod.get("status") or {}
-    said = format_reason(status, "") or next((f"container {one['name']}: {why}" for one in _containers(status) if (why := _ended(one))), "")
-    return f"{status.get('phase')}{': ' if said else ''}{said}"[:MAX_REASON_CHARACTERS]
+    reason = format_reason(status, "") or next(
+        (f"container {container['name']}: {why}" for container in _containers(status) if (why := _ended(container))), ""
+    )
+    return f"{status.get('phase')}{': ' if reason else ''}{reason}"[:MAX_REASON_CHARACTERS]
 
 
 def _reason(pod: Node, *, probes: bool) -> str:
@@ -44,7 +46,7 @@ def _reason(pod: Node, *, probes: bool) -> str:
     scheduled = condition_of(status, "PodScheduled")
     if scheduled.get("status") == "False":
         return format_reason(scheduled, "it can't be scheduled")
-    return next((f"container {one['name']}: {why}" for one in _containers(status) if (why := _waits(one))), "") or (
+    return next((f"container {container['name']}: {why}" for container in _containers(status) if (why := _waits(container))), "") or (
         _failing_probe(status) if probes else ""
     )
 
@@ -62,10 +64,10 @@ def _waits(container: Node) -> str:
 
 def _failing_probe(status: Node) -> str:
     """What keeps the first container that runs from being ready. The time is that of its start, so that the text stays the same."""
-    for one in status.get("containerStatuses") or ():
-        if (running := (one.get("state") or {}).get("running")) and not one.get("ready"):
-            fails = "startup probe has not succeeded" if one.get("started") is False else "readiness probe fails"
-            return f"container {one['name']}: it has run since {running.get('startedAt')}, but its {fails}{_last(one)}"
+    for container in status.get("containerStatuses") or ():
+        if (running := (container.get("state") or {}).get("running")) and not container.get("ready"):
+            fails = "startup probe has not succeeded" if container.get("started") is False else "readiness probe fails"
+            return f"container {container['name']}: it has run since {running.get('startedAt')}, but its {fails}{_last(container)}"
     return ""
 
 
@@ -79,9 +81,9 @@ def _ended(container: Node) -> str:
     return f"it ended with exit code {now['exitCode']} ({now.get('reason')})" if now.get("exitCode") else ""
 
 
-def format_reason(said: Node, otherwise: str) -> str:
+def format_reason(state: Node, otherwise: str) -> str:
     """The reason and message of a condition or a container's state as a sentence; `otherwise` stands for a reason that is missing."""
-    reason, message = str(said.get("reason") or otherwise), str(said.get("message") or "")
+    reason, message = str(state.get("reason") or otherwise), str(state.get("message") or "")
     return f"{reason}: {message}" if message else reason
 
 
@@ -92,18 +94,18 @@ def find_pull_failures(pods: Iterable[Node]) -> list[str]:
         status: Node = pod.get("status") or {}
         if pod["metadata"].get("deletionTimestamp"):
             continue
-        for one in _containers(status):
-            waiting: Node = ((one or {}).get("state") or {}).get("waiting") or {}
+        for container in _containers(status):
+            waiting: Node = ((container or {}).get("state") or {}).get("waiting") or {}
             if waiting.get("reason") in _REASONS:
                 message = f": {str(waiting['message'])[:MAX_REASON_CHARACTERS]}" if waiting.get("message") else ""
-                out.append(f"pod {pod['metadata']['name']} container {one.get('name')}: {waiting['reason']}{message}")
+                out.append(f"pod {pod['metadata']['name']} container {container.get('name')}: {waiting['reason']}{message}")
     return out
 
 
 def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[Say, ...]]:
     """What a status says of failures, in its earlier words for the same containers, and an Event for each new container."""
     before = str(condition_of(status, PULLED).get("message") or "")
-    fresh = [one for one in failures[:_MAX_NAMED_CONTAINERS] if f"{one.partition(':')[0]}:" not in before]
+    fresh = [failure for failure in failures[:_MAX_NAMED_CONTAINERS] if f"{failure.partition(':')[0]}:" not in before]
     if not fresh and before.count(" container ") == len(failures[:_MAX_NAMED_CONTAINERS]):
         return before, ()
-    return "; ".join(failures[:_MAX_NAMED_CONTAINERS]), tuple(Say("Warning", PULL_FAILED, one) for one in fresh)
+    return "; ".join(failures[:_MAX_NAMED_CONTAINERS]), tuple(Say("Warning", PULL_FAILED, failure) for failure in fresh)

@@ -34,18 +34,18 @@ async def pods_of(context: Context, obj: Node) -> list[Node]:
     """The unfinished pods of a graph or a component, oldest first, with their account and status alone. Raises: ApiError."""
     metadata = obj["metadata"]
     label = GRAPH_NAME if obj["kind"] == GRAPH else SET_NAME if on_leader_worker_sets(obj) else SELECTOR
-    found = await context.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=MAX_PODS, trim=_trim)
-    alive = [one for one in found.items if (one.get("status") or {}).get("phase") not in _ENDED]
-    return sorted(alive, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]))
+    listing = await context.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=MAX_PODS, trim=_trim)
+    alive = [pod for pod in listing.items if (pod.get("status") or {}).get("phase") not in _ENDED]
+    return sorted(alive, key=lambda pod: (str(pod["metadata"].get("creationTimestamp") or ""), pod["metadata"]["name"]))
 
 
 async def find_used_permissions(context: Context, graph: Node, wanted: set[tuple[str, str]]) -> frozenset[str]:
     """The names of unneeded accounts, roles and bindings that pods still use. Raises: ApiError."""
-    unwanted = {one["metadata"]["name"] for one in context.cache.owned(graph) if one["kind"] in _RIGHTS}
+    unwanted = {child["metadata"]["name"] for child in context.cache.owned(graph) if child["kind"] in _RIGHTS}
     unwanted -= {name for kind, name in wanted if kind in _RIGHTS}
     if not unwanted:
         return frozenset()
-    used = {(one.get("spec") or {}).get("serviceAccountName") for one in await pods_of(context, graph)}
+    used = {(pod.get("spec") or {}).get("serviceAccountName") for pod in await pods_of(context, graph)}
     return frozenset(name for name in unwanted if account_of(name) in used)
 
 
@@ -70,7 +70,7 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     ready, before = condition_of(status, condition), condition_of(obj.get("status") or {}, condition)
     uid, moment = uid_of(obj), context.clocks.wall()
     unready = parse_time(ready["lastTransitionTime"]) or moment
-    text = told = str(before.get("message") or "").partition(_MARK)[2]
+    text = previous = str(before.get("message") or "").partition(_MARK)[2]
     since, early = context.reads.begin(obj, unready, moment)
     age = (moment - since).total_seconds()
     if 0 <= age < SETTLE_SECONDS:  # what became so in the future says nothing: the wall clock went back
@@ -82,13 +82,13 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
             left = pause
             probes = not 0 <= (moment - unready).total_seconds() < PROBE_SECONDS
             context.reads.texts[uid] = await _explain(context, obj, probes=probes)
-        text = context.reads.texts.get(uid, told)
+        text = context.reads.texts.get(uid, previous)
     if not text:
         return status, left
     message = f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]
-    if message.partition(_MARK)[2] != told:
+    if message.partition(_MARK)[2] != previous:
         await context.say(obj, "Warning", "PodsWait", text)
-    return {**status, "conditions": [{**ready, "message": message} if one is ready else one for one in status["conditions"]]}, left
+    return {**status, "conditions": [{**ready, "message": message} if entry is ready else entry for entry in status["conditions"]]}, left
 
 
 async def _explain(context: Context, obj: Node, *, probes: bool) -> str:

@@ -33,22 +33,22 @@ async def check_claims(context: Context, graph: Graph, problems: list[Problem]) 
             problems.append(problem_of_error(error, f"PersistentVolumeClaim {name}"))
 
 
-async def check_storage(context: Context, asked: Checkpoints, namespace: str) -> str:
+async def check_storage(context: Context, settings: Checkpoints, namespace: str) -> str:
     """The text about a configured claim for snapshots that isn't there nor to be made. Raises: ApiError, RenderError."""
-    kept = storage.find_configured_storage(asked)
-    if kept is None or asked.pvc.create or await context.cluster.get(CLAIMS, kept.claim, namespace) is not None:
+    kept = storage.find_configured_storage(settings)
+    if kept is None or settings.pvc.create or await context.cluster.get(CLAIMS, kept.claim, namespace) is not None:
         return ""
     return storage.explain_missing(kept, namespace)
 
 
 async def check_scheduler(context: Context, graph: Graph, children: Sequence[Node], problems: list[Problem]) -> None:
     """The scheduler of pods on Grove must be there, and the queue from which KAI takes them, where it may be read."""
-    cliques = [one for child in children if child["kind"] == CLIQUES for one in child["spec"]["template"]["cliques"]]
-    volcano = any(one["spec"]["podSpec"].get("schedulerName") == VOLCANO for one in cliques)
+    cliques = [clique for child in children if child["kind"] == CLIQUES for clique in child["spec"]["template"]["cliques"]]
+    volcano = any(clique["spec"]["podSpec"].get("schedulerName") == VOLCANO for clique in cliques)
     if volcano and context.presence(SERVED) is Presence.ABSENT and not is_acted_on(graph.object):
         text = "Volcano must be installed to place pods: scheduling.volcano.sh is not served; install it, or choose another scheduler"
         problems.append(Problem(text, "not_found"))
-    for name in sorted({one["labels"][QUEUE] for one in cliques if QUEUE in one["labels"]}):
+    for name in sorted({clique["labels"][QUEUE] for clique in cliques if QUEUE in clique["labels"]}):
         try:
             if await context.cluster.get(QUEUES, name) is None:
                 remedy = f"make it, or name another by the annotation {KAI_QUEUE}"
@@ -61,17 +61,17 @@ async def check_scheduler(context: Context, graph: Graph, children: Sequence[Nod
 
 async def read_claims(context: Context, components: Iterable[Node], namespace: str) -> Claims:
     """The claim templates and device classes by which the GPUs of components are counted. Raises: ApiError."""
-    names = {name for one in components for name in find_needed_templates(one)}
+    names = {name for component in components for name in find_needed_templates(component)}
     templates = {name: await _read(context, CLAIM_TEMPLATES, name, namespace) for name in sorted(names)}
-    classes = {name for one in templates.values() if isinstance(one, dict) for name in find_needed_classes(one)}
+    classes = {name for template in templates.values() if isinstance(template, dict) for name in find_needed_classes(template)}
     return Claims(templates, {name: await _read(context, DEVICE_CLASSES, name) for name in sorted(classes)})
 
 
 async def _read(context: Context, resource: Resource, name: str, namespace: str = "") -> Node | str:
     try:
-        found = await context.cluster.get(resource, name, namespace)
+        obj = await context.cluster.get(resource, name, namespace)
     except ForbiddenError as error:
         return f"can't be read: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
     except NotServedError:
         return f"can't be read: the cluster does not serve {resource.api_version}"
-    return f"is not in the {'namespace' if namespace else 'cluster'}; create it" if found is None else found
+    return f"is not in the {'namespace' if namespace else 'cluster'}; create it" if obj is None else obj

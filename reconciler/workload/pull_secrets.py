@@ -23,9 +23,9 @@ ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
 def lighten(secret: Node) -> None:
     """Leaves of a Secret what names it and the addresses that it is for, in place; None for those that can't be read."""
     kept = {name: secret["metadata"].get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
-    said = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, ADDRESSES: addresses(secret)}
+    content = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, ADDRESSES: addresses(secret)}
     secret.clear()
-    secret.update(said)
+    secret.update(content)
 
 
 class PullSecrets(NamedTuple):
@@ -76,18 +76,20 @@ def render_with_secrets(
 
 def _is_as_before(child: Node, live: Node) -> bool:
     """Whether pods would stay as they are: by the digest of their templates, or by these themselves where none was noted yet."""
-    marks, found = live["metadata"].get("annotations") or {}, pod_templates(child)
+    marks, templates = live["metadata"].get("annotations") or {}, pod_templates(child)
     noted = marks.get(PODS_HASH)
-    return bool(noted == digest(found) if noted else marks.get(APPLIED_HASH) == digest(child) or contains(pod_templates(live), found))
+    return bool(
+        noted == digest(templates) if noted else marks.get(APPLIED_HASH) == digest(child) or contains(pod_templates(live), templates)
+    )
 
 
 def _noted(child: Node) -> Node:
     """What controls pods, with the digest of their templates."""
-    found = pod_templates(child)
-    return annotate(child, {PODS_HASH: digest(found)}) if found else child
+    templates = pod_templates(child)
+    return annotate(child, {PODS_HASH: digest(templates)}) if templates else child
 
 
 def _names(live: Node) -> set[str]:
     """The pull secrets of the pods of a live object."""
-    specs = (one.get("spec") or {} for one in pod_templates(live).values())
-    return {str(one.get("name")) for spec in specs for one in spec.get("imagePullSecrets") or ()}
+    specs = (template.get("spec") or {} for template in pod_templates(live).values())
+    return {str(reference.get("name")) for spec in specs for reference in spec.get("imagePullSecrets") or ()}

@@ -51,7 +51,7 @@ async def _read_events(context: Context, lws: Node) -> str:
     key = key_of(lws)
     names = (key.name, *(f"{key.name}-{number}" for number in range(replicas_in(lws["spec"]))))  # of leaders, and of each replica's workers
     sets = (context.cache.get(Key(STATEFUL_SET, key.namespace, name)) for name in names)
-    lacking = next((one for one in sets if one is not None and _lacks_pods(one)), None)
+    lacking = next((stateful_set for stateful_set in sets if stateful_set is not None and _lacks_pods(stateful_set)), None)
     if lacking is None:
         return ""
     selector = f"involvedObject.uid={uid_of(lacking)},type=Warning"

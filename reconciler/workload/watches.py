@@ -31,8 +31,8 @@ def read_counts(obj: Node | None) -> object:
 
 def find_owner(cache: Cache, key: Key, kind: str) -> list[Key]:
     """The graph or component, by its `kind`, that a set of cliques, a group in one, or a LeaderWorkerSet belongs to."""
-    found = cache.get(key)
-    owner = controller_reference(found) if found is not None else None
+    obj = cache.get(key)
+    owner = controller_reference(obj) if obj is not None else None
     if owner is None:
         return []
     above = Key(str(owner.get("kind")), key.namespace, str(owner["name"]))

@@ -56,8 +56,8 @@ class Certificate:
     @property
     def issuer_key(self) -> str:
         """The key identifier of the issuer, hexadecimal; empty when it isn't named."""
-        found = read_extension(self.parsed, x509.AuthorityKeyIdentifier)
-        return (found.key_identifier or b"").hex() if found else ""
+        extension = read_extension(self.parsed, x509.AuthorityKeyIdentifier)
+        return (extension.key_identifier or b"").hex() if extension else ""
 
     @property
     def life(self) -> timedelta:
@@ -87,8 +87,8 @@ class Certificate:
     @property
     def is_authority(self) -> bool:
         """Whether it may sign others, by its basic constraints."""
-        found = read_extension(self.parsed, x509.BasicConstraints)
-        return found is not None and found.ca
+        constraints = read_extension(self.parsed, x509.BasicConstraints)
+        return constraints is not None and constraints.ca
 
     @property
     def key_kind(self) -> str:
@@ -118,8 +118,8 @@ class Key:
 
 def read_certificates(pem: bytes) -> tuple[Certificate, ...]:
     """All certificates of a PEM text, as a bundle holds several, in order without repetition; unreadable blocks are passed over."""
-    found = dict.fromkeys(filter(None, (_read(block) for block in _BLOCK.findall(pem))))
-    return tuple(found)
+    certificates = dict.fromkeys(filter(None, (_read(block) for block in _BLOCK.findall(pem))))
+    return tuple(certificates)
 
 
 def read_certificate(pem: bytes) -> Certificate | None:

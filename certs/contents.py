@@ -69,7 +69,7 @@ def _trust(step: Step, state: CertificateState, now: datetime, called: Names) ->
     old = state.trust
     bundle, usable = (step.bundle, step.usable) if isinstance(step, WriteTrust) else (old.bundle, old.usable) if old else (b"", frozenset())
     notes = _entered(step.phase, now) if isinstance(step, MarkPhase) else {}
-    data = {names.BUNDLE: bundle, names.USABLE: "".join(f"{one}\n" for one in sorted(usable)).encode()}
+    data = {names.BUNDLE: bundle, names.USABLE: "".join(f"{fingerprint}\n" for fingerprint in sorted(usable)).encode()}
     return Write("ConfigMap", called.trust, "", data, notes, old.version if old else "")
 
 
@@ -83,7 +83,7 @@ def _authority(step: Step, state: CertificateState, now: datetime, called: Names
             names.NEXT: secret.next,
             names.NEXT_KEY: secret.next_key,
         }
-        data = {slot: one.pem for slot, one in held.items() if one} | _previous(secret.previous)
+        data = {slot: value.pem for slot, value in held.items() if value} | _previous(secret.previous)
     generation = _generation(state) + 1
     notes: dict[str, str | None] = {}
     if isinstance(step, CreateAuthority):
@@ -96,7 +96,7 @@ def _authority(step: Step, state: CertificateState, now: datetime, called: Names
         key = serving.authority_key if serving else None
         if serving is None or key is None:
             raise ValueError("an authority is adopted only with its key")
-        certificate = next(one for one in serving.authorities if key.belongs_to(one))
+        certificate = next(authority for authority in serving.authorities if key.belongs_to(authority))
         data = {names.CURRENT: certificate.pem, names.CURRENT_KEY: key.pem}
         notes = {**_entered(Phase.STABLE, now), names.GENERATION: str(generation), names.REASON: "adopted"}
     elif isinstance(step, StoreNext):
@@ -124,12 +124,12 @@ def _new(state: CertificateState, generation: int, now: datetime) -> KeyPair:
 
 def _generation(state: CertificateState) -> int:
     """The highest generation used so far, from the annotation or the names of all known authorities."""
-    numbers = [int(found[1]) for one in list_authorities(state) if (found := _NUMBERED.match(one.common_name))]
+    numbers = [int(match[1]) for authority in list_authorities(state) if (match := _NUMBERED.match(authority.common_name))]
     return max([0, *numbers, state.authority.generation if state.authority else 0])
 
 
 def _previous(authorities: tuple[Certificate, ...]) -> dict[str, bytes]:
-    return {names.PREVIOUS: b"".join(one.pem for one in authorities)} if authorities else {}
+    return {names.PREVIOUS: b"".join(authority.pem for authority in authorities)} if authorities else {}
 
 
 def _entered(phase: Phase, now: datetime) -> dict[str, str | None]:

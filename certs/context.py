@@ -40,14 +40,14 @@ class ClientTrust:
     def refresh(self) -> bool:
         """Reads the file; whether there is another set of authorities now."""
         try:
-            found = tuple(each.der for each in read_certificates(read_file(self._path)))
+            authorities = tuple(each.der for each in read_certificates(read_file(self._path)))
         except PairError as error:
             self.reason = f"{CLIENT_KEY}: {error}"
             return False
-        self.reason = "" if found else f"{CLIENT_KEY}: {self._path.name} must hold PEM certificates"
-        if not found or set(found) == set(self.authorities):
+        self.reason = "" if authorities else f"{CLIENT_KEY}: {self._path.name} must hold PEM certificates"
+        if not authorities or set(authorities) == set(self.authorities):
             return False
-        self.authorities = found
+        self.authorities = authorities
         self.generation += 1
         return True
 

@@ -77,10 +77,12 @@ def _anchors(chain: tuple[Certificate, ...], bundle: tuple[Certificate, ...]) ->
     """The authorities of the bundle above the first certificate, directly or by way of the others of its chain."""
     reached = [chain[0]]
     for _ in range(_MAX_INTERMEDIATES):
-        found = frozenset(one.fingerprint for one in bundle if any(one.issued(each) for each in reached))
-        if found:
-            return found
-        reached = [one for one in chain[1:] if one.is_authority and any(one.issued(each) for each in reached)]
+        anchors = frozenset(anchor.fingerprint for anchor in bundle if any(anchor.issued(each) for each in reached))
+        if anchors:
+            return anchors
+        reached = [
+            certificate for certificate in chain[1:] if certificate.is_authority and any(certificate.issued(each) for each in reached)
+        ]
     return frozenset()
 
 
@@ -110,17 +112,17 @@ class Delivery:
         good, refused, empty = self._judged(now)
         served = self._served
         works = served is not None and served.leaf.valid_at(now)
-        free = [one for one in good if self._free(one)]
-        held = {one.leaf.fingerprint: one for one in good if one not in free}
+        free = [pair for pair in good if self._free(pair)]
+        held = {pair.leaf.fingerprint: pair for pair in good if pair not in free}
         self._since = {print_: self._since.get(print_, seconds) for print_ in held}
-        late = [one for one in held.values() if seconds - self._since[one.leaf.fingerprint] >= self._patience(works=works)]
+        late = [pair for pair in held.values() if seconds - self._since[pair.leaf.fingerprint] >= self._patience(works=works)]
         best = self._newest(free, works=works) or (None if free else self._newest(late, works=works))
         warning = ""
         if best is not None:
             if best not in free:
                 warning = f"serving a certificate although {self._why()}: nothing better came in time"
             self._served = best
-        waiting = [f"{one.source}: waiting, because {self._why()}" for one in held.values() if one is not best]
+        waiting = [f"{pair.source}: waiting, because {self._why()}" for pair in held.values() if pair is not best]
         trouble = "; ".join([*refused, *waiting, *(empty if self._served is None else ())])
         return Choice(self._served, trouble, warning)
 
@@ -145,11 +147,11 @@ class Delivery:
         self._gone = (seconds if self._gone is None else self._gone) if vanished else None
         return self._gate if self._gone is not None and seconds - self._gone < DELETED_LIST_SECONDS else self._latest
 
-    def _free(self, one: Accepted) -> bool:
+    def _free(self, pair: Accepted) -> bool:
         """Whether clients already trust it: its issuer is listed, or issued the served pair."""
-        if self._gate.heard and (self._gate.usable is None or one.authorities & self._gate.usable):
+        if self._gate.heard and (self._gate.usable is None or pair.authorities & self._gate.usable):
             return True
-        return self._served is not None and bool(one.authorities & self._served.authorities)
+        return self._served is not None and bool(pair.authorities & self._served.authorities)
 
     def _patience(self, *, works: bool) -> float:
         """Seconds to hold a pair back: forever while another one works and its issuer isn't listed."""
@@ -161,8 +163,8 @@ class Delivery:
         """The newest, the API server's before the same from a file; files lag behind, so an older one from there changes nothing."""
         served = self._served
         if served is not None and works and served.source is Source.API:
-            some = [one for one in some if one.source is Source.API or one.leaf.not_before > served.leaf.not_before]
-        return max(some, key=lambda one: (one.leaf.not_before, one.source is Source.API), default=None)
+            some = [pair for pair in some if pair.source is Source.API or pair.leaf.not_before > served.leaf.not_before]
+        return max(some, key=lambda pair: (pair.leaf.not_before, pair.source is Source.API), default=None)
 
     def _why(self) -> str:
         listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the trust ConfigMap has not been read"

@@ -104,10 +104,10 @@ def _is_ours(path: Path) -> bool:
     """Whether the authority beside a pair is one that this module made."""
     try:
         authority = read_certificate(read_file(path))
-        found = authority.parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME) if authority else ()
+        organizations = authority.parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME) if authority else ()
     except UNREADABLE:  # a PairError, too
         return False
-    return any(part.value == SELF_SIGNED for part in found)
+    return any(part.value == SELF_SIGNED for part in organizations)
 
 
 def read_file(path: Path) -> bytes:

@@ -52,13 +52,13 @@ class Refusals:
 
     def applied(self, target: Target) -> Target:
         """The target with the reason for which it isn't written now, if there is one."""
-        found = self._found.get((target.kind, target.name))
-        if found is None:
+        refusal = self._found.get((target.kind, target.name))
+        if refusal is None:
             return target
-        if self._clock() >= found.until or found.version not in ("", target.version):
+        if self._clock() >= refusal.until or refusal.version not in ("", target.version):
             del self._found[target.kind, target.name]
             return target
-        return replace(target, refused=found.reason)
+        return replace(target, refused=refusal.reason)
 
     def soonest(self) -> float | None:
         """Seconds until the next of them may be written again; None when there are none."""
@@ -90,20 +90,20 @@ class Gatherer:
             asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),
         )
         theirs = await self.cluster.server_time()
-        found = read_serving(serving) if serving else None
+        pair = read_serving(serving) if serving else None
         state = CertificateState(
             mode=about.mode,
             profile=about.profile,
             timings=about.timings,
             authority=read_authority(authority) if authority else None,
-            serving=found,
+            serving=pair,
             trust=read_trust(trust) if trust else None,
             targets=tuple(targets),
             endpoints=endpoints,
             skew=self.now() - theirs,
             configured_trust=_content(about.trust_file),
             fixed=self._fixed(authority, serving if managed else None, trust),
-            reference_running=managed and await self._reference_runs(found),
+            reference_running=managed and await self._reference_runs(pair),
         )
         holder = (authority if managed else trust) or {}
         notes = dict((holder.get("metadata") or {}).get("annotations") or {})
@@ -112,8 +112,8 @@ class Gatherer:
     def _fixed(self, authority: Node | None, serving: Node | None, trust: Node | None) -> tuple[str, ...]:
         """The stored objects that can't be replaced, and why."""
         typed = ((authority, OPAQUE), (serving, TLS), (trust, ""))
-        found = ((obj, explain_immutable(obj, type_)) for obj, type_ in typed if obj)
-        return tuple(f"{obj['kind']} {obj['metadata']['name']} is {why}" for obj, why in found if why)
+        reasons = ((obj, explain_immutable(obj, type_)) for obj, type_ in typed if obj)
+        return tuple(f"{obj['kind']} {obj['metadata']['name']} is {why}" for obj, why in reasons if why)
 
     async def _trust(self) -> Node | None:
         try:
@@ -135,7 +135,7 @@ class Gatherer:
             return False
         ending = f".{self.about.profile.namespace}.svc"
         services = {name.removesuffix(ending) for name in serving.leaf.names if name.endswith(ending)}
-        return any([await self.prober.anybody_behind(one) for one in sorted(services - {self.about.profile.service})])
+        return any([await self.prober.anybody_behind(service) for service in sorted(services - {self.about.profile.service})])
 
 
 def _content(file: str) -> bytes:

@@ -33,11 +33,11 @@ class Installation:
     version: str = ""  # the operator's, whose line decides which definitions belong to it; empty if not known
 
 
-def installation(found: OperatorConfiguration) -> Installation:
+def installation(configuration: OperatorConfiguration) -> Installation:
     """The installation that a configuration describes."""
-    own, webhook, certificates = found.operator, found.server.webhook, found.certificates
+    own, webhook, certificates = configuration.operator, configuration.server.webhook, configuration.certificates
     # an installation for one namespace leaves the definitions to the cluster-wide one
-    kinds = () if found.namespace.restricted else tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
+    kinds = () if configuration.namespace.restricted else tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
     key = RSA if certificates.key_algorithm == "RSA" else ECDSA
     return Installation(
         mode=Mode(MODES[webhook.cert_provision_mode]),
@@ -56,9 +56,9 @@ def installation(found: OperatorConfiguration) -> Installation:
         trust_file=certificates.trust_file,
         take_over=certificates.take_over_conversion,
         force_adoption=certificates.force_adoption,
-        restores=found.checkpoint.enabled,
-        restricted=bool(found.namespace.restricted),
-        allowed=tuple(found.namespace.allowed),
-        election=(found.leader_namespace, found.leader_election.id) if found.leader_election.lease else None,
+        restores=configuration.checkpoint.enabled,
+        restricted=bool(configuration.namespace.restricted),
+        allowed=tuple(configuration.namespace.allowed),
+        election=(configuration.leader_namespace, configuration.leader_election.id) if configuration.leader_election.lease else None,
         version=own.version,
     )

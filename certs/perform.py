@@ -24,7 +24,7 @@ class Performer:
         self._about, self._store, self._injector = about, store, injector
         self._refusals, self._meters, self._teller = refusals, meters, teller
 
-    async def perform(self, step: Step, found: Gathered, seen: Node | None = None) -> bool:
+    async def perform(self, step: Step, facts: Gathered, seen: Node | None = None) -> bool:
         """Takes the step; False when something had changed since the facts were gathered, so that they must be gathered again.
 
         `seen` is the object that a bundle is written into, where a watch has just shown it.
@@ -34,18 +34,18 @@ class Performer:
         try:
             if isinstance(step, WriteBundle):
                 done = await self._inject(step, seen)
-            elif done := (write := make_content(step, found.state, found.now, self._about.called)) is not None:
+            elif done := (write := make_content(step, facts.state, facts.now, self._about.called)) is not None:
                 await self._store.write(write)
         except (ConflictError, AlreadyExistsError) as error:
             self._meters.count("secret_conflicts")
             LOG.info("%s: %s; looking again", type(step).__name__, error.message)
             return False
         if done:
-            self._count(step, found)
+            self._count(step, facts)
             LOG.info("%s%s", type(step).__name__, _detail(step))
             reason, text = event_of(step)
             if reason:
-                await self._teller.record(found, "Normal", reason, text)
+                await self._teller.record(facts, "Normal", reason, text)
         return done
 
     async def _inject(self, step: WriteBundle, seen: Node | None) -> bool:
@@ -66,7 +66,7 @@ class Performer:
         LOG.warning("%s %s can't be given its bundle: %s", step.target.kind, step.target.name, reason)
         self._refusals.add(step.target, reason, overwritten=overwritten)
 
-    def _count(self, step: Step, found: Gathered) -> None:
+    def _count(self, step: Step, facts: Gathered) -> None:
         if isinstance(step, WriteBundle):
             self._meters.count("bundle_writes", step.target.kind.value, step.target.name, step.reason)
         elif isinstance(step, WriteServing):
@@ -76,7 +76,7 @@ class Performer:
         elif isinstance(step, CreateAuthority) and step.previous:
             self._meters.count("rotations", "key-lost", "started")
         elif isinstance(step, DropPrevious):
-            why = found.state.authority.reason if found.state.authority else ""
+            why = facts.state.authority.reason if facts.state.authority else ""
             self._meters.count("rotations", why or "key-lost", "completed")
 
 

@@ -79,7 +79,7 @@ def _begin(state: CertificateState) -> Step:
     serving = state.serving
     if state.authority is None and serving and serving.authority_key:
         key = serving.authority_key
-        if any(key.belongs_to(one) for one in serving.authorities):
+        if any(key.belongs_to(authority) for authority in serving.authorities):
             if state.reference_running:
                 return Nothing(
                     "the Go operator still has ready pods and would replace an adopted authority; stop it first, or force the adoption"

@@ -129,8 +129,8 @@ def is_outage(state: CertificateState, now: datetime) -> bool:
     known = trust.ours(state.authority) if state.authority else ()
     if trust.is_orphaned(state):
         known += trust.list_authorities(state)
-    trusted = [one for one in known if one.valid_at(now)]
-    return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
+    trusted = [authority for authority in known if authority.valid_at(now)]
+    return not any(leaf.valid_at(now) and any(authority.issued(leaf) for authority in trusted) for leaf in leaves)
 
 
 def _is_servable(serving: Serving, name: str) -> bool:
@@ -210,17 +210,21 @@ def is_probing_impossible(state: CertificateState) -> bool:
     """Whether probing is impossible: not permitted, or none of the endpoints answers although some are ready."""
     if state.endpoints is None:
         return True
-    return not any(one.leaf for one in state.endpoints) and any(one.ready for one in state.endpoints)
+    return not any(endpoint.leaf for endpoint in state.endpoints) and any(endpoint.ready for endpoint in state.endpoints)
 
 
 def has_converged(state: CertificateState) -> bool:
     """Whether every endpoint has presented a leaf of the current authority, twice in a row."""
     if is_probing_impossible(state):
         return True
-    return all(one.leaf and one.rounds >= MIN_AGREEING_ROUNDS for one in state.endpoints or ()) and not list_foreign_endpoints(state)
+    return all(
+        endpoint.leaf and endpoint.rounds >= MIN_AGREEING_ROUNDS for endpoint in state.endpoints or ()
+    ) and not list_foreign_endpoints(state)
 
 
 def list_foreign_endpoints(state: CertificateState) -> tuple[str, ...]:
     """The addresses that are known to present a leaf of another authority than the current one."""
     current = state.authority.current if state.authority else None
-    return tuple(one.address for one in state.endpoints or () if one.leaf and not (current and current.issued(one.leaf)))
+    return tuple(
+        endpoint.address for endpoint in state.endpoints or () if endpoint.leaf and not (current and current.issued(endpoint.leaf))
+    )

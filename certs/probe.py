@@ -64,7 +64,8 @@ class Prober:
             self._seen[address] = _Seen(None, 0, float("-inf"))
         now = self._clock()
         due = sorted(
-            (address for address in ready if now - self._seen[address].at >= self._apart), key=lambda one: self._seen[one].leaf is None
+            (address for address in ready if now - self._seen[address].at >= self._apart),
+            key=lambda candidate: self._seen[candidate].leaf is None,
         )
         gate = asyncio.Semaphore(MAX_CONCURRENT_HANDSHAKES)
         with contextlib.suppress(TimeoutError):  # those that answered before are asked first
@@ -93,12 +94,12 @@ class Prober:
         """Address and port -> whether it is ready."""
         labels = f"kubernetes.io/service-name={service}"
         listing = await self._cluster.list(ENDPOINT_SLICES, self._namespace, labels=labels)
-        found: dict[Address, bool] = {}
+        addresses: dict[Address, bool] = {}
         for piece in listing.items:
             for host, ready in _hosts(piece):
                 for port in _ports(piece.get("ports") or ()):
-                    found[host, port] = found.get((host, port), False) or ready
-        return found
+                    addresses[host, port] = addresses.get((host, port), False) or ready
+        return addresses
 
 
 async def present(address: Address, server_name: str) -> Certificate | None:

@@ -104,8 +104,8 @@ def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
 def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
     """Only keeps open a gate that an earlier mode left; everything else is managed externally."""
     issuing = issuers_of(state, list_trusted_authorities(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
-    expected = [one for one in state.targets if one.stance in {Stance.OURS, Stance.ANNOTATED}]
-    shown = bool(issuing) and bool(expected) and all(holds(bundle, issuing) for one in expected for bundle in one.bundles)
+    expected = [target for target in state.targets if target.stance in {Stance.OURS, Stance.ANNOTATED}]
+    shown = bool(issuing) and bool(expected) and all(holds(bundle, issuing) for target in expected for bundle in target.bundles)
     if state.trust and shown and (more := fingerprints(issuing) - state.trust.usable):
         yield WriteTrust(state.trust.bundle, state.trust.usable | more)
     yield Wait(now + state.timings.resync, "certificates and trust are managed externally; differences are reported")
@@ -114,7 +114,7 @@ def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
 def _new_here(state: CertificateState) -> tuple[Certificate, ...]:
     """The provided authorities that are not yet listed as usable for servers."""
     known = state.trust.usable if state.trust else frozenset()
-    return tuple(one for one in list_trusted_authorities(state) if one.fingerprint not in known)
+    return tuple(authority for authority in list_trusted_authorities(state) if authority.fingerprint not in known)
 
 
 def _usable(state: CertificateState) -> frozenset[str]:
@@ -129,6 +129,6 @@ def _uncertain(state: CertificateState, now: datetime) -> bool:
     """Whether an old leaf may still be served unseen: too few rounds, a silent endpoint, or unsettled trust in the new issuer."""
     if _new_here(state):
         return True
-    quiet = blind(state) or any(one.leaf is None or one.rounds < MIN_AGREEING_ROUNDS for one in state.endpoints or ())
+    quiet = blind(state) or any(endpoint.leaf is None or endpoint.rounds < MIN_AGREEING_ROUNDS for endpoint in state.endpoints or ())
     lasted = age_of(state.hint.since, now) if state.hint.phase in {Phase.STABLE, Phase.ROLL} else None
     return quiet and (lasted is None or lasted < state.timings.drain)

@@ -102,12 +102,12 @@ class Provisioner:
             raise
         try:
             while True:
-                found, step = await self._look()
+                facts, step = await self._look()
                 if isinstance(step, (Wait, Nothing)):
-                    await self._teller.annotate(found)
-                    return unready(found.state, found.now)
+                    await self._teller.annotate(facts)
+                    return unready(facts.state, facts.now)
                 await self.election.attempt()
-                await self._take(step, found)
+                await self._take(step, facts)
         finally:
             await self.election.release()
 
@@ -178,13 +178,13 @@ class Provisioner:
         for (kind, name), obj in shown.items():
             if self._published is None or obj is None:
                 continue
-            found, bundle = self._published
+            facts, bundle = self._published
             step, now = repair(self._refusals.applied(self._injector.seen(kind, name, obj)), bundle), self._clock()
             if step is None or now - self._repaired.get((kind, name), float("-inf")) < REWRITE_PAUSE_SECONDS:
                 continue  # another writer reverts it: passes have their own delays
             self._repaired[kind, name] = now
             try:
-                await self._performer.perform(step, found, obj)
+                await self._performer.perform(step, facts, obj)
             except ApiError as error:
                 LOG.warning("%s %s: %s", kind, name, error.message)
             except Exception:
@@ -193,13 +193,13 @@ class Provisioner:
     async def _pass(self) -> float:
         """One look and at most one step; the seconds until the next look unless something changes."""
         try:
-            found, step = await self._look()
+            facts, step = await self._look()
             if isinstance(step, (Wait, Nothing)):
-                await self._teller.annotate(found)
+                await self._teller.annotate(facts)
                 self._backoff.reset()
-                return self._rest(step, found)
+                return self._rest(step, facts)
             if self.election.leading:
-                await self._take(step, found)
+                await self._take(step, facts)
         except ApiError as error:
             self._trouble = error.message
             LOG.warning("%s", error.message)
@@ -211,45 +211,45 @@ class Provisioner:
         return 0.0
 
     async def _look(self) -> tuple[Gathered, Step]:
-        found = await self._gatherer.gather()
+        facts = await self._gatherer.gather()
         self._trouble = ""
-        self.meters.gauges = gauges(found.state, found.now)
-        bundle = published_bundle(found.state, found.now, self._published[1] if self._published else b"")
-        self._published = (found, bundle) if bundle else None
-        down = not_up(found.state, found.now)
+        self.meters.gauges = gauges(facts.state, facts.now)
+        bundle = published_bundle(facts.state, facts.now, self._published[1] if self._published else b"")
+        self._published = (facts, bundle) if bundle else None
+        down = not_up(facts.state, facts.now)
         if down != self._down:
             self._down, self._since = down, self._clock()
-        step = next_step(found.state, found.now)
-        await self._teller.stands(found, installing=self._installing() > 0)
-        return found, step
+        step = next_step(facts.state, facts.now)
+        await self._teller.stands(facts, installing=self._installing() > 0)
+        return facts, step
 
-    async def _take(self, step: Step, found: Gathered) -> None:
+    async def _take(self, step: Step, facts: Gathered) -> None:
         """Takes a step; and while the next one writes the same bundle into another object, that too, without looking at everything."""
         while True:
             if len(self._taken) == MAX_BURST_STEPS and self._clock() - self._taken[0] < BURST_SECONDS:
                 await self._sleep(REWRITE_PAUSE_SECONDS)
             self._taken.append(self._clock())
             self._waiting = ""
-            done = await self._performer.perform(step, found)
+            done = await self._performer.perform(step, facts)
             if done and isinstance(step, WriteServing):
                 self._prober.forget()
             if not done or not isinstance(step, WriteBundle) or not self.election.leading:
                 return
-            found = found._replace(state=_written(found.state, step))
-            step = next_step(found.state, found.now)
+            facts = facts._replace(state=_written(facts.state, step))
+            step = next_step(facts.state, facts.now)
             if not isinstance(step, WriteBundle):
                 return
 
-    def _rest(self, step: Wait | Nothing, found: Gathered) -> float:
-        phase = phase_of(found.state, found.now)
+    def _rest(self, step: Wait | Nothing, facts: Gathered) -> float:
+        phase = phase_of(facts.state, facts.now)
         if step.why != self._waiting:
             self._waiting = step.why
             LOG.info("phase %s: %s", phase, step.why)
         longest = self._about.timings.resync.total_seconds()
         if phase not in RESTING or isinstance(step, Nothing):
-            longest = min(longest, DRAIN_LOOK_SECONDS if phase is Phase.DRAIN and has_converged(found.state) else self._apart)
+            longest = min(longest, DRAIN_LOOK_SECONDS if phase is Phase.DRAIN and has_converged(facts.state) else self._apart)
         if isinstance(step, Wait):
-            longest = min(longest, (step.until - found.now).total_seconds())
+            longest = min(longest, (step.until - facts.now).total_seconds())
         if (soonest := self._refusals.soonest()) is not None:
             longest = min(longest, soonest)
         if (left := self._installing()) > 0:
@@ -264,15 +264,15 @@ class Provisioner:
         """Watches of exactly the objects that matter, by name, as the permissions are."""
         called, about = self._about.called, self._about
         secrets = [called.serving, *([called.authority] if about.mode is Mode.MANAGED else [])]
-        found = [Reflector(self._cluster, SECRETS, called.namespace, name=name) for name in secrets]
+        reflectors = [Reflector(self._cluster, SECRETS, called.namespace, name=name) for name in secrets]
         labels = f"kubernetes.io/service-name={about.profile.service}"
-        found.append(Reflector(self._cluster, ENDPOINT_SLICES, called.namespace, labels=labels))
-        for each in found:
+        reflectors.append(Reflector(self._cluster, ENDPOINT_SLICES, called.namespace, labels=labels))
+        for each in reflectors:
             each.subscribe(lambda _old, _new: self._news.set())
         for kind, name in about.targets:  # whose bundles are repaired at once
-            found.append(Reflector(self._cluster, RESOURCES[kind], name=name))
-            found[-1].subscribe(partial(self._show, kind, name))
-        return found
+            reflectors.append(Reflector(self._cluster, RESOURCES[kind], name=name))
+            reflectors[-1].subscribe(partial(self._show, kind, name))
+        return reflectors
 
     def _show(self, kind: TargetKind, name: str, _old: Node | None, new: Node | None) -> None:
         self._shown[kind, name] = new
@@ -282,4 +282,4 @@ class Provisioner:
 def _written(state: CertificateState, step: WriteBundle) -> CertificateState:
     """The facts after a bundle was written and read back."""
     after = replace(step.target, stance=Stance.OURS, bundles=(step.bundle,))
-    return replace(state, targets=tuple(after if one == step.target else one for one in state.targets))
+    return replace(state, targets=tuple(after if target == step.target else target for target in state.targets))

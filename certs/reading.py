@@ -27,7 +27,9 @@ def read_authority(secret: Node) -> AuthoritySecret:
         current_key=_key_of(current, data.get(names.CURRENT_KEY, b"")),
         next=following,
         next_key=_key_of(following, data.get(names.NEXT_KEY, b"")),
-        previous=tuple(one for one in read_certificates(data.get(names.PREVIOUS, b"")) if one not in {current, following}),
+        previous=tuple(
+            certificate for certificate in read_certificates(data.get(names.PREVIOUS, b"")) if certificate not in {current, following}
+        ),
         hint=_hint(notes),
         generation=int(generation) if generation.isascii() and generation.isdecimal() and len(generation) < 10 else 0,
         reason=notes.get(names.REASON, ""),

@@ -34,7 +34,7 @@ def bundle_of(state: CertificateState, now: datetime) -> bytes:
         return choose_bundle(state, derive(state, now), now)
     if state.mode is Mode.PROVIDED:
         return provided.bundle_of(state, now)
-    return b"".join(one.pem for one in _needed(state))
+    return b"".join(authority.pem for authority in _needed(state))
 
 
 def _needed(state: CertificateState) -> tuple[Certificate, ...]:
@@ -56,7 +56,7 @@ def unready(state: CertificateState, now: datetime) -> tuple[str, str] | None:
 
 def not_up(state: CertificateState, now: datetime) -> str:
     """Why the first write after an installation would fail; empty when it would not. Absent objects don't count."""
-    if state.endpoints is not None and not any(one.ready for one in state.endpoints):
+    if state.endpoints is not None and not any(endpoint.ready for endpoint in state.endpoints):
         return "no server is ready behind the Service"
     bundle, mode = bundle_of(state, now), state.mode
     if mode is Mode.EXTERNAL_INJECTION:
@@ -67,8 +67,8 @@ def not_up(state: CertificateState, now: datetime) -> str:
 def reports(state: CertificateState, now: datetime, *, installing: bool = False) -> tuple[Report, ...]:
     """All current problems that waiting may not repair; while objects are `installing`, waiting repairs their absence."""
     absent = "" if installing else _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")
-    untrusting = _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
-    found = (
+    untrusting = _named(state, "doesn't trust the certificate", lambda target: not _trusting(state, target))
+    problems = (
         Report("ClockSkew", _skew_text(state) if abs(state.skew) > SKEW_WARN else ""),
         Report("WebhookConfigMissing", absent),
         Report("WebhookConfigMissing", _standing(state, Stance.FOREIGN, "points to another service and is left alone")),
@@ -76,7 +76,7 @@ def reports(state: CertificateState, now: datetime, *, installing: bool = False)
         Report("CARotationStuck", _stuck(state, now)),
         Report("TrustMismatch", untrusting if state.mode is Mode.EXTERNAL_INJECTION else ""),
     )
-    return tuple(one for one in found if one.text)
+    return tuple(problem for problem in problems if problem.text)
 
 
 def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, ...], float]]:
@@ -89,16 +89,16 @@ def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, 
         synced = _trusting(state, target) if state.mode is Mode.EXTERNAL_INJECTION else shows(target, bundle, needed)
         standing.append(((target.kind.value, target.name), target.stance is Stance.ABSENT, synced))
     return {
-        "rotation_phase": {(one.value,): float(one is phase_of(state, now)) for one in Phase},
+        "rotation_phase": {(phase.value,): float(phase is phase_of(state, now)) for phase in Phase},
         "clock_skew_seconds": {(): state.skew.total_seconds()},
         "roll_stuck": {(): float(bool(_stuck(state, now)))},
         "probe_unavailable": {(): float(is_probing_impossible(state))},
         "leaf_not_after_seconds": {(): leaf.not_after.timestamp()} if leaf else {},
-        "ca_not_after_seconds": {(one.common_name,): one.not_after.timestamp() for one in authorities},
+        "ca_not_after_seconds": {(authority.common_name,): authority.not_after.timestamp() for authority in authorities},
         "expected_objects_missing": {labels: float(absent) for labels, absent, _ in standing},
         "trust_in_sync": {labels: float(synced and not absent) for labels, absent, synced in standing},
         "trust_mismatch": {labels: float(not synced and not absent) for labels, absent, synced in standing},
-        "endpoint_leaf_in_sync": {(one.address,): float(one.leaf == leaf) for one in state.endpoints or ()},
+        "endpoint_leaf_in_sync": {(endpoint.address,): float(endpoint.leaf == leaf) for endpoint in state.endpoints or ()},
     }
 
 
@@ -110,11 +110,13 @@ def _stuck(state: CertificateState, now: datetime) -> str:
         return ""
     bundle = bundle_of(state, now)
     if not is_trusted_everywhere(state, bundle):
-        objects = (f"{one.kind} {one.name}" + (f" ({one.refused})" if one.refused else "") for one in list_unsynced(state, bundle))
+        objects = (
+            f"{target.kind} {target.name}" + (f" ({target.refused})" if target.refused else "") for target in list_unsynced(state, bundle)
+        )
         return f"phase {phase}: the bundle can't be written to {', '.join(objects)}"
     if state.mode is not Mode.MANAGED or has_converged(state):
         return ""
-    silent = [one.address for one in state.endpoints or () if one.leaf is None]
+    silent = [endpoint.address for endpoint in state.endpoints or () if endpoint.leaf is None]
     parts = [f"{', '.join(list_foreign_endpoints(state))} still present an older certificate"] if list_foreign_endpoints(state) else []
     parts += [f"{', '.join(silent)} don't answer"] if silent else []
     return f"phase {phase}: {'; '.join(parts)}" if parts else ""
@@ -137,12 +139,12 @@ def _leaf_text(state: CertificateState, now: datetime) -> str:
 
 
 def _named(state: CertificateState, ending: str, wrong: Callable[[Target], bool]) -> str:
-    found = [f"{one.kind} {one.name}" for one in state.targets if wrong(one)]
-    return f"{', '.join(found)} {ending}" if found else ""
+    objects = [f"{target.kind} {target.name}" for target in state.targets if wrong(target)]
+    return f"{', '.join(objects)} {ending}" if objects else ""
 
 
 def _standing(state: CertificateState, stance: Stance, ending: str) -> str:
-    return _named(state, ending, lambda one: one.stance is stance)
+    return _named(state, ending, lambda target: target.stance is stance)
 
 
 def _skew_text(state: CertificateState) -> str:
@@ -161,9 +163,9 @@ def _causes(state: CertificateState, now: datetime) -> Iterator[tuple[str, str]]
     yield "object-missing", _standing(state, Stance.ABSENT, "is not there")
     yield "object-foreign", _standing(state, Stance.FOREIGN, "points to another service")
     yield "conversion-unset", _standing(state, Stance.UNSET, "has no conversion by webhook")
-    yield "trust-differs", _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
+    yield "trust-differs", _named(state, "doesn't trust the certificate", lambda target: not _trusting(state, target))
     known = state.trust.usable if state.trust else None
-    usable = known is None or any(one.fingerprint in known for one in _needed(state))
+    usable = known is None or any(authority.fingerprint in known for authority in _needed(state))
     yield NOT_USABLE, "" if usable else "the authority of the new certificate has not been trusted long enough to be used"
 
 
@@ -171,16 +173,16 @@ def conditions(state: CertificateState, now: datetime) -> str:
     """A JSON list: first `Ready`, then one condition for each report; no times, so that the same facts give the same text."""
     cause = unready(state, now)
     reason, text = cause or ("Ready", "every request of the API server is trusted and served")
-    found = [{"type": "Ready", "status": "False" if cause else "True", "reason": reason, "message": text}]
-    found += [{"type": each.reason, "status": "True", "reason": each.reason, "message": each.text} for each in reports(state, now)]
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+    entries = [{"type": "Ready", "status": "False" if cause else "True", "reason": reason, "message": text}]
+    entries += [{"type": each.reason, "status": "True", "reason": each.reason, "message": each.text} for each in reports(state, now)]
+    return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
 
 
 def read_conditions(obj: Mapping[str, Any]) -> list[dict[str, str]]:
     """The conditions that an object carries; empty when there are none or they can't be read."""
     text = ((obj.get("metadata") or {}).get("annotations") or {}).get(names.CONDITIONS, "")
     try:
-        found = json.loads(text)
+        entries = json.loads(text)
     except (ValueError, TypeError, RecursionError):
         return []
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []

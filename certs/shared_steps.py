@@ -15,7 +15,9 @@ def write_bundles(state: CertificateState, bundle: bytes, reason: Literal["boots
     for target in list_unsynced(state, bundle) if bundle else ():
         if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
             # renaming changes the order of the same authorities, which is no drift
-            sorted_anew = target.bundles and all(set(read_certificates(one)) == set(read_certificates(bundle)) for one in target.bundles)
+            sorted_anew = target.bundles and all(
+                set(read_certificates(shown)) == set(read_certificates(bundle)) for shown in target.bundles
+            )
             yield WriteBundle(target, bundle, "rotation" if sorted_anew else reason)
 
 

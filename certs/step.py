@@ -103,8 +103,11 @@ class Nothing(Step):
 def event_of(step: Step) -> tuple[str, str]:
     """Reason and text of the Event that reports a completed step; empty for steps without one."""
     match step:
-        case WriteBundle(target=one, reason="drift"):
-            return "TrustDriftRepaired", f"the bundle of {one.kind} {one.name} differed from the expected one and has been written again"
+        case WriteBundle(target=target, reason="drift"):
+            return (
+                "TrustDriftRepaired",
+                f"the bundle of {target.kind} {target.name} differed from the expected one and has been written again",
+            )
         case WriteServing():
             return "LeafIssued", f"a new certificate is in the serving Secret ({step.reason})"
         case StoreNext():

@@ -28,14 +28,14 @@ class Teller:
         self._unread = ""  # why the servers' Deployment can't be read
         self._other_release = ""  # of the definitions, as it was last logged
 
-    async def stands(self, found: Gathered, *, installing: bool) -> None:
+    async def stands(self, facts: Gathered, *, installing: bool) -> None:
         """Reports the current problems that are new since the last call; objects that are `installing` may still come."""
-        now = frozenset(reports(found.state, found.now, installing=installing))
+        now = frozenset(reports(facts.state, facts.now, installing=installing))
         for report in sorted(now - self._reported):
             LOG.warning("%s: %s", report.reason, report.text)
-            await self.record(found, "Warning", report.reason, report.text)
+            await self.record(facts, "Warning", report.reason, report.text)
         self._reported = now
-        self._compare_releases(found.state.targets)
+        self._compare_releases(facts.state.targets)
 
     def _compare_releases(self, targets: tuple[Target, ...]) -> None:
         """Warns once of definitions of another operator release than `operator.version`: fields would be lost or refused."""
@@ -50,12 +50,12 @@ class Teller:
             LOG.warning("%s, and operator.version is %s, which is %s.0 by default: %s", other, version, DEFAULT_LINE, text)
         self._other_release = other
 
-    async def annotate(self, found: Gathered) -> None:
+    async def annotate(self, facts: Gathered) -> None:
         """Updates the annotation; a failure is only logged, since nothing depends on it."""
-        text = conditions(found.state, found.now)
+        text = conditions(facts.state, facts.now)
         managed, called = self._about.mode is Mode.MANAGED, self._about.called
-        own = found.state.authority if managed else found.state.trust
-        if text == found.notes.get(names.CONDITIONS) or own is None or self._about.mode is Mode.EXTERNAL_INJECTION:
+        own = facts.state.authority if managed else facts.state.trust
+        if text == facts.notes.get(names.CONDITIONS) or own is None or self._about.mode is Mode.EXTERNAL_INJECTION:
             return  # nothing new, or no object of our own
         kind, name = ("Secret", called.authority) if managed else ("ConfigMap", called.trust)
         try:
@@ -63,10 +63,10 @@ class Teller:
         except ApiError as error:
             LOG.warning("the conditions can't be written: %s", error.message)
 
-    async def record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+    async def record(self, facts: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Writes one Event on the serving Secret and one on the servers' Deployment."""
         called = {"name": self._about.called.serving, "namespace": self._about.called.namespace}  # the Secret may not exist
-        secret = _regarding(SECRETS, {**((found.serving or {}).get("metadata") or {}), **called})
+        secret = _regarding(SECRETS, {**((facts.serving or {}).get("metadata") or {}), **called})
         await asyncio.gather(self._recorder.record(secret, kind, reason, message), self._record_on_servers(kind, reason, message))
 
     async def _record_on_servers(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:

@@ -20,11 +20,11 @@ def compose_bundle(authorities: Iterable[Certificate], served: Iterable[Certific
     """
     leaves = tuple(served)
     unique = tuple(dict.fromkeys(authorities))
-    kept = tuple(one for one in unique if one.not_after > now or issuers((one,), leaves)) or unique[:1]
+    kept = tuple(authority for authority in unique if authority.not_after > now or issuers((authority,), leaves)) or unique[:1]
     if len(kept) > MAX_AUTHORITIES:
-        more = sorted(kept[2:], key=lambda one: not issuers((one,), leaves))[: MAX_AUTHORITIES - 2]
-        kept = (*kept[:2], *(one for one in kept[2:] if one in more))
-    return b"".join(one.pem for one in kept)
+        more = sorted(kept[2:], key=lambda authority: not issuers((authority,), leaves))[: MAX_AUTHORITIES - 2]
+        kept = (*kept[:2], *(authority for authority in kept[2:] if authority in more))
+    return b"".join(authority.pem for authority in kept)
 
 
 def holds(bundle: bytes, authorities: Iterable[Certificate]) -> bool:
@@ -59,18 +59,18 @@ def list_authorities(state: CertificateState) -> tuple[Certificate, ...]:
     places.append(state.serving.authorities if state.serving else ())
     places.append(read_certificates(state.trust.bundle) if state.trust else ())
     places += [read_certificates(bundle) for target in state.targets for bundle in target.bundles]
-    return tuple(dict.fromkeys(one for place in places for one in place if one.is_authority))
+    return tuple(dict.fromkeys(authority for place in places for authority in place if authority.is_authority))
 
 
 def fingerprints(authorities: Iterable[Certificate | None]) -> frozenset[str]:
     """Those of the authorities that there are."""
-    return frozenset(one.fingerprint for one in authorities if one)
+    return frozenset(authority.fingerprint for authority in authorities if authority)
 
 
 def issuers(candidates: Iterable[Certificate], leaves: Iterable[Certificate]) -> tuple[Certificate, ...]:
     """Those candidates that issued any of the leaves."""
     every = tuple(leaves)
-    return tuple(one for one in candidates if any(one.issued(leaf) for leaf in every))
+    return tuple(candidate for candidate in candidates if any(candidate.issued(leaf) for leaf in every))
 
 
 def survivors(state: CertificateState) -> tuple[Certificate, ...]:
@@ -82,7 +82,7 @@ def survivors(state: CertificateState) -> tuple[Certificate, ...]:
     kept = issuers(everything, list_served_leaves(state))
     if blind(state):
         kept += state.serving.authorities if state.serving and state.serving.authorities else everything
-    return tuple(dict.fromkeys(one for one in kept if one.is_authority))[: MAX_AUTHORITIES - 1]
+    return tuple(dict.fromkeys(authority for authority in kept if authority.is_authority))[: MAX_AUTHORITIES - 1]
 
 
 def is_issued_by(state: CertificateState, authority: Certificate) -> bool:
@@ -114,7 +114,7 @@ def choose_bundle(state: CertificateState, phase: Phase, now: datetime) -> bytes
             mine.append(secret.next)
         mine += secret.previous
     leaves = list_served_leaves(state) if is_orphaned(state) else list_presented_leaves(state)
-    foreign = issuers((one for one in list_authorities(state) if one not in mine), leaves)
+    foreign = issuers((authority for authority in list_authorities(state) if authority not in mine), leaves)
     return compose_bundle((*mine, *foreign), list_served_leaves(state), now)
 
 
@@ -123,16 +123,16 @@ def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
     if target.stance in {Stance.ABSENT, Stance.FOREIGN}:
         return True
     if target.stance is Stance.ANNOTATED:
-        return all(holds(one, needed) for one in target.bundles)
-    return target.stance is Stance.OURS and all(one == bundle for one in target.bundles)
+        return all(holds(shown, needed) for shown in target.bundles)
+    return target.stance is Stance.OURS and all(shown == bundle for shown in target.bundles)
 
 
 def list_unsynced(state: CertificateState, bundle: bytes) -> tuple[Target, ...]:
     """The objects that don't show the bundle, in the order in which they are to be written."""
     # cert-manager never overlaps authorities: in `provided` its objects show the new one alone
     needed = state.serving.authorities if state.mode is Mode.PROVIDED and state.serving else read_certificates(bundle)
-    wrong = (one for one in state.targets if not shows(one, bundle, needed))
-    return tuple(sorted(wrong, key=lambda one: (_ORDER.index(one.kind), one.name)))
+    wrong = (target for target in state.targets if not shows(target, bundle, needed))
+    return tuple(sorted(wrong, key=lambda target: (_ORDER.index(target.kind), target.name)))
 
 
 def is_trusted_everywhere(state: CertificateState, bundle: bytes) -> bool:

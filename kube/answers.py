@@ -19,69 +19,71 @@ _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
 
 
-def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
-    """The error for a failure; `asked` (`get /api/v1/...`) begins it. With `secret`, a message that may quote values only names fields."""
+def refusal(code: int, content: bytes, request: str, *, secret: bool) -> ApiError:
+    """An error for a failure; `request` (`get /api/v1/...`) begins it. With `secret`, a message that may quote values only names fields."""
     try:
         status = _map(orjson.loads(content))
     except ValueError:
         status = {}
     reason = str(status.get("reason") or "")
     if secret and code not in _NEVER_QUOTE:
-        said = ", ".join(_fields(status)) or reason or "refused"
+        message = ", ".join(_fields(status)) or reason or "refused"
     else:
-        said = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
-    error = error_of_status(code, reason, f"{asked}: {code}: {said}", str(_map(status.get("details")).get("name") or ""))
+        message = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
+    error = error_of_status(code, reason, f"{request}: {code}: {message}", str(_map(status.get("details")).get("name") or ""))
     if isinstance(error, GoneError):
         error.resume = str(_map(status.get("metadata")).get("continue") or "")
     return error
 
 
-def decode_answer(content: bytes, asked: str) -> Node:
+def decode_answer(content: bytes, request: str) -> Node:
     """The JSON object of a successful answer. Raises UnavailableError when it isn't one: a proxy answered, or the answer was cut."""
     try:
         node = _loaded(content)
     except ValueError as error:
-        raise UnavailableError(0, "", f"{asked}: the answer must be JSON, seen {len(content)} bytes that aren't") from error
+        raise UnavailableError(0, "", f"{request}: the answer must be JSON, seen {len(content)} bytes that aren't") from error
     if not isinstance(node, dict):
-        raise UnavailableError(0, "", f"{asked}: the answer must be a JSON object, seen a {type(node).__name__}")
+        raise UnavailableError(0, "", f"{request}: the answer must be a JSON object, seen a {type(node).__name__}")
     return node
 
 
-def whole(node: Node, asked: str, **members: type | UnionType) -> Node:
+def whole(node: Node, request: str, **members: type | UnionType) -> Node:
     """The answer, if it has the kind and the members that every such answer has. Raises UnavailableError: no Kubernetes API answered."""
     for name, wanted in {"kind": str, **members}.items():
         if name not in node or not isinstance(node[name], wanted):
             seen = f"seen {json_type(node[name])}" if name in node else "seen none"
-            raise _foreign(asked, f"`{name}` of the answer must be {_WORDS.get(wanted, 'a list')}, {seen}")
+            raise _foreign(request, f"`{name}` of the answer must be {_WORDS.get(wanted, 'a list')}, {seen}")
     return node
 
 
-def items(page: Node, asked: str) -> list[Node]:
+def items(page: Node, request: str) -> list[Node]:
     """The objects of a page of a list. Linear in their number. Raises UnavailableError for a page that no Kubernetes API gives."""
-    found = whole(page, asked, metadata=dict, items=list | None)["items"] or []
-    for item in found:
+    objects = whole(page, request, metadata=dict, items=list | None)["items"] or []
+    for item in objects:
         metadata = item.get("metadata") if isinstance(item, dict) else None
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-            raise _foreign(asked, "each of `items` of the answer must be an object with `metadata.name`, seen another")
-    return found
+            raise _foreign(request, "each of `items` of the answer must be an object with `metadata.name`, seen another")
+    return objects
 
 
 def read_served_versions(core: list[Any], groups: list[Any]) -> dict[str, frozenset[str]]:
     """The versions of each API group by the discovery documents. Linear. Raises UnavailableError for what no Kubernetes API gives."""
     if not all(isinstance(version, str) for version in core):
         raise _foreign("get /api", "each of `versions` of the answer must be a text, seen another")
-    found = {"": frozenset(core)}
+    served = {"": frozenset(core)}
     for each in groups:
         match each:
-            case {"name": str(name), "versions": list(versions)} if all(isinstance(_map(one).get("version"), str) for one in versions):
-                found[name] = frozenset(one["version"] for one in versions)
+            case {"name": str(name), "versions": list(versions)} if all(
+                isinstance(_map(version).get("version"), str) for version in versions
+            ):
+                served[name] = frozenset(version["version"] for version in versions)
             case _:
                 raise _foreign("get /apis", "each of `groups` of the answer must be an object with `name` and `versions`, seen another")
-    return found
+    return served
 
 
-def _foreign(asked: str, said: str) -> UnavailableError:
-    return UnavailableError(0, "", f"{asked}: {said}; check that the address is that of a Kubernetes API server")
+def _foreign(request: str, message: str) -> UnavailableError:
+    return UnavailableError(0, "", f"{request}: {message}; check that the address is that of a Kubernetes API server")
 
 
 def _loaded(content: bytes) -> Any:
@@ -110,20 +112,20 @@ def shallow(content: bytes) -> bytes:
     return b"".join([*pieces, content[kept:]])
 
 
-def event(line: bytes, asked: str) -> Event:
+def event(line: bytes, request: str) -> Event:
     """One line of a watch. Raises the error that an ERROR event carries, GoneError above all."""
-    node = decode_answer(line, asked)
+    node = decode_answer(line, request)
     match node.get("type"):
         case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" as kind:
             if isinstance(node.get("object"), dict):
                 return Event(kind, node["object"])
-            raise _foreign(asked, "`object` of an event must be a map, seen another")
+            raise _foreign(request, "`object` of an event must be a map, seen another")
         case "ERROR":
             status = _map(node.get("object"))
             code, reason = status.get("code"), str(status.get("reason") or "")
             code = code if type(code) is int else 500
-            raise error_of_status(code, reason, f"{asked}: {code}: {status.get('message') or reason}")
-    raise UnavailableError(0, "", f"{asked}: the type of an event must be known, seen {str(node.get('type'))[:40]!r}")
+            raise error_of_status(code, reason, f"{request}: {code}: {status.get('message') or reason}")
+    raise UnavailableError(0, "", f"{request}: the type of an event must be known, seen {str(node.get('type'))[:40]!r}")
 
 
 class Lines:

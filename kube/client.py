@@ -53,9 +53,9 @@ class Client:
         """Reads one page of a list; with `brief` only metadata."""
         query = {"limit": limit, "continue": token}
         path = resource.path(namespace)
-        found = await self._connection.ask("GET", path, query, accept=_BRIEF_LIST if brief else _JSON)
-        objects = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items(found, f"get {path}")]
-        return Page(objects, str(found["metadata"].get("continue") or ""))
+        answer = await self._connection.ask("GET", path, query, accept=_BRIEF_LIST if brief else _JSON)
+        objects = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items(answer, f"get {path}")]
+        return Page(objects, str(answer["metadata"].get("continue") or ""))
 
     def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
@@ -138,8 +138,8 @@ class Client:
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """Reads the discovery document of one version."""
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        found = whole(await self._connection.ask("GET", path), f"get {path}", resources=list | None)
-        return [each for each in found["resources"] or () if isinstance(each, dict)]
+        answer = whole(await self._connection.ask("GET", path), f"get {path}", resources=list | None)
+        return [each for each in answer["resources"] or () if isinstance(each, dict)]
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Asks the API server's authorizer."""

@@ -108,8 +108,8 @@ def _readable(names: str) -> Iterator[None]:
         yield
     except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError, yaml.YAMLError) as error:
         # others may quote a credential
-        said = _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
-        raise ConfigError(f"the kubeconfig {names} can't be used: {said}") from error
+        reason = _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
+        raise ConfigError(f"the kubeconfig {names} can't be used: {reason}") from error
 
 
 def _unquoted(record: logging.LogRecord) -> bool:
@@ -117,9 +117,9 @@ def _unquoted(record: logging.LogRecord) -> bool:
     return True
 
 
-def _short(said: object) -> str:
+def _short(error: object) -> str:
     """The client's words without an entry of the file: it quotes a user's whole one, where something is missing in it."""
-    return str(said).partition("/{")[0]
+    return str(error).partition("/{")[0]
 
 
 def _blank() -> Configuration:
@@ -143,8 +143,8 @@ def context_namespace(kubeconfig: str = "", context: str = "", *, environ: Mappi
     with _readable(files):
         contexts, current = listed(files)
     chosen = next((each for each in contexts if each["name"] == context), current) if context else current
-    found = (chosen.get("context") or {}).get("namespace")
-    return found if isinstance(found, str) and found else DEFAULT_NAMESPACE
+    configured = (chosen.get("context") or {}).get("namespace")
+    return configured if isinstance(configured, str) and configured else DEFAULT_NAMESPACE
 
 
 def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:

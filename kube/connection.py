@@ -71,33 +71,33 @@ class Connection:
         With `secret`, the body holds secret values, and no message will quote an answer that may repeat them.
         Raises a subclass of ApiError.
         """
-        asked = f"{method.lower()} {path}"
+        request = f"{method.lower()} {path}"
         limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT_TIMEOUT_SECONDS)
         try:
             answer = await self._send(method, path, query, body, kind, limit, accept)
             content: bytes = await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreached(asked, error) from error
+            raise _unreached(request, error) from error
         if not 200 <= answer.status < 300:
-            raise refusal(answer.status, content, asked, secret=secret)
-        return decode_answer(content, asked)
+            raise refusal(answer.status, content, request, secret=secret)
+        return decode_answer(content, request)
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
-        asked, lines = f"watch {path}", Lines()
+        request, lines = f"watch {path}", Lines()
         limit = aiohttp.ClientTimeout(total=seconds + _WATCH_SLACK_SECONDS, sock_connect=_CONNECT_TIMEOUT_SECONDS)
         try:
             answer = await self._send("GET", path, query, None, _JSON, limit)
             try:
                 if answer.status != 200:
-                    raise refusal(answer.status, await answer.read(), asked, secret=False)
+                    raise refusal(answer.status, await answer.read(), request, secret=False)
                 async for chunk in answer.content.iter_any():
                     for line in lines.feed(chunk):
-                        yield event(line, asked)
+                        yield event(line, request)
             finally:
                 _drop(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreached(asked, error) from error
+            raise _unreached(request, error) from error
 
     async def time(self) -> datetime:
         """The server's clock, UTC, in whole seconds; asks for `/version` when no answer is recent."""
@@ -106,8 +106,8 @@ class Connection:
             await self.ask("GET", "/version")
         if self._server_time is None:
             raise UnavailableError(0, "", "get /version: the answer must have a Date header, seen none")
-        said, at = self._server_time
-        return said + timedelta(seconds=int(self._clock() - at))
+        server_time, at = self._server_time
+        return server_time + timedelta(seconds=int(self._clock() - at))
 
     async def close(self) -> None:
         """Closes all connections."""
@@ -200,6 +200,6 @@ def _encoded(body: Any) -> bytes:
         return json.dumps(body).encode()
 
 
-def _unreached(asked: str, error: Exception) -> UnavailableError:
-    said = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-    return UnavailableError(0, "", f"{asked}: the API server can't be reached: {said}")
+def _unreached(request: str, error: Exception) -> UnavailableError:
+    reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    return UnavailableError(0, "", f"{request}: the API server can't be reached: {reason}")

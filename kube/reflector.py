@@ -227,8 +227,8 @@ class Several:
         """The object as last received; not to be changed."""
         for number in self._selections:
             part = self._parts.get((namespace, number)) or self._parts.get(("", number))
-            if part is not None and (found := part.get(name, namespace)) is not None:
-                return found
+            if part is not None and (obj := part.get(name, namespace)) is not None:
+                return obj
         return None
 
     def all(self, namespace: str = "") -> list[Node]:

@@ -28,9 +28,9 @@ class Resource:
 
         Users' objects name others: no name leads to another path. Raises: InvalidError for one that no object can have.
         """
-        for field, one in (("name", name), ("namespace", namespace)):
-            if one in (".", "..") or "/" in one or "%" in one:
-                raise InvalidError(422, "Invalid", f'metadata.{field}: must be one segment of a path, got "{one[:80]}"')
+        for field, segment in (("name", name), ("namespace", namespace)):
+            if segment in (".", "..") or "/" in segment or "%" in segment:
+                raise InvalidError(422, "Invalid", f'metadata.{field}: must be one segment of a path, got "{segment[:80]}"')
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", quote(namespace)]

@@ -158,8 +158,8 @@ class Claims:
 
     def exempt(self, now: float) -> frozenset[str]:
         """Of these, the ones whose objects aren't judged here. The role `edit` may write Leases, so these namespaces are configured."""
-        found = self.excluded(now)
-        return found if self.scope.claimable is None else found.intersection(self.scope.claimable)
+        excluded = self.excluded(now)
+        return excluded if self.scope.claimable is None else excluded.intersection(self.scope.claimable)
 
     def seen(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
         """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label does not revive an expired Lease."""

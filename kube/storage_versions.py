@@ -85,10 +85,10 @@ async def load_api_servers(cluster: Cluster) -> list[str]:
     return sorted({address for each in slices.items for address in _addresses(each)})[:MAX_API_SERVERS]
 
 
-def _addresses(found: Node) -> Iterable[str]:
-    named = [each for each in map(_dict, _list(found.get("ports"))) if each.get("name") in ("https", "", None)]
+def _addresses(endpoint_slice: Node) -> Iterable[str]:
+    named = [each for each in map(_dict, _list(endpoint_slice.get("ports"))) if each.get("name") in ("https", "", None)]
     ports = [each["port"] for each in named if each.get("port")]
-    for endpoint in map(_dict, _list(found.get("endpoints"))):
+    for endpoint in map(_dict, _list(endpoint_slice.get("endpoints"))):
         if _dict(endpoint.get("conditions")).get("ready") is False:
             continue
         for address in _list(endpoint.get("addresses")):
@@ -112,8 +112,8 @@ async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str
 async def read_storage_hash(opener: Opener, server: str, group: str, version: str) -> Seen:
     """What one API server stores kinds in, asked over a connection of its own."""
     try:
-        async with opener(server) as one:
-            listed = await one.resources(group, version)
+        async with opener(server) as client:
+            listed = await client.resources(group, version)
     except ApiError as error:
         return Seen(server, {}, error.message)
     return Seen(server, {str(each.get("name") or ""): str(each.get("storageVersionHash") or "") for each in listed})

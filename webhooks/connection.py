@@ -378,13 +378,13 @@ class Connection:
 
     def _answer(self, head: Head, body: bytes) -> None:
         try:
-            found = self._service.answer(self, head, body)
+            answer = self._service.answer(self, head, body)
         except Exception as error:  # noqa: BLE001 - as above
-            found = _failed(error)
-        if isinstance(found, Reply):
-            self._send(found)
+            answer = _failed(error)
+        if isinstance(answer, Reply):
+            self._send(answer)
         else:
-            self._start(found)
+            self._start(answer)
 
     def _start(self, work: Work) -> None:
         self._task = self._loop.create_task(self._do(work))

@@ -116,8 +116,8 @@ class TlsQueue:
 
     def _begin(self) -> None:
         """Begins handshakes, a few at a time."""
-        while len(self._computing) < MAX_HANDSHAKES and (found := self._queue.take()) is not None:
-            _, greeting = found
+        while len(self._computing) < MAX_HANDSHAKES and (entry := self._queue.take()) is not None:
+            _, greeting = entry
             self._computing.add(greeting)
             greeting.began = True
             _stop(greeting)

@@ -51,17 +51,17 @@ class Listener:
         """Why it makes no progress; many clients that wait are no reason, as long as it does."""
         if self._closed:
             return ["not listening"]
-        now, found = self._loop.time(), []
+        now, reasons = self._loop.time(), []
         if not self._waiting.poll(0):
             self._waits_since = None
         elif self._waits_since is None:
             self._waits_since = now
         elif now - self._waits_since > STUCK_SECONDS:
-            found.append(f"no connection has been accepted for {now - self._waits_since:.0f} s, and some wait")
+            reasons.append(f"no connection has been accepted for {now - self._waits_since:.0f} s, and some wait")
         idle = self._handshakes.idle_since() if self._handshakes is not None else None
         if idle is not None and now - idle > STUCK_SECONDS:
-            found.append(f"no handshake has been computed for {now - idle:.0f} s, and some wait")
-        return found
+            reasons.append(f"no handshake has been computed for {now - idle:.0f} s, and some wait")
+        return reasons
 
     def _resume(self) -> None:
         if not self._closed:

@@ -28,11 +28,11 @@ def container_limit(files: Iterable[Path] = _LIMIT_FILES) -> int:
     """The memory limit of this container in bytes, or DEFAULT."""
     for file in files:
         try:
-            said = int(file.read_text(encoding="ascii"))
+            limit = int(file.read_text(encoding="ascii"))
         except (OSError, ValueError):  # another version of control groups, or "max"
             continue
-        if said < _UNLIMITED_BYTES:
-            return said
+        if limit < _UNLIMITED_BYTES:
+            return limit
     return DEFAULT_BYTES
 
 

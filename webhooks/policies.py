@@ -54,8 +54,8 @@ class Policies:
     def take(self, printed: bytes) -> None:
         """Takes over the policies that a reader printed; if it failed, the earlier ones stay in force."""
         try:
-            found = orjson.loads(printed)
-            self.current = PolicySet(tuple(found["documents"]), found["usable"], tuple(found["problems"]), found["digest"])
+            policies = orjson.loads(printed)
+            self.current = PolicySet(tuple(policies["documents"]), policies["usable"], tuple(policies["problems"]), policies["digest"])
         except (ValueError, TypeError, KeyError):
             failed = "the policies have changed and could not be read; the earlier ones stay in force"
             self.current = self.current._replace(problems=(failed, *(each for each in self.current.problems if each != failed)))

@@ -60,10 +60,10 @@ class MetricsAccess:
 
     async def refusal(self, header: str) -> Refusal | None:
         """Why the bearer may not read; None when it may."""
-        found = await self._judge(header)
-        if found is not None:
+        refusal = await self._judge(header)
+        if refusal is not None:
             self._refused()
-        return found
+        return refusal
 
     async def _judge(self, header: str) -> Refusal | None:
         scheme, _, token = header.strip().partition(" ")
@@ -176,9 +176,9 @@ class Probes:
             if refusal is not None:
                 return refusal.status, refusal.text + "\n", b"WWW-Authenticate: Bearer\r\n" if refusal.status == 401 else b""
             return 200, await self._scrapes.text(), b""
-        asked = parse_qsl(query, keep_blank_values=True)
+        parameters = parse_qsl(query, keep_blank_values=True)
         return await self._readiness(
-            verbose=any(key == "verbose" for key, _ in asked), exclude={value for key, value in asked if key == "exclude"}
+            verbose=any(key == "verbose" for key, _ in parameters), exclude={value for key, value in parameters if key == "exclude"}
         )
 
     async def _readiness(self, *, verbose: bool, exclude: set[str]) -> _Answer:

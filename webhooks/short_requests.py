@@ -32,16 +32,16 @@ class ShortRequests:
 
     async def through(self, client: str, size: int, steps: Iterator[Answer | None]) -> Answer:
         """Does work of so many bytes in steps, some of them as if they were a request; the first that is not None is the answer."""
-        while (found := await self.run(client, lambda: self._some(steps), size)) is None:
+        while (answer := await self.run(client, lambda: self._some(steps), size)) is None:
             pass
-        return found
+        return answer
 
     def _some(self, steps: Iterator[Answer | None]) -> Answer | None:
         """Does steps for as long as a request takes; a turn for each would cost 6 µs more."""
         end = self._clock() + STEPS_SECONDS
-        while (found := next(steps)) is None and self._clock() < end:
+        while (answer := next(steps)) is None and self._clock() < end:
             pass
-        return found
+        return answer
 
     @property
     def free(self) -> bool:
@@ -77,8 +77,8 @@ class ShortRequests:
     def _next(self) -> None:
         """Begins a turn: answers those who wait, for as long as a turn may take."""
         self._reset, self._spent = False, 0.0
-        while self._spent < TURN_SECONDS and (found := self._queue.take()) is not None:
-            client, (work, done) = found
+        while self._spent < TURN_SECONDS and (entry := self._queue.take()) is not None:
+            client, (work, done) = entry
             if done.done():  # its client has left
                 continue
             try:

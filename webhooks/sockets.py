@@ -46,9 +46,9 @@ def bind(address: Address) -> tuple[Address, socket.socket]:
 def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
     if not address.host:
         return (socket.AF_INET6, ("::", address.port)) if socket.has_dualstack_ipv6() else (socket.AF_INET, (ANY, address.port))
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    infos = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     # IPv4 first for a name with both: `localhost` is 127.0.0.1 to most clients
-    family, _, _, _, target = min(found, key=lambda info: info[0] != socket.AF_INET)
+    family, _, _, _, target = min(infos, key=lambda info: info[0] != socket.AF_INET)
     return family, (str(target[0]), *target[1:])
 
 

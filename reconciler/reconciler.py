@@ -134,7 +134,7 @@ class Reconciler:
             retries=Retries(clock),
         )
         running = (self.territory.run(), self.pods.run(context), *(each.run(context) for each in self.controllers.values()))
-        tasks = [asyncio.ensure_future(one) for one in running]
+        tasks = [asyncio.ensure_future(coroutine) for coroutine in running]
         self._acting = True
         self._all()
         try:

@@ -22,8 +22,8 @@ def index_checkpoint(checkpoint: Node) -> Iterator[Hashable]:
 def index_user(obj: Node) -> Iterator[Hashable]:
     """Where the index has a graph or a component: at each checkpoint that it asks for."""
     spec, namespace = obj.get("spec") or {}, key_of(obj).namespace
-    for one in object_items(spec.get("components")) if obj["kind"] == GRAPH else (spec,):
-        wanted = experimental(one, "checkpoint")
+    for component in object_items(spec.get("components")) if obj["kind"] == GRAPH else (spec,):
+        wanted = experimental(component, "checkpoint")
         if wanted is None:
             continue
         if name := wanted.get("checkpointRef"):
@@ -36,12 +36,12 @@ def list_concerned(cache: Cache, checkpoint: Node) -> set[Key]:
     """The other checkpoints of the same identity, and what asks for this one."""
     place, key = _place(checkpoint), key_of(checkpoint)
     places = ((_SAME, place), (_USERS, place), (_USERS, (key.namespace, "name", key.name)))
-    return {one for each in places for one in cache.keys(each)} - {key}
+    return {concerned for each in places for concerned in cache.keys(each)} - {key}
 
 
 def list_fellows(cache: Cache, user: Node) -> set[Key]:
     """What asks for the same checkpoints."""
-    return {one for place in index_user(user) for one in cache.keys(place)} - {key_of(user)}
+    return {fellow for place in index_user(user) for fellow in cache.keys(place)} - {key_of(user)}
 
 
 def find_older(cache: Cache, checkpoint: Node) -> str:

@@ -49,8 +49,8 @@ def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Ste
         return Step(_begun(status))
     if phase == FAILED and _may_try_again(checkpoint, before, gate=gate):
         anew, value = _begun(status), _asked(checkpoint)
-        told = Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))
-        return Step(set_condition(anew, RETRIED, told, moment) if value else anew, again=True)
+        condition = Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))
+        return Step(set_condition(anew, RETRIED, condition, moment) if value else anew, again=True)
     if phase == CREATING and not before.get("jobName"):
         return Step({**_begun(status), "message": "checkpoint job is missing from status"}, until=RETRY_SOON)
     return Step(status)
@@ -60,24 +60,26 @@ def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, mo
     """The status where no Job could be made; a final reason ends the phase."""
     kept = _without(status, "jobName", "createdAt") if final else status
     now = {**kept, "phase": FAILED if final else PENDING, "message": message}
-    told = Condition(JOB_CREATED, "False", reason, message)
-    return _tell(checkpoint, now, told, moment, Say("Warning", "CheckpointFailed" if final else reason, message))
+    condition = Condition(JOB_CREATED, "False", reason, message)
+    return _tell(checkpoint, now, condition, moment, Say("Warning", "CheckpointFailed" if final else reason, message))
 
 
 def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetime) -> Step:
     """The status once the Job is there, which was made of that generation of the checkpoint."""
     name = job_name(checkpoint)
     now = {**_without(status, "message"), "phase": CREATING, "jobName": name}
-    now["conditions"] = [one for one in status.get("conditions") or () if one.get("type") not in (JOB_COMPLETED, TEMPLATE_CHANGED)]
-    told = Condition(JOB_CREATED, "True", "JobCreated", f"Checkpoint job {name} created", generation)
-    return _tell(checkpoint, now, told, moment, Say("Normal", "CreateJob", f"Created Job {name}"))
+    now["conditions"] = [
+        previous for previous in status.get("conditions") or () if previous.get("type") not in (JOB_COMPLETED, TEMPLATE_CHANGED)
+    ]
+    condition = Condition(JOB_CREATED, "True", "JobCreated", f"Checkpoint job {name} created", generation)
+    return _tell(checkpoint, now, condition, moment, Say("Normal", "CreateJob", f"Created Job {name}"))
 
 
 def on_job_lost(checkpoint: Node, status: Node, moment: datetime) -> Step:
     """The status when the Job was deleted before its end had been noted."""
     text = "checkpoint job was deleted"
-    told = Condition(JOB_CREATED, "False", "JobDeleted", text.capitalize())
-    return _tell(checkpoint, {**status, "phase": FAILED, "message": text}, told, moment, Say("Warning", "CheckpointFailed", text))
+    condition = Condition(JOB_CREATED, "False", "JobDeleted", text.capitalize())
+    return _tell(checkpoint, {**status, "phase": FAILED, "message": text}, condition, moment, Say("Warning", "CheckpointFailed", text))
 
 
 def asks_for_lease(job: Node) -> bool:
@@ -110,8 +112,8 @@ def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, k
 def on_pull_failure(checkpoint: Node, step: Step, failures: Sequence[str], moment: datetime) -> Step:
     """A step with what the pod of the Job can't pull, or with the end of that."""
     text, events = report_pull_failures(step.status, failures)
-    told = Condition(PULLED, "False", PULL_FAILED, text, _generation(checkpoint)) if text else None
-    return step._replace(status=set_condition(step.status, PULLED, told, moment), events=(*step.events, *events))
+    condition = Condition(PULLED, "False", PULL_FAILED, text, _generation(checkpoint)) if text else None
+    return step._replace(status=set_condition(step.status, PULLED, condition, moment), events=(*step.events, *events))
 
 
 def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Step:
@@ -120,8 +122,8 @@ def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Step
     if not isinstance(since, int) or since >= (_generation(checkpoint) or 0):
         return Step(set_condition(status, TEMPLATE_CHANGED, None, moment))
     text = f"spec changed after Job {status.get('jobName')} was made; set annotation {ARTIFACT_VERSION} to another version to take it anew"
-    told = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text)
-    return _tell(checkpoint, status, told, moment, Say("Warning", TEMPLATE_CHANGED, text))
+    condition = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text)
+    return _tell(checkpoint, status, condition, moment, Say("Warning", TEMPLATE_CHANGED, text))
 
 
 def in_force(lease: Node | None, moment: datetime) -> float:
@@ -146,11 +148,11 @@ def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
         return True
     if created.get("reason") == SWITCHED_OFF and gate:
         return True
-    asked = _asked(checkpoint)
-    if asked and asked != condition_of(before, RETRIED).get("message"):
+    retry = _asked(checkpoint)
+    if retry and retry != condition_of(before, RETRIED).get("message"):
         return True
     seen = [condition_of(before, kind).get("observedGeneration") for kind in (JOB_CREATED, JOB_COMPLETED)]
-    known = [one for one in seen if isinstance(one, int)]
+    known = [generation for generation in seen if isinstance(generation, int)]
     return bool(known) and max(known) < (_generation(checkpoint) or 0)
 
 
@@ -172,16 +174,16 @@ def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, mome
 
 
 def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> Step:
-    told, now = Condition(JOB_COMPLETED, "False", reason, text), {**status, "phase": FAILED, "message": text}
-    return _tell(checkpoint, now, told, moment, Say("Warning", "CheckpointFailed", text))
+    condition, now = Condition(JOB_COMPLETED, "False", reason, text), {**status, "phase": FAILED, "message": text}
+    return _tell(checkpoint, now, condition, moment, Say("Warning", "CheckpointFailed", text))
 
 
-def _tell(checkpoint: Node, status: Node, told: Condition, moment: datetime, news: Say) -> Step:
+def _tell(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: Say) -> Step:
     """A status with a condition, of today's generation if it names none, and the Event, unless the stored condition says the same."""
-    was = condition_of(checkpoint.get("status") or {}, told.type)
-    known = (was.get("status"), was.get("reason"), was.get("message")) == (told.status, told.reason, told.message)
-    told = told if told.generation is not None else told._replace(generation=_generation(checkpoint))
-    return Step(set_condition(status, told.type, told, moment), () if known else (news,))
+    was = condition_of(checkpoint.get("status") or {}, condition.type)
+    known = (was.get("status"), was.get("reason"), was.get("message")) == (condition.status, condition.reason, condition.message)
+    condition = condition if condition.generation is not None else condition._replace(generation=_generation(checkpoint))
+    return Step(set_condition(status, condition.type, condition, moment), () if known else (news,))
 
 
 def _without(status: Node, *names: str) -> Node:

@@ -50,7 +50,7 @@ class RestoreState(NamedTuple):
     message: str
 
 
-def find_hindrance(checkpoint: Fields | None, component: Fields, asked: Checkpoints, *, any_image: bool) -> RestoreState | None:
+def find_hindrance(checkpoint: Fields | None, component: Fields, checkpoints: Checkpoints, *, any_image: bool) -> RestoreState | None:
     """Why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
     if spans_pods(component):
         why = "is on several nodes" if nodes(component) > 1 else "shares GPUs between pods"
@@ -65,9 +65,9 @@ def find_hindrance(checkpoint: Fields | None, component: Fields, asked: Checkpoi
         why = f": {status['message']}" if status.get("message") else ""
         reason = "CheckpointFailed" if phase == "Failed" else "CheckpointNotReady"
         return RestoreState(reason, f"DynamoCheckpoint {name} is {phase}{why[:800]}; {_COLD_START}")
-    if not asked.enabled:
+    if not checkpoints.enabled:
         return RestoreState("RestoreOff", f"DynamoCheckpoint {name} is Ready, but checkpoint.enabled is false in the configuration")
-    _check_gpus(checkpoint, component, gate=asked.gate)
+    _check_gpus(checkpoint, component, gate=checkpoints.gate)
     image, ours = image_of(checkpoint), _image(component)
     if image and ours != image and not any_image:
         text = f"DynamoCheckpoint {name} was taken of image {image}, the component has {ours}; pods start cold"
@@ -97,14 +97,14 @@ def sum_up(standings: Mapping[str, RestoreState]) -> RestoreState | None:
     """What a graph says of its components, of which the worst decides; None where none has a checkpoint."""
     if not standings:
         return None
-    worst = min((one.reason for one in standings.values()), key=lambda reason: _ORDER.index(reason) if reason in _ORDER else -1)
-    text = "; ".join(f"{name}: {one.message}" for name, one in sorted(standings.items()) if one.reason == worst)
+    worst = min((standing.reason for standing in standings.values()), key=lambda reason: _ORDER.index(reason) if reason in _ORDER else -1)
+    text = "; ".join(f"{name}: {standing.message}" for name, standing in sorted(standings.items()) if standing.reason == worst)
     return RestoreState(worst, text[:1000])
 
 
-def make_restore(checkpoint: Fields, kept: Storage, asked: Checkpoints) -> Restore:
+def make_restore(checkpoint: Fields, kept: Storage, checkpoints: Checkpoints) -> Restore:
     """What pods are restored from."""
-    return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), kept, asked.seccomp_profile)
+    return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), kept, checkpoints.seccomp_profile)
 
 
 def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
@@ -124,7 +124,7 @@ def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
 def _image(component: Fields) -> str:
     """The image of a component's container that is restored."""
     target = targets_of(component)[0]
-    containers = {one.get("name"): one for one in list_containers(component)}
+    containers = {container.get("name"): container for container in list_containers(component)}
     return str((containers.get(target) or containers.get(MAIN) or {}).get("image") or "")
 
 
@@ -138,8 +138,8 @@ def set_restore_condition(status: Fields, standing: RestoreState | None, generat
 
 def read_restore_condition(status: Fields) -> RestoreState | None:
     """What a component's status says of its checkpoint."""
-    told = condition_of(status, RESTORE)
-    return RestoreState(str(told["reason"]), str(told["message"])) if told else None
+    condition = condition_of(status, RESTORE)
+    return RestoreState(str(condition["reason"]), str(condition["message"])) if condition else None
 
 
 class Failure(NamedTuple):
@@ -155,18 +155,18 @@ def failures(pods: Iterable[Fields], restore: Restore) -> list[Failure]:
 
     Pods that nothing controls don't count: anybody may label them so, and nothing makes them anew.
     """
-    found = []
+    failed = []
     for pod in pods:
         metadata = pod["metadata"]
         labels, annotations = string_map(metadata.get("labels")), string_map(metadata.get("annotations"))
         theirs = labels.get(RESTORE_TARGET), labels.get(CHECKPOINT_ID), annotations.get(ARTIFACT_VERSION)
         if metadata.get("deletionTimestamp") or controller_reference(pod) is None or theirs != ("true", restore.hash, restore.version):
             continue
-        said = (key.partition(f"{RESTORE_STATUS}.")[2] for key, value in sorted(annotations.items()) if value == "failed")
-        container = next((name for name in said if name), "")
+        names = (key.partition(f"{RESTORE_STATUS}.")[2] for key, value in sorted(annotations.items()) if value == "failed")
+        container = next((name for name in names if name), "")
         if container:
-            found.append(Failure(str(metadata["name"]), container, uid_of(pod)))
-    return sorted(found)
+            failed.append(Failure(str(metadata["name"]), container, uid_of(pod)))
+    return sorted(failed)
 
 
 def mark_of(obj: Fields) -> str:
@@ -189,7 +189,7 @@ def describe_failures(standing: RestoreState | None, failed: list[Failure], *, f
     """What is said of pods that fail; empty where none does."""
     if not failed:
         return ""
-    names = ", ".join(f"{one.pod} (container {one.container})" for one in failed[:3])
+    names = ", ".join(f"{failure.pod} (container {failure.container})" for failure in failed[:3])
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
     begun = standing.message if standing is not None and standing.reason == RESTORED else "pods are restored"
     end = (
@@ -222,17 +222,21 @@ def observe_offline(obj: Fields, held: Held, settings: Settings) -> Observed:
     if obj.get("kind") != GRAPH or settings.pod_snapshots or not (held.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
         return NOTHING
     graph = read_graph(obj, settings.line)
-    known = {one.name for one in graph.members if (wanted := experimental(one.fields, "checkpoint")) and _found(wanted, held, namespace)}
+    known = {
+        member.name for member in graph.members if (wanted := experimental(member.fields, "checkpoint")) and _found(wanted, held, namespace)
+    }
     observed = NOTHING._replace(checkpoints=frozenset(known))
-    objects = {one["metadata"]["name"]: one for one in direct_children(obj, settings, observed).children if one["kind"] == COMPONENT}
-    objects = objects or {one.name: {**obj, "spec": {**one.fields, "name": one.name}} for one in graph.members}
-    marks, paths = string_map(obj["metadata"].get("annotations")), {one.name: one.path for one in graph.members}
+    objects = {
+        child["metadata"]["name"]: child for child in direct_children(obj, settings, observed).children if child["kind"] == COMPONENT
+    }
+    objects = objects or {member.name: {**obj, "spec": {**member.fields, "name": member.name}} for member in graph.members}
+    marks, paths = string_map(obj["metadata"].get("annotations")), {member.name: member.path for member in graph.members}
     starts = {}
-    for name, one in objects.items():
+    for name, component in objects.items():
         try:
-            starts[name] = start_of(one, held, settings, marks)
+            starts[name] = start_of(component, held, settings, marks)
         except RenderError as error:
-            raise RenderError((*paths[one["spec"]["name"]], *error.path[1:]), error.reason) from None
+            raise RenderError((*paths[component["spec"]["name"]], *error.path[1:]), error.reason) from None
     return _noted(starts, observed)
 
 
@@ -241,36 +245,36 @@ def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str,
     wanted = experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None or settings.pod_snapshots or not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return Start()
-    namespace, asked = str(component["metadata"]["namespace"]), settings.checkpoints
+    namespace, checkpoints = str(component["metadata"]["namespace"]), settings.checkpoints
     checkpoint = _found(wanted, held, namespace)
     annotations = {**(marks or {}), **string_map(component["metadata"].get("annotations"))}
-    hindered = find_hindrance(checkpoint, component["spec"], asked, any_image=annotations.get(ANY_IMAGE) == "true")
+    hindered = find_hindrance(checkpoint, component["spec"], checkpoints, any_image=annotations.get(ANY_IMAGE) == "true")
     if hindered is not None or checkpoint is None:
-        return Start(waits=asked.enabled and describe_waiting(hindered, component["spec"]) is not None)
-    if text := explain_missing_claim(held, asked, namespace):
+        return Start(waits=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
+    if text := explain_missing_claim(held, checkpoints, namespace):
         raise RenderError(("spec", "experimental", "checkpoint"), text)
-    kept = storage.find_configured_storage(asked) or _at_agents(held, namespace)
-    return Start(make_restore(checkpoint, kept, asked) if kept is not None else None)
+    kept = storage.find_configured_storage(checkpoints) or _at_agents(held, namespace)
+    return Start(make_restore(checkpoint, kept, checkpoints) if kept is not None else None)
 
 
 def _noted(starts: Mapping[str, Start], observed: Observed = NOTHING) -> Observed:
-    restores = {name: one.restore for name, one in starts.items() if one.restore is not None}
-    return observed._replace(restores=restores, waits=frozenset(name for name, one in starts.items() if one.waits))
+    restores = {name: start.restore for name, start in starts.items() if start.restore is not None}
+    return observed._replace(restores=restores, waits=frozenset(name for name, start in starts.items() if start.waits))
 
 
 def _mentions_waiting(graph: Fields) -> bool:
     """Whether any part of a graph of either version may wait for its checkpoint; a look at each component."""
     spec = graph.get("spec") or {}
     services = spec.get("services")
-    blocks = [one.get("checkpoint") for one in services.values() if isinstance(one, dict)] if isinstance(services, dict) else []
-    blocks += [experimental(one, "checkpoint") for one in object_items(spec.get("components"))]
-    return any(isinstance(one, dict) and one.get("startupPolicy") == WAIT for one in blocks)
+    blocks = [service.get("checkpoint") for service in services.values() if isinstance(service, dict)] if isinstance(services, dict) else []
+    blocks += [experimental(component, "checkpoint") for component in object_items(spec.get("components"))]
+    return any(isinstance(block, dict) and block.get("startupPolicy") == WAIT for block in blocks)
 
 
-def explain_missing_claim(held: Held, asked: Checkpoints, namespace: str) -> str:
+def explain_missing_claim(held: Held, checkpoints: Checkpoints, namespace: str) -> str:
     """What is said where the claim of the configuration is not held, and not to be made. Raises: RenderError as `storage.configured`."""
-    kept = storage.find_configured_storage(asked)
-    if kept is None or asked.pvc.create or held.get("PersistentVolumeClaim", namespace, kept.claim) is not None:
+    kept = storage.find_configured_storage(checkpoints)
+    if kept is None or checkpoints.pvc.create or held.get("PersistentVolumeClaim", namespace, kept.claim) is not None:
         return ""
     return f"{storage.explain_missing(kept, namespace)}; where the cluster has it, add it to the input"
 
@@ -282,14 +286,20 @@ def _found(wanted: Fields, held: Held, namespace: str) -> Fields | None:
     identity = wanted.get("identity")
     if not isinstance(identity, dict) or not identity:
         return None
-    same = [one for one in held.all(CHECKPOINT, namespace) if read_identity_hash(one) == identity_hash(identity)]
-    return min(same, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), str(one["metadata"]["name"])), default=None)
+    same = [checkpoint for checkpoint in held.all(CHECKPOINT, namespace) if read_identity_hash(checkpoint) == identity_hash(identity)]
+    return min(
+        same,
+        key=lambda checkpoint: (str(checkpoint["metadata"].get("creationTimestamp") or ""), str(checkpoint["metadata"]["name"])),
+        default=None,
+    )
 
 
 def _at_agents(held: Held, namespace: str) -> storage.Storage | None:
     """Where an agent of the input keeps snapshots; None where none does, or what stands there is no DaemonSet's shape."""
     try:
-        agents = [one for one in held.all("DaemonSet", namespace) if string_map(one["metadata"].get("labels")).get(PART) == storage.AGENT]
+        agents = [
+            agent for agent in held.all("DaemonSet", namespace) if string_map(agent["metadata"].get("labels")).get(PART) == storage.AGENT
+        ]
         return storage.find_agent_storage(agents, namespace)
     except (RenderError, AttributeError, TypeError):
         return None

@@ -118,14 +118,14 @@ async def choose_restore(context: Context, obj: Node, pods: Pods | None, setting
         return Choice(standing=standing, after=RETRY_SLOW if standing.reason == MISSING else 0.0)
     if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return Choice(standing=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
-    namespace, asked = key_of(obj).namespace, settings.checkpoints
+    namespace, checkpoints = key_of(obj).namespace, settings.checkpoints
     checkpoint = find_checkpoint(context.cache, namespace, wanted)
     any_image = _any_image(context, obj)
-    hindered = find_hindrance(checkpoint, obj["spec"], asked, any_image=any_image)
+    hindered = find_hindrance(checkpoint, obj["spec"], checkpoints, any_image=any_image)
     if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
         return Choice(standing=waits, waits=True)
     if checkpoint is None or pods is None:
-        return _kept(context, pods, asked) or Choice(standing=hindered)
+        return _kept(context, pods, checkpoints) or Choice(standing=hindered)
     roll = context.settings.checkpoint.roll
     held = "" if roll else _held(pods)
     if hindered is not None and not (held and hindered.reason in UNDER_WAY):
@@ -133,11 +133,11 @@ async def choose_restore(context: Context, obj: Node, pods: Pods | None, setting
     kept = await _storage(context, namespace, settings)
     if isinstance(kept, RestoreState):
         return Choice(standing=kept)
-    claims = storage.claims(asked, namespace)
+    claims = storage.claims(checkpoints, namespace)
     if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=RestoreState(WAITING, text), after=TURN)
-    restore = make_restore(checkpoint, kept, asked)
+    restore = make_restore(checkpoint, kept, checkpoints)
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
@@ -177,15 +177,15 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
     return Choice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
 
 
-def _kept(context: Context, pods: Pods | None, asked: Checkpoints) -> Choice | None:
+def _kept(context: Context, pods: Pods | None, checkpoints: Checkpoints) -> Choice | None:
     """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
     lacking = context.cache.lacking().get(CHECKPOINT)
-    if lacking is None or pods is None or pods.live is None or not asked.enabled:
+    if lacking is None or pods is None or pods.live is None or not checkpoints.enabled:
         return None
     if not is_restored(pods.live) or images_in(pods.live) != images_in(pods.cold):
         return None
     text = f"pods stay restored, and {CHECKPOINT} can't be read: {lacking}"
-    return Choice(read_restore(pods.live, asked), RestoreState(RESTORED, text))
+    return Choice(read_restore(pods.live, checkpoints), RestoreState(RESTORED, text))
 
 
 def _held(pods: Pods) -> str:
@@ -197,11 +197,11 @@ def _held(pods: Pods) -> str:
 
 async def write_choices(context: Context, obj: Node, choices: Collection[Choice]) -> None:
     """Make the claims, record snapshots that were given up, and delete pods that wait for them. Raises: ApiError, StandDownError."""
-    for claim in next((one.claims for one in choices if one.claims), ()):  # the same for all
+    for claim in next((choice.claims for choice in choices if choice.claims), ()):  # the same for all
         await context.writer.put(claim, None)
-    if given_up := {name: text for one in choices for name, text in one.given_up.items()}:
+    if given_up := {name: text for choice in choices for name, text in choice.given_up.items()}:
         await context.writer.patch_metadata(obj, {"uid": uid_of(obj), "annotations": given_up})
-    for name, _, uid in [failure for one in choices for failure in one.broken]:
+    for name, _, uid in [failure for choice in choices for failure in choice.broken]:
         context.writer.ask(obj)
         try:
             await context.cluster.delete(PODS, name, key_of(obj).namespace, uid=uid)
@@ -243,9 +243,9 @@ async def follow_failures(context: Context, obj: Node, choice: Choice, labels: s
 
 async def say_standing(context: Context, obj: Node, before: Node, now: Node) -> None:
     """An Event when the reason of the condition has changed."""
-    told = condition_of(now, RESTORE)
-    if told and told["reason"] != condition_of(before, RESTORE).get("reason"):
-        await context.say(obj, "Normal" if told["reason"] in CALM else "Warning", told["reason"], told["message"])
+    condition = condition_of(now, RESTORE)
+    if condition and condition["reason"] != condition_of(before, RESTORE).get("reason"):
+        await context.say(obj, "Normal" if condition["reason"] in CALM else "Warning", condition["reason"], condition["message"])
 
 
 async def _storage(context: Context, namespace: str, settings: Settings) -> storage.Storage | RestoreState:
@@ -268,14 +268,14 @@ def _any_image(context: Context, obj: Node) -> bool:
     """Whether an object, or the graph that made it, lets its pods be restored from another image's snapshot."""
     owner = controller_reference(obj) or {}
     graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, str(owner.get("name")))) if owner.get("kind") == GRAPH else None
-    return any(string_map(one["metadata"].get("annotations")).get(ANY_IMAGE) == "true" for one in (obj, graph) if one is not None)
+    return any(string_map(holder["metadata"].get("annotations")).get(ANY_IMAGE) == "true" for holder in (obj, graph) if holder is not None)
 
 
 def _another_rolls(context: Context, obj: Node) -> bool:
     """Whether pods of another component of the graph are not there yet."""
     owner = context.cache.get(Key(GRAPH, key_of(obj).namespace, str((controller_reference(obj) or {}).get("name"))))
-    others = [one for one in context.cache.owned(owner) if one["kind"] == COMPONENT and key_of(one) != key_of(obj)] if owner else []
-    return any(condition_of(one.get("status") or {}, "Available").get("status") != "True" for one in others)
+    others = [other for other in context.cache.owned(owner) if other["kind"] == COMPONENT and key_of(other) != key_of(obj)] if owner else []
+    return any(condition_of(other.get("status") or {}, "Available").get("status") != "True" for other in others)
 
 
 POD_SNAPSHOTS: Final = Resource("nvidia.com", "v1alpha1", "podsnapshots", "PodSnapshot")
@@ -290,22 +290,22 @@ async def read_pod_snapshot(context: Context, obj: Node, wanted: Node, *, enable
     if not name:
         return RestoreState(_UNAVAILABLE, why)
     try:
-        found = await context.cluster.get(POD_SNAPSHOTS, name, key_of(obj).namespace)
+        snapshot = await context.cluster.get(POD_SNAPSHOTS, name, key_of(obj).namespace)
     except NotServedError:
         return RestoreState(MISSING, "the cluster serves no PodSnapshots: the Snapshot operator is not installed; pods start cold")
     except ForbiddenError as error:
         text = f"the reconciler lacks a permission: {error.message}; pods start cold; {SWITCH.grant}"
         return RestoreState("Forbidden", text)
-    if found is None:
+    if snapshot is None:
         return RestoreState(MISSING, f"PodSnapshot {name} is not there; pods start cold")
-    return RestoreState(_UNAVAILABLE, _explain_other(found, targets_of(obj["spec"])) or f"PodSnapshot {name} is there: {why}")
+    return RestoreState(_UNAVAILABLE, _explain_other(snapshot, targets_of(obj["spec"])) or f"PodSnapshot {name} is there: {why}")
 
 
 def _explain_other(snapshot: Node, targets: list[str]) -> str:
     """Why a snapshot is of another container; empty where it is of that which would be restored, or doesn't say."""
     reference = ((snapshot.get("spec") or {}).get("source") or {}).get("podRef") or {}
-    said = reference.get("containers")
-    taken = [str(one) for one in said] if isinstance(said, list) else []
+    containers = reference.get("containers")
+    taken = [str(container) for container in containers] if isinstance(containers, list) else []
     if not taken or taken == targets:
         return ""
     what = f"PodSnapshot {snapshot['metadata']['name']} is of container {', '.join(taken)[:200]}"

@@ -30,5 +30,5 @@ def contains(live: Any, wanted: Any) -> bool:
 
 def _says_member(name: str, live: Any, wanted: Any) -> bool:
     if name == "ownerReferences" and isinstance(live, list):
-        return all(any(contains(there, one) for there in live) for one in wanted)
+        return all(any(contains(there, item) for there in live) for item in wanted)
     return contains(live, wanted) or (live is None and wanted in ({}, [], "", None))

@@ -45,7 +45,7 @@ class Condition(NamedTuple):
 
 def merge_conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetime) -> list[Node]:
     """All conditions: others' stay, ours keep the time of their last change."""
-    out = {str(one.get("type")): dict(one) for one in before}
+    out = {str(old.get("type")): dict(old) for old in before}
     for condition in now:
         was = out.get(condition.type) or {}
         same = was.get("status") == condition.status and was.get("lastTransitionTime")
@@ -64,7 +64,7 @@ def merge_conditions(before: Sequence[Node], now: Sequence[Condition], moment: d
 
 def condition_of(status: Node, kind: str) -> Node:
     """The condition of a type, or an empty one."""
-    return next((one for one in status.get("conditions") or () if one.get("type") == kind), {})
+    return next((condition for condition in status.get("conditions") or () if condition.get("type") == kind), {})
 
 
 def is_true(status: Node, kind: str) -> bool:
@@ -72,19 +72,19 @@ def is_true(status: Node, kind: str) -> bool:
     return bool(condition_of(status, kind).get("status") == "True")
 
 
-def set_condition(status: Node, kind: str, told: Condition | None, moment: datetime) -> Node:
+def set_condition(status: Node, kind: str, condition: Condition | None, moment: datetime) -> Node:
     """A status with the condition of a type, or without one where nothing is told; the same where that changes nothing."""
     before = status.get("conditions") or ()
-    if told is not None:
-        return {**status, "conditions": merge_conditions(before, [told], moment)}
-    return {**status, "conditions": [one for one in before if one.get("type") != kind]} if condition_of(status, kind) else status
+    if condition is not None:
+        return {**status, "conditions": merge_conditions(before, [condition], moment)}
+    return {**status, "conditions": [other for other in before if other.get("type") != kind]} if condition_of(status, kind) else status
 
 
 def note_ignored(status: Node, notes: Sequence[Note], generation: int | None, moment: datetime) -> Node:
     """A status with the condition about fields that nothing acts on, or without it where everything has an effect."""
     text = "; ".join(map(str, notes))[:MAX_MESSAGE_CHARACTERS]
-    told = Condition(IGNORED, "True", "NotActedOn", text, generation) if notes else None
-    return set_condition(status, IGNORED, told, moment)
+    condition = Condition(IGNORED, "True", "NotActedOn", text, generation) if notes else None
+    return set_condition(status, IGNORED, condition, moment)
 
 
 def status_patch(before: Any, now: Any) -> Any:

@@ -30,7 +30,7 @@ def kind_and_name(obj: Node) -> tuple[str, str]:
 def controller_reference(obj: Node) -> Node | None:
     """The reference to the controlling owner of an object, or None."""
     owners = obj["metadata"].get("ownerReferences") or ()
-    return next((one for one in owners if one.get("controller")), None)
+    return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def uid_of(obj: Node) -> str:
@@ -40,8 +40,8 @@ def uid_of(obj: Node) -> str:
 
 def owner_uid(obj: Node | None) -> str:
     """The uid of the controlling owner of an object, or an empty string."""
-    found = controller_reference(obj) if obj is not None else None
-    return str((found or {}).get("uid") or "")
+    owner = controller_reference(obj) if obj is not None else None
+    return str((owner or {}).get("uid") or "")
 
 
 def is_controlled(obj: Node, owner: Node) -> bool:

@@ -78,7 +78,7 @@ def cut_nested(obj: Node) -> None:
     for _ in range(LEVELS + 1):
         if not level:
             return
-        level = _nested(inner for one in level for inner in (one.values() if isinstance(one, dict) else one))
+        level = _nested(inner for value in level for inner in (value.values() if isinstance(value, dict) else value))
     obj["spec"], obj[_MARK] = {}, True
 
 
@@ -88,7 +88,7 @@ def explain_cut(obj: Node) -> str:
 
 
 def _nested(values: Iterable[Any]) -> list[Any]:
-    return [one for one in values if one and isinstance(one, dict | list)]
+    return [value for value in values if value and isinstance(value, dict | list)]
 
 
 def first_of(*delays: float) -> float:

@@ -16,10 +16,10 @@ _PARTS: Final = ("DYN_NAMESPACE", "DYN_NAMESPACE_WORKER_SUFFIX")  # the runtime 
 
 def count_registered(metadata: Iterable[Node], names: Iterable[str]) -> Counter[str]:
     """The registered workers of components' objects of these names."""
-    wanted, found = frozenset(names), Counter[str]()
-    for pod in {pod for one in metadata for pod in _pods(one)}:
-        found.update(name for name in _objects(pod) if name in wanted)
-    return found
+    wanted, counts = frozenset(names), Counter[str]()
+    for pod in {pod for obj in metadata for pod in _pods(obj)}:
+        counts.update(name for name in _objects(pod) if name in wanted)
+    return counts
 
 
 def components_of_worker(metadata: Node) -> list[Key]:
@@ -35,7 +35,7 @@ def lighten(metadata: Node) -> None:
 
 def _pods(metadata: Node) -> Iterator[str]:
     """The pod of a worker: the owner, or the one of the same name."""
-    owners = [str(one.get("name")) for one in object_items(metadata["metadata"].get("ownerReferences")) if one.get("kind") == "Pod"]
+    owners = [str(owner.get("name")) for owner in object_items(metadata["metadata"].get("ownerReferences")) if owner.get("kind") == "Pod"]
     yield owners[0] if owners else str(metadata["metadata"]["name"])
 
 
@@ -55,9 +55,9 @@ def runtime_figures(line: Line, templates: Iterable[Node], status: Node) -> Node
 
 def _namespace(template: Node) -> str:
     """The Dynamo namespace of the main container; empty where its variables are known only to the kubelet."""
-    main = next((one for one in object_items(template["spec"].get("containers")) if one.get("name") == MAIN), {})
-    said: dict[Any, Node] = {one.get("name"): one for one in object_items(main.get("env"))}
-    parts = [said[name] for name in _PARTS if name in said]
-    if any("valueFrom" in one or "$(" in str(one.get("value")) for one in parts):
+    main = next((container for container in object_items(template["spec"].get("containers")) if container.get("name") == MAIN), {})
+    variables: dict[Any, Node] = {variable.get("name"): variable for variable in object_items(main.get("env"))}
+    parts = [variables[name] for name in _PARTS if name in variables]
+    if any("valueFrom" in part or "$(" in str(part.get("value")) for part in parts):
         return ""
-    return "-".join(str(one["value"]) for one in parts if one.get("value"))
+    return "-".join(str(part["value"]) for part in parts if part.get("value"))

@@ -97,12 +97,12 @@ class Cache:
 
     def find(self, place: Hashable) -> list[Node]:
         """The objects that an index has at a place, in a stable order."""
-        return [one for key in self.keys(place) if (one := self.get(key)) is not None]
+        return [obj for key in self.keys(place) if (obj := self.get(key)) is not None]
 
     def owned(self, owner: Node) -> list[Node]:
         """The objects that `owner` controls, in a stable order; owner references from other namespaces are ignored."""
         namespace = key_of(owner).namespace
-        return [one for one in self.find(str(owner["metadata"].get("uid"))) if key_of(one).namespace == namespace]
+        return [obj for obj in self.find(str(owner["metadata"].get("uid"))) if key_of(obj).namespace == namespace]
 
     def all(self, kind: str, namespace: str = "") -> list[Node]:
         """All objects of a kind, of one namespace or of every one."""

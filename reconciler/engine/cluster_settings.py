@@ -38,33 +38,35 @@ def account_of_pods(cache: Cache, namespace: str) -> str:
 
 def read_served(known: Mapping[str, Presence]) -> Settings:
     """What the cluster serves; what nobody knows counts as not there."""
-    asked = (GROVE, LWS, DISAGGREGATED_SETS, KAI, DRA, ISTIO)
-    grove, lws, disaggregated, kai, dra, istio = (one.name in known and bool(known[one.name].served) for one in asked)
+    capabilities = (GROVE, LWS, DISAGGREGATED_SETS, KAI, DRA, ISTIO)
+    grove, lws, disaggregated, kai, dra, istio = (
+        capability.name in known and bool(known[capability.name].served) for capability in capabilities
+    )
     return Settings(grove=grove, lws=lws, disaggregated=disaggregated, kai=kai, dra=dra, istio=istio)
 
 
 def read_facts(context: Context) -> Facts:
     """The facts by which objects are judged that no webhook has judged; what is not known is left to be so."""
-    found, known = context.settings, context.detector.known
+    settings, known = context.settings, context.detector.known
 
     def fact(name: str, switch: bool | None = None) -> bool | Unknown:
         presence = known.get(name)
         served = presence.served if presence is not None else None
         return switch if switch is not None else UNKNOWN if served is None else served
 
-    switches = found.switches
+    switches = settings.switches
     return Facts(
-        operatorScope="namespace" if found.namespace.restricted else "cluster",
-        operatorVersion=found.operator.version,
-        operatorPrincipal=found.operator.principal,
+        operatorScope="namespace" if settings.namespace.restricted else "cluster",
+        operatorVersion=settings.operator.version,
+        operatorPrincipal=settings.operator.principal,
         grove=fact(GROVE.name, switches["grove"]),
         lws=fact(LWS.name, switches["lws"]),
         dra=fact(DRA.name, switches["dra"]),
         istio=fact(ISTIO.name),
         inferencePool=fact(POOLS.name),
-        gpuDiscovery=found.gpu.discovery_enabled,
-        allowGmsSnapshot=found.gms_snapshot,
-        checkpoint=found.checkpoint.enabled,
-        lpx=found.lpx.enabled,
-        switchedOff=found.switched_off,
+        gpuDiscovery=settings.gpu.discovery_enabled,
+        allowGmsSnapshot=settings.gms_snapshot,
+        checkpoint=settings.checkpoint.enabled,
+        lpx=settings.lpx.enabled,
+        switchedOff=settings.switched_off,
     )

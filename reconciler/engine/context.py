@@ -103,9 +103,9 @@ class Context:
 
     async def report_ignored(self, obj: Node, before: Node, now: Node) -> None:
         """Record an Event if the status newly lists fields without effect."""
-        told = condition_of(now, IGNORED)
-        if told and told["message"] != condition_of(before, IGNORED).get("message"):
-            await self.say(obj, "Warning", "NotActedOn", told["message"])
+        condition = condition_of(now, IGNORED)
+        if condition and condition["message"] != condition_of(before, IGNORED).get("message"):
+            await self.say(obj, "Warning", "NotActedOn", condition["message"])
 
     async def report_repairs(self, owner: Node) -> None:
         """Record which changes by others of an owner's children were undone."""

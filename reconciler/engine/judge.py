@@ -64,17 +64,19 @@ def check_admission(obj: Node, facts: Facts, policies: tuple[str, ...] = (), acc
     if wrong := write.decode():
         return f"{format_path(wrong[0].path)}: {wrong[0].message}"
     try:
-        found = write.judge()
-        if found and accepted is not None:
-            found = [*new_ones(found, _find(kind, accepted, facts), obj, accepted)]
+        findings = write.judge()
+        if findings and accepted is not None:
+            findings = [*new_ones(findings, _find(kind, accepted, facts), obj, accepted)]
         if policies:
             from ...admission.userrules.evaluate import Write, judge_by_policies
 
-            found += judge_by_policies(policies, Write(kind, version, CREATE, obj, None, None, facts.line), facts, sure=True)
-        errors = [one for one in found if one.level is Level.ERROR]
+            findings += judge_by_policies(policies, Write(kind, version, CREATE, obj, None, None, facts.line), facts, sure=True)
+        errors = [finding for finding in findings if finding.level is Level.ERROR]
     except ConversionError as error:
         return f"{format_path(error.path)}: {error.reason}"
-    texts = dict.fromkeys(f"{format_path(one.path)}: {one.text} [{_name(one.rule)}]" for one in errors[:MAX_LISTED_FINDINGS])
+    texts = dict.fromkeys(
+        f"{format_path(finding.path)}: {finding.text} [{_name(finding.rule)}]" for finding in errors[:MAX_LISTED_FINDINGS]
+    )
     return "; ".join(texts) + (f"; and {len(errors) - MAX_LISTED_FINDINGS} more" if len(errors) > MAX_LISTED_FINDINGS else "")
 
 

@@ -34,7 +34,9 @@ class Territory:
         self._scope, self._namespaces, self._regained = scope, namespaces, regained
         self._clocks, self._clock = clocks, clocks.monotonic
         self._claims = Claims(scope)
-        self._leases = Several(namespaces, lambda one: Reflector(cluster, LEASES, one, name=LEASE_NAME, relist=RELIST, clocks=clocks))
+        self._leases = Several(
+            namespaces, lambda namespace: Reflector(cluster, LEASES, namespace, name=LEASE_NAME, relist=RELIST, clocks=clocks)
+        )
         self._leases.subscribe(self._heard)
 
     @property

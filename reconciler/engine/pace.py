@@ -42,12 +42,12 @@ class Pace:
 
 def _is_beginning(now: Node) -> bool:
     """Whether a first status only reports that work began."""
-    found = now.get("conditions") or ()
-    quiet = all(one["status"] != "True" and one["reason"] != RECONCILING for one in found)
-    return bool(found) and quiet and now.get("state", "pending") == "pending"
+    conditions = now.get("conditions") or ()
+    quiet = all(condition["status"] != "True" and condition["reason"] != RECONCILING for condition in conditions)
+    return bool(conditions) and quiet and now.get("state", "pending") == "pending"
 
 
 def _told(status: Node) -> Node:
     """A status without numbers and messages."""
-    conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
+    conditions = [(condition.get("type"), condition.get("status"), condition.get("reason")) for condition in status.get("conditions") or ()]
     return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}

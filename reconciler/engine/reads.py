@@ -40,7 +40,7 @@ class Reads:
         Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
         """
         now, uid, generation = self._clock(), uid_of(obj), obj["metadata"].get("generation")
-        self._waits = {one: waits for one, waits in self._waits.items() if now - waits[-1].noted < READ_SECONDS}
+        self._waits = {waiter: waits for waiter, waits in self._waits.items() if now - waits[-1].noted < READ_SECONDS}
         known = generation if is_acted_on(obj) else None
         waits = [wait for wait in self._waits.get(uid, ()) if now - wait.noted < READ_SECONDS] or [_Wait(since, now, known)]
         last = waits[-1]
@@ -61,11 +61,11 @@ class Reads:
     def seconds_until(self, uid: str, namespace: str, pause: float) -> float:
         """Seconds until an object's pods may be read; 0.0 when they may now, and then are, and not again within `pause` seconds."""
         now = self._clock()
-        for one in [*self._last]:
-            if now - self._last[one][0] < READ_SECONDS:
+        for other in [*self._last]:
+            if now - self._last[other][0] < READ_SECONDS:
                 break
-            del self._last[one]
-            self.texts.pop(one, None)
+            del self._last[other]
+            self.texts.pop(other, None)
         lately = here = 0
         for when, where, _ in reversed(self._last.values()):
             if now - when >= READ_SECONDS / 10:

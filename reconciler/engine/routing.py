@@ -22,7 +22,7 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
     # the pass that made a change knows all about it
     if not change.ours or (controller is not None and change.differs(read_status)):
         # an owner that is gone may have been the one that controlled it: what else waits for that object, its pass finds
-        keys += [one for one, controls in _owners(change, controllers).items() if controls or cache.get(one) is not None]
+        keys += [owner for owner, controls in _owners(change, controllers).items() if controls or cache.get(owner) is not None]
     for each in controllers.values():
         keys += each.keys_of(change, cache)
     return keys
@@ -38,12 +38,12 @@ def is_overwritten(change: Change, controllers: Controllers) -> bool:
 
 def _owners(change: Change, controllers: Controllers) -> dict[Key, bool]:
     """All owners that an object has or had, of any number, and whether they control it: one that shares it, or has lost it, looks again."""
-    found: dict[Key, bool] = {}
-    for one in list_owners(change.old) + list_owners(change.new):
-        if one.get("kind") in controllers:
-            key = Key(str(one["kind"]), change.key.namespace, str(one["name"]))
-            found[key] = found.get(key, False) or bool(one.get("controller"))
-    return found
+    owners: dict[Key, bool] = {}
+    for owner in list_owners(change.old) + list_owners(change.new):
+        if owner.get("kind") in controllers:
+            key = Key(str(owner["kind"]), change.key.namespace, str(owner["name"]))
+            owners[key] = owners.get(key, False) or bool(owner.get("controller"))
+    return owners
 
 
 def list_owners(obj: Node | None) -> list[Node]:

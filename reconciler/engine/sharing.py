@@ -27,9 +27,9 @@ class Sharing:
         if kind is str:
             return self._known(value, value)
         if kind is dict:
-            for name, one in value.items():
-                if type(one) in _PARTS:
-                    value[name] = self._part(one)
+            for name, part in value.items():
+                if type(part) in _PARTS:
+                    value[name] = self._part(part)
             return self._known((dict, *value, *map(id, value.values())), value)
         if kind is list:
             value[:] = map(self._part, value)

@@ -71,7 +71,9 @@ async def _report_no_controller(context: Context, waits: Waits, obj: Node, reaso
     if obj["metadata"].get("deletionTimestamp"):
         return PassResult()
     # a condition that is not ours is another controller's word
-    if others and (any(one.get("type") != RECONCILED for one in status.get("conditions") or ()) or status.get("observedGeneration")):
+    if others and (
+        any(condition.get("type") != RECONCILED for condition in status.get("conditions") or ()) or status.get("observedGeneration")
+    ):
         await _tell(context, obj)
         return PassResult()
     if not condition_of(status, RECONCILED) and (waited := waits.seconds(uid_of(obj))) < OTHERS_TIMEOUT_SECONDS:
@@ -96,5 +98,5 @@ async def _tell(context: Context, obj: Node, reason: str = "", text: str = "") -
     """Makes the condition say so, or takes it away without a reason; returns whether it was another before."""
     now = context.cache.get(key_of(obj)) or obj
     status: Node = now.get("status") or {}
-    told = Condition(RECONCILED, "False", reason, text, obj["metadata"].get("generation")) if reason else None
-    return await context.writer.patch_status(now, set_condition(status, RECONCILED, told, context.clocks.wall()))
+    condition = Condition(RECONCILED, "False", reason, text, obj["metadata"].get("generation")) if reason else None
+    return await context.writer.patch_status(now, set_condition(status, RECONCILED, condition, context.clocks.wall()))

@@ -38,7 +38,7 @@ class Watch(NamedTuple):
     trim: Callable[[Node], None] = lambda _obj: None  # drops what isn't read
     flat: bool = False  # whether the schema ends before any bound of nesting
     places: Callable[[Node], Iterable[Hashable]] = lambda _obj: ()  # what else than their owners objects are found by
-    namespaces: Callable[[OperatorConfiguration], Sequence[str]] = lambda found: found.namespace.watched
+    namespaces: Callable[[OperatorConfiguration], Sequence[str]] = lambda settings: settings.namespace.watched
     pause: float = PROGRESS  # seconds for which changes of status are gathered
     cause: Cause = Cause.BEGUN  # of passes over what a change concerns beside the object itself
 

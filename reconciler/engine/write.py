@@ -88,8 +88,8 @@ class Writer:
         key, mark = key_of(obj), ("replicas", str(replicas))
         self._ask(key.namespace)
         if self._applied.get(uid_of(obj)) == mark:
-            said = f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}"
-            self._contest(key, uid_of(owner), ["others through its scale"], said)
+            message = f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}"
+            self._contest(key, uid_of(owner), ["others through its scale"], message)
         patch = {"metadata": {"uid": uid_of(obj)}, "spec": {"replicas": replicas}}
         scaled = await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace, subresource="scale")
         self._remember(uid_of(obj), mark)
@@ -167,17 +167,21 @@ class Writer:
 
     async def _take(self, key: Key, live: Node, owner: Node, inherits: Callable[[str], bool]) -> Node:
         """Change the owner of an own object that lost it, or whose owner hands it over. Raises: TakenError."""
-        found = controller_reference(live)
-        if not (inherits(str(found.get("uid"))) if found else await self._is_orphan(key, live, owner)):
-            whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
+        controller = controller_reference(live)
+        if not (inherits(str(controller.get("uid"))) if controller else await self._is_orphan(key, live, owner)):
+            whose = f"belongs to {controller['kind']} {controller['name']}" if controller else "was made by somebody else"
             raise TakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
-        others = [one for one in live["metadata"].get("ownerReferences") or () if not one.get("controller") and one["uid"] != uid_of(owner)]
+        others = [
+            other
+            for other in live["metadata"].get("ownerReferences") or ()
+            if not other.get("controller") and other["uid"] != uid_of(owner)
+        ]
         return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, reference(owner)]})
 
     async def _share(self, key: Key, live: Node, owner: Node) -> Node:
         """Add an owner reference to an object that another graph controls, so that it isn't collected."""
         references = live["metadata"]["ownerReferences"]
-        if any(one["uid"] == uid_of(owner) for one in references):
+        if any(entry["uid"] == uid_of(owner) for entry in references):
             return live
         return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": co_owner(owner)})
 
@@ -190,7 +194,7 @@ class Writer:
 
     async def _is_orphan(self, key: Key, live: Node, owner: Node) -> bool:
         """Whether an own object lost its owner, as after `kubectl delete --cascade=orphan`."""
-        if any(one["uid"] == uid_of(owner) for one in live["metadata"].get("ownerReferences") or ()):
+        if any(entry["uid"] == uid_of(owner) for entry in live["metadata"].get("ownerReferences") or ()):
             return True
         if APPLIED_HASH not in (live["metadata"].get("annotations") or {}):
             return False
@@ -198,7 +202,7 @@ class Writer:
         if fresh is None or uid_of(fresh) != uid_of(live) or controller_reference(fresh) is not None:
             return False
         managers = fresh["metadata"].get("managedFields") or ()
-        return any((one.get("manager"), one.get("operation")) == (MANAGER, "Apply") for one in managers)
+        return any((manager.get("manager"), manager.get("operation")) == (MANAGER, "Apply") for manager in managers)
 
     def _is_same(self, live: Node, wanted: Node) -> bool:
         mark = wanted["metadata"]["annotations"][APPLIED_HASH]
@@ -246,7 +250,7 @@ class Writer:
     def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
         """Count others' changes of a child, for the owner's status. Raises: ContestedError if there are too many."""
         if len(self._repaired) > MAX_CACHED_CHILDREN:
-            self._repaired = {one: then for one, then in self._repaired.items() if self._clock() - then[-1] < WINDOW}
+            self._repaired = {child: then for child, then in self._repaired.items() if self._clock() - then[-1] < WINDOW}
         times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
         if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
             raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
@@ -276,10 +280,10 @@ def _is_shared(live: Node, wanted: Node) -> bool:
     return str((controller_reference(live) or {})["apiVersion"]).startswith(f"{GROUP}/") and contains(live["spec"], wanted["spec"])
 
 
-def _is_predecessor(found: Node, owner: Node) -> bool:
+def _is_predecessor(former: Node, owner: Node) -> bool:
     """Whether an owner reference names another object of the owner's group, kind and name."""
-    group, ours = (str(each["apiVersion"]).rpartition("/")[0] for each in (found, owner))
-    return (group, found["kind"], found["name"]) == (ours, *kind_and_name(owner)) and found["uid"] != uid_of(owner)
+    group, ours = (str(each["apiVersion"]).rpartition("/")[0] for each in (former, owner))
+    return (group, former["kind"], former["name"]) == (ours, *kind_and_name(owner)) and former["uid"] != uid_of(owner)
 
 
 def mark_applied(child: Node) -> Node:

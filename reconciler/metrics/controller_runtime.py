@@ -70,10 +70,10 @@ class QueueStatistics:
     def running(self) -> dict[str, list[float]]:
         """The seconds of each running pass, by kind."""
         now = self._clock()
-        found: dict[str, list[float]] = {}
+        durations: dict[str, list[float]] = {}
         for key, began in self._began.items():
-            found.setdefault(key.kind, []).append(now - began)
-        return found
+            durations.setdefault(key.kind, []).append(now - began)
+        return durations
 
     def clear(self) -> None:
         """Forget waiting and running keys; keep the counts."""

@@ -36,14 +36,14 @@ def _index_model(model: Node) -> Iterator[Hashable]:
     yield "models", namespace, digest(base)
 
 
-def _index_slice(found: Node) -> Iterator[Hashable]:
+def _index_slice(endpoint_slice: Node) -> Iterator[Hashable]:
     """Where the index has a slice: at the digest of the base model."""
-    yield "slices", key_of(found).namespace, _base_of(found)
+    yield "slices", key_of(endpoint_slice).namespace, _base_of(endpoint_slice)
 
 
-def _base_of(found: Node) -> str:
+def _base_of(endpoint_slice: Node) -> str:
     """The digest of the base model that a slice's pods serve."""
-    return str((found["metadata"].get("labels") or {}).get(BASE_MODEL_HASH) or "")
+    return str((endpoint_slice["metadata"].get("labels") or {}).get(BASE_MODEL_HASH) or "")
 
 
 class ModelController(Controller):
@@ -65,14 +65,14 @@ class ModelController(Controller):
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
         """The models whose pods, or whose rivals for an adapter, have changed. What a deleted model wants is forgotten."""
         places: set[Hashable] = set()
-        known = [one for one in (change.old, change.new) if one is not None]
+        known = [obj for obj in (change.old, change.new) if obj is not None]
         if change.key.kind == SLICE:
-            places = {("models", change.key.namespace, _base_of(one)) for one in known}
+            places = {("models", change.key.namespace, _base_of(endpoint_slice)) for endpoint_slice in known}
         elif change.key.kind == MODEL:
             if change.new is None and self._loader is not None:
                 self._loader.forget(change.key)
             if not change.there or change.differs(_asks):
-                places = {adapter_of(one) for one in known}
+                places = {adapter_of(model) for model in known}
         return {key for place in places for key in cache.keys(place)} - {change.key}
 
     async def run(self, context: Context) -> None:
@@ -121,7 +121,7 @@ class ModelController(Controller):
         pods = Found((), ()) if unlisted else list_endpoints(slices, any_slice=how.any_slice)
         services = () if metadata.get("deletionTimestamp") else pods.services
         bases = [(name, await self._base_of(context, metadata["namespace"], name)) for name in services]
-        same = [model if one["metadata"].get("uid") == metadata.get("uid") else one for one in cache.find(adapter_of(model))]
+        same = [model if other["metadata"].get("uid") == metadata.get("uid") else other for other in cache.find(adapter_of(model))]
         owner = str(owner_of(model, same)["metadata"]["name"])
         return Seen(model, pods, bases, owner, unlisted, base_as_reference=how.base_ready == "legacy")
 
@@ -129,10 +129,10 @@ class ModelController(Controller):
         """The base model that a Service says it serves; empty where it says none. Raises: ApiError."""
         known = self._bases.get((namespace, service))
         if known is None:
-            found = await context.cluster.get(SERVICES, service, namespace)
-            if found is None:
+            live = await context.cluster.get(SERVICES, service, namespace)
+            if live is None:
                 return ""
-            known = str((found["metadata"].get("annotations") or {}).get(BASE_MODEL) or "")
+            known = str((live["metadata"].get("annotations") or {}).get(BASE_MODEL) or "")
             if len(self._bases) >= MAX_CACHED_SERVICES:
                 self._bases.clear()
             self._bases[namespace, service] = known

@@ -63,14 +63,16 @@ def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, m
     before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
     generation = model["metadata"].get("generation")
     reason, message = verdict.detail or (verdict.reason, verdict.message)
-    told = [
+    conditions = [
         _services(seen, base, generation),
         Condition(ENDPOINTS, verdict.word, verdict.reason, verdict.message[:MAX_MESSAGE_CHARACTERS], generation),
         Condition(READY, verdict.word, reason, message[:MAX_MESSAGE_CHARACTERS], generation),
     ]
-    listed: list[Node] = [{"address": one.urls[0], "podName": one.pod, "ready": one.uid in ready} for one in seen.endpoints]
-    status: dict[str, Any] = {**before, "conditions": merge_conditions(before.get("conditions") or (), told, moment)}
-    status |= {"readyEndpoints": sum(one.uid in ready for one in seen.endpoints), "totalEndpoints": len(listed)}
+    listed: list[Node] = [
+        {"address": endpoint.urls[0], "podName": endpoint.pod, "ready": endpoint.uid in ready} for endpoint in seen.endpoints
+    ]
+    status: dict[str, Any] = {**before, "conditions": merge_conditions(before.get("conditions") or (), conditions, moment)}
+    status |= {"readyEndpoints": sum(endpoint.uid in ready for endpoint in seen.endpoints), "totalEndpoints": len(listed)}
     listed = listed if len(listed) <= MAX_ENDPOINTS else sorted(listed, key=itemgetter("ready"))[:MAX_ENDPOINTS]
     if not listed:
         status.pop("endpoints", None)

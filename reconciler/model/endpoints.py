@@ -27,7 +27,7 @@ class Endpoint(NamedTuple):
     @property
     def urls(self) -> list[str]:
         """`http://address:port`, the preferred one first."""
-        return [f"http://{host_of(one)}:{self.port}" for one in (self.address, self.other) if one]
+        return [f"http://{host_of(address)}:{self.port}" for address in (self.address, self.other) if address]
 
 
 class Found(NamedTuple):
@@ -37,14 +37,16 @@ class Found(NamedTuple):
     services: tuple[str, ...]  # names, sorted
 
 
-def trim_slice(found: Node) -> None:
+def trim_slice(endpoint_slice: Node) -> None:
     """Reduces a slice in place to what `endpoints_in` reads; one that was reduced stays as it is."""
-    if isinstance(found.get("endpoints"), tuple):
+    if isinstance(endpoint_slice.get("endpoints"), tuple):
         return
-    namespace = str(found["metadata"].get("namespace") or "")
-    port = next((int(one["port"]) for one in found.get("ports") or () if one.get("name") == SYSTEM and one.get("port")), PORT)
-    seen = [_endpoint(one, namespace, port) for one in found.get("endpoints") or ()]
-    found["endpoints"] = tuple(one for one in seen if one is not None)
+    namespace = str(endpoint_slice["metadata"].get("namespace") or "")
+    port = next(
+        (int(entry["port"]) for entry in endpoint_slice.get("ports") or () if entry.get("name") == SYSTEM and entry.get("port")), PORT
+    )
+    seen = [_endpoint(endpoint, namespace, port) for endpoint in endpoint_slice.get("endpoints") or ()]
+    endpoint_slice["endpoints"] = tuple(endpoint for endpoint in seen if endpoint is not None)
 
 
 def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
@@ -54,18 +56,18 @@ def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
     """
     pods: dict[str, Endpoint] = {}
     services = set()
-    for one in sorted(slices, key=_order):
-        labels = one["metadata"].get("labels") or {}
-        if one.get("addressType") not in _FAMILIES or not (any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
+    for endpoint_slice in sorted(slices, key=_order):
+        labels = endpoint_slice["metadata"].get("labels") or {}
+        if endpoint_slice.get("addressType") not in _FAMILIES or not (any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
             continue
-        for seen in one["endpoints"]:
+        for seen in endpoint_slice["endpoints"]:
             known = pods.get(seen.uid)
             if known is None:
                 pods[seen.uid] = seen
             else:
                 other = known.other or (seen.address if seen.address != known.address else "")
                 pods[seen.uid] = known._replace(other=other, callable=known.callable or seen.callable)
-        if one["endpoints"]:
+        if endpoint_slice["endpoints"]:
             services.add(str(labels.get(SERVICE_NAME) or ""))
     return Found(tuple(pods.values()), tuple(sorted(services - {""})))
 
@@ -81,6 +83,6 @@ def _endpoint(endpoint: Node, namespace: str, port: int) -> Endpoint | None:
     return Endpoint(str(target.get("uid") or name), name, str(addresses[0]), port, ready)
 
 
-def _order(found: Node) -> tuple[int, str]:
+def _order(endpoint_slice: Node) -> tuple[int, str]:
     """IPv4 first, which is preferred, then by name."""
-    return _FAMILIES.get(str(found.get("addressType")), len(_FAMILIES)), str(found["metadata"]["name"])
+    return _FAMILIES.get(str(endpoint_slice.get("addressType")), len(_FAMILIES)), str(endpoint_slice["metadata"]["name"])

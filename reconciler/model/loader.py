@@ -88,22 +88,22 @@ class Loader:
             check = False
         if loads.wish != wish:
             self._wish(loads, wish)
-        for uid in loads.pods.keys() - {one.uid for one in endpoints}:
+        for uid in loads.pods.keys() - {present.uid for present in endpoints}:
             self._drop(loads, uid)
-        for one in endpoints:
-            pod = loads.pods.get(one.uid)
+        for endpoint in endpoints:
+            pod = loads.pods.get(endpoint.uid)
             if pod is None:
-                pod = loads.pods[one.uid] = Pod(one, check=check)
-            elif not one.callable:
+                pod = loads.pods[endpoint.uid] = Pod(endpoint, check=check)
+            elif not endpoint.callable:
                 pod.check = True  # its container may have been started anew until it is ready again
                 pod.errors = 0
                 _stop_waiting(pod)
-            pod.endpoint = one
-            if not one.callable and not wish.unload:
+            pod.endpoint = endpoint
+            if not endpoint.callable and not wish.unload:
                 pod.done = pod.clean = False
-                loads.pending.pop(one.uid, None)
+                loads.pending.pop(endpoint.uid, None)
             elif not (pod.done and pod.clean) and pod.wait is None and not pod.running:
-                loads.pending.setdefault(one.uid)
+                loads.pending.setdefault(endpoint.uid)
         self._start(key, loads)
 
     def standing(self, key: Key) -> Standing:
@@ -244,10 +244,14 @@ class Loader:
             self._changed(key)
 
     async def _confirm(self, key: Key, pod: Pod) -> str:
-        one = pod.endpoint
+        endpoint = pod.endpoint
         wrong = ""
-        if self._stray is not None and pod.confirmed != (one.address, one.other) and not (wrong := await self._stray(key, one)):
-            pod.confirmed = (one.address, one.other)
+        if (
+            self._stray is not None
+            and pod.confirmed != (endpoint.address, endpoint.other)
+            and not (wrong := await self._stray(key, endpoint))
+        ):
+            pod.confirmed = (endpoint.address, endpoint.other)
         return wrong
 
     def _later(self, key: Key, loads: _Loads, pod: Pod, *, refused: bool) -> None:

@@ -73,12 +73,12 @@ def read_names(model: Node) -> dict[str, str]:
     """Which names were loaded for a model, and from which source; what isn't written by us counts as nothing."""
     text = (model["metadata"].get("annotations") or {}).get(LOADED) or ""
     try:
-        found = json.loads(text)
+        names = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(names, dict):
         return {}
-    return {name: digest for name, digest in list(found.items())[:NAMES] if isinstance(digest, str)}
+    return {name: digest for name, digest in list(names.items())[:NAMES] if isinstance(digest, str)}
 
 
 def encode_names(names: Mapping[str, str]) -> str | None:
@@ -95,5 +95,9 @@ def adapter_of(model: Node) -> tuple[str, str, str]:
 
 def owner_of(model: Node, same: Iterable[Node]) -> Node:
     """The model that loads an adapter which several ask for: the oldest one that isn't being deleted."""
-    alive = (one for one in same if is_lora(one) and not one["metadata"].get("deletionTimestamp"))
-    return min(alive, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), str(one["metadata"]["name"])), default=model)
+    alive = (candidate for candidate in same if is_lora(candidate) and not candidate["metadata"].get("deletionTimestamp"))
+    return min(
+        alive,
+        key=lambda candidate: (str(candidate["metadata"].get("creationTimestamp") or ""), str(candidate["metadata"]["name"])),
+        default=model,
+    )

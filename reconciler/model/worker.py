@@ -71,10 +71,10 @@ class Workers(PodClient):
         if status != 200:
             return None
         try:
-            found = json.loads(text)
+            answer = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        names = found.get("loras") if isinstance(found, dict) else None
+        names = answer.get("loras") if isinstance(answer, dict) else None
         return frozenset(names) if isinstance(names, dict) else None
 
     async def _call(self, method: str, url: str, seconds: float, body: bytes | None = None) -> tuple[int, bytes]:
@@ -120,11 +120,11 @@ async def load(caller: Workers, wish: Wish, pod: Pod) -> None:
     """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
     lora, present = wish.lora, frozenset[str]()
     if pod.check and not wish.replace:
-        found = await _look(caller, pod)
+        names = await _look(caller, pod)
         pod.check = False
-        if found is None and pod.done:
+        if names is None and pod.done:
             return  # looking again told nothing: it stays as it was
-        present = found or frozenset()
+        present = names or frozenset()
     if lora.name not in present:
         pod.done = False
         if wish.replace:
@@ -140,11 +140,11 @@ async def load(caller: Workers, wish: Wish, pod: Pod) -> None:
 
 async def _look(caller: Workers, pod: Pod) -> frozenset[str] | None:
     try:
-        found = await _first(pod.endpoint, caller.names)
+        names = await _first(pod.endpoint, caller.names)
     except UnreachableError:
         return None
-    pod.silent = found is None
-    return found
+    pod.silent = names is None
+    return names
 
 
 async def unload_all(caller: Workers, wish: Wish, endpoint: Endpoint) -> None:

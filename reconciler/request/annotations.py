@@ -32,8 +32,8 @@ class Legacy(NamedTuple):
 
 def legacy_of(request: Fields) -> Legacy:
     """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
-    said = read_remainder(KINDS["DynamoGraphDeploymentRequest"], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
-    profiling, overrides = as_map(said.get("profilingConfig")), as_map(said.get("deploymentOverrides"))
+    spec = read_remainder(KINDS["DynamoGraphDeploymentRequest"], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
+    profiling, overrides = as_map(spec.get("profilingConfig")), as_map(spec.get("deploymentOverrides"))
     source = as_map(profiling.get("configMapRef"))
     return Legacy(
         config_map=_text(source.get("name")),
@@ -62,9 +62,9 @@ def read_requested_hardware(request: Fields) -> Fields:
 
 def _hardware(config: Fields) -> Fields:
     """The members that v1beta1 has; a model of GPU that is no SKU is left to discovery."""
-    said = {_HARDWARE.get(name, name): value for name, value in config.items()}
-    numbers = {name: said[name] for name in ("vramMb", "totalGpus", "numGpusPerNode") if type(said.get(name)) in (int, float)}
-    sku = said.get("gpuSku")
+    hardware = {_HARDWARE.get(name, name): value for name, value in config.items()}
+    numbers = {name: hardware[name] for name in ("vramMb", "totalGpus", "numGpusPerNode") if type(hardware.get(name)) in (int, float)}
+    sku = hardware.get("gpuSku")
     return {**({"gpuSku": sku} if isinstance(sku, str) and sku == sku.lower() and sku else {}), **numbers}
 
 
@@ -88,8 +88,8 @@ class Progress(NamedTuple):
 
 def read_progress(request: Fields) -> Progress:
     """The notes on a request; text that isn't ours counts as none."""
-    found = read_map(request, PROGRESS)
-    known = {name: found[name] for name in Progress._fields if type(found.get(name)) is type(getattr(Progress(), name))}
+    notes = read_map(request, PROGRESS)
+    known = {name: notes[name] for name in Progress._fields if type(notes.get(name)) is type(getattr(Progress(), name))}
     return Progress(**known)
 
 
@@ -116,7 +116,7 @@ def read_map(request: Fields, name: str) -> Fields:
     """The JSON map in an annotation; text that is none counts as an empty one."""
     text = (request["metadata"].get("annotations") or {}).get(name)
     try:
-        found = json.loads(text) if isinstance(text, str) and len(text) <= 4096 else {}
+        fields = json.loads(text) if isinstance(text, str) and len(text) <= 4096 else {}
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return fields if isinstance(fields, dict) else {}

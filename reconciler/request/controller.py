@@ -42,8 +42,8 @@ class RequestController(Controller):
         """Looks for GPUs whenever a request asks, until it is cancelled."""
         if SWITCH.is_off(context.settings):
             return
-        found = partial(context.queue.add, cause=Cause.BEGUN)
-        gpus = Gpus(context.cluster, context.settings, self._scraper(), found, context.clocks.monotonic)
+        requeue = partial(context.queue.add, cause=Cause.BEGUN)
+        gpus = Gpus(context.cluster, context.settings, self._scraper(), requeue, context.clocks.monotonic)
         self._requests = Requests(context.cluster, context.settings, gpus)
         try:
             await gpus.run()

@@ -45,14 +45,14 @@ def gather_output(folder: Path) -> dict[str, str]:
     """What is to be written now: where the profiler is, and its result once it has ended."""
     text = read(folder / STATUS, SHORT)
     try:
-        [said] = read_documents(text) or [{}]
+        [document] = read_documents(text) or [{}]
     except (UnreadableError, ValueError):
-        said = {}
-    told = {name: str(value)[:2000] for name, value in said.items() if value is not None} if isinstance(said, dict) else {}
-    out = {name: told[name] for name in ("phase", "message") if told.get(name)}
-    if told.get("status") == "failed":
-        return {**out, "profiler_status": "failed", "profiler_error": told.get("error") or told.get("message") or ""}
-    if told.get("status") != "success":
+        document = {}
+    status = {name: str(value)[:2000] for name, value in document.items() if value is not None} if isinstance(document, dict) else {}
+    out = {name: status[name] for name in ("phase", "message") if status.get(name)}
+    if status.get("status") == "failed":
+        return {**out, "profiler_status": "failed", "profiler_error": status.get("error") or status.get("message") or ""}
+    if status.get("status") != "success":
         return out
     try:
         return {**out, "profiler_status": "success", STATUS: text, **_result(folder, len(text.encode()))}

@@ -109,8 +109,8 @@ def _pending(seen: Seen) -> Plan:
     writes = seen.settings.requests.write_hardware and not wrong
     if writes:
         request = {**request, "spec": {**request["spec"], "hardware": hardware}}
-    asked = read_requested_hardware(request)
-    discovered = {name: value for name, value in hardware.items() if asked.get(name) != value}
+    requested = read_requested_hardware(request)
+    discovered = {name: value for name, value in hardware.items() if requested.get(name) != value}
     text = json.dumps(discovered, separators=(",", ":"), sort_keys=True) if discovered else None
     notes = {"spec": digest_of(request.get("spec")), "retry": retry_of(request), "graph": "", "jobs": 1}
     plan = Plan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
@@ -157,7 +157,7 @@ def _finish(seen: Seen) -> Plan:
     apply = applies(seen.request)
     step = phases.take_result(str(result.graph["metadata"]["name"]), seen.results or {}, apply=apply)
     ignored = [Say("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is not a ConfigMap") for name in result.ignored]
-    ignored += [Say("Warning", "OverrideIgnored", one) for one in result.notes]
+    ignored += [Say("Warning", "OverrideIgnored", note) for note in result.notes]
     step = step._replace(events=(*step.events, *ignored))
     return Plan(step, RETRY_SOON, annotations=_annotations(result), action="make config maps" if apply else "")
 

@@ -37,8 +37,8 @@ class Overridden(NamedTuple):
 
 def override_of(request: Fields) -> Fields | None:
     """What a request says of its graph."""
-    found = ((request.get("spec") or {}).get("overrides") or {}).get("dgd")
-    return found if isinstance(found, dict) else None
+    override = ((request.get("spec") or {}).get("overrides") or {}).get("dgd")
+    return override if isinstance(override, dict) else None
 
 
 def explain_unfit(override: Fields) -> str:
@@ -60,14 +60,14 @@ def override_graph(graph: Fields, override: Fields, line: Line) -> Overridden:
         raise OverrideError(f"the graph's {unfit}")
     version = _version(override)
     schema = load_schema(GRAPH, version, line)
-    asked, warnings = _take(override, schema)
+    wanted, warnings = _take(override, schema)
     try:
         base = convert_object(graph, target(f"nvidia.com/{version}", line), whole=True).object
         base_spec = base.get("spec") or {}
-        warnings += _leave_out_strangers(asked["spec"], base_spec, _COMPONENTS[version], schema)
+        warnings += _leave_out_strangers(wanted["spec"], base_spec, _COMPONENTS[version], schema)
         replaced: list[Path] = []
-        spec = merge(base_spec, asked["spec"], resolve(schema["properties"]["spec"]), replaced, ("spec",))
-        metadata = merge(base.get("metadata") or {}, asked["metadata"], None, [])
+        spec = merge(base_spec, wanted["spec"], resolve(schema["properties"]["spec"]), replaced, ("spec",))
+        metadata = merge(base.get("metadata") or {}, wanted["metadata"], None, [])
         if are_identical(spec, base_spec) and are_identical(metadata, base.get("metadata") or {}):
             return Overridden(graph, tuple(warnings))
         merged = {**base, "metadata": metadata, **({"spec": spec} if spec or "spec" in base else {})}
@@ -82,34 +82,37 @@ def override_graph(graph: Fields, override: Fields, line: Line) -> Overridden:
 
 def _take(override: Fields, schema: Node) -> tuple[Fields, list[str]]:
     """What of an override counts, and what doesn't."""
-    asked = copy.deepcopy(override)
-    warnings = [f"{format_path(path)}: is dropped, since {override['apiVersion']} has no such field" for path in prune(asked, schema)]
-    if asked.pop("status", None) is not None:
+    wanted = copy.deepcopy(override)
+    warnings = [f"{format_path(path)}: is dropped, since {override['apiVersion']} has no such field" for path in prune(wanted, schema)]
+    if wanted.pop("status", None) is not None:
         warnings.append("status: is dropped, since the operator writes it")
-    metadata = asked.get("metadata") or {}
+    metadata = wanted.get("metadata") or {}
     others = [name for name in metadata if name not in (*_TAKEN, *_PASSED_OVER)]
     warnings += [f"metadata.{name}: is dropped, since only labels and annotations are merged" for name in others]
     kept = {name: dict(metadata[name]) for name in _TAKEN if metadata.get(name)}
     for key in reserved_keys(KINDS[GRAPH]):
         if kept.get("annotations", {}).pop(key, None) is not None:
             warnings.append(f"metadata.annotations[{key}]: is dropped, since it holds what a conversion has kept of another object")
-    return {"metadata": {name: value for name, value in kept.items() if value}, "spec": asked.get("spec") or {}}, warnings
+    return {"metadata": {name: value for name, value in kept.items() if value}, "spec": wanted.get("spec") or {}}, warnings
 
 
-def _leave_out_strangers(asked: Fields, base: Fields, field: str, schema: Node) -> list[str]:
+def _leave_out_strangers(wanted: Fields, base: Fields, field: str, schema: Node) -> list[str]:
     """Leave out components that the graph lacks, unless they bring a pod, in place: a slip in a name makes no component."""
     node = child(resolve(schema["properties"]["spec"]), field).node
-    given = asked.get(field)
+    given = wanted.get(field)
     if isinstance(given, dict):
         known, named = {*(base.get(field) or {})}, [*given.items()]
     else:
         olds = keyed_items(base.get(field) or [], node) or {}
-        known, named = {str(one.get("name")) for one in olds.values()}, [(str(one.get("name")), one) for one in object_items(given)]
-    gone = [name for name, one in named if name not in known and not _brings_pod(one)]
+        known, named = (
+            {str(component.get("name")) for component in olds.values()},
+            [(str(component.get("name")), component) for component in object_items(given)],
+        )
+    gone = [name for name, component in named if name not in known and not _brings_pod(component)]
     strangers, listed = {*gone}, ", ".join(sorted(known))[:300] if gone else ""
-    kept = [(name, one) for name, one in named if name not in strangers]
+    kept = [(name, component) for name, component in named if name not in strangers]
     if given is not None:
-        asked[field] = dict(kept) if isinstance(given, dict) else [one for _, one in kept]
+        wanted[field] = dict(kept) if isinstance(given, dict) else [component for _, component in kept]
     why = "is dropped, since the graph has no such component and it has no image to be a new one"
     return [f"spec.{field}[{name[:80]}]: {why}; it has {listed}" for name in gone]
 
@@ -120,7 +123,7 @@ def _brings_pod(component: Any) -> bool:
         return False
     mains = [(component.get("extraPodSpec") or {}).get("mainContainer") or {}]
     mains += object_items(read_pod(component).get("containers"))
-    return any(one.get("image") for one in mains)
+    return any(container.get("image") for container in mains)
 
 
 def _version(obj: Fields) -> str:

@@ -65,7 +65,7 @@ def sku_of(product: str) -> str:
 
 def read_node_labels(nodes: Iterable[Fields]) -> tuple[Machine, ...]:
     """What labels of GPU Feature Discovery say; nodes without all three of them are passed over."""
-    return tuple(found for node in nodes if (found := _machine(node)) is not None)
+    return tuple(machine for node in nodes if (machine := _machine(node)) is not None)
 
 
 def _machine(node: Fields) -> Machine | None:
@@ -105,39 +105,39 @@ def parse_exporter_metrics(text: str) -> Machine | None:
 
 def _number(text: str) -> float:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return 0.0
-    return found if 0 <= found < 1e9 else 0.0
+    return number if 0 <= number < 1e9 else 0.0
 
 
 def merge_nodes(labelled: Sequence[Machine], exported: Sequence[Machine]) -> tuple[Machine, ...]:
     """Nodes as their labels say, with the links that exporters measured; what exporters say where no node has labels."""
-    links = {one.product: one.interconnect for one in exported}
-    return tuple(one._replace(interconnect=links.get(one.product, "")) for one in labelled) or tuple(exported)
+    links = {machine.product: machine.interconnect for machine in exported}
+    return tuple(machine._replace(interconnect=links.get(machine.product, "")) for machine in labelled) or tuple(exported)
 
 
-def fill_hardware(asked: Fields, cluster: Cluster) -> Fields:
+def fill_hardware(requested: Fields, cluster: Cluster) -> Fields:
     """What a request says of its GPUs, with what it leaves out as far as the cluster says it."""
-    alike = [one for one in cluster.machines if one.sku and one.sku == (asked.get("gpuSku") or one.sku)]
+    alike = [machine for machine in cluster.machines if machine.sku and machine.sku == (requested.get("gpuSku") or machine.sku)]
     if not alike:
-        return dict(asked)
-    best = max(alike, key=lambda one: (one.gpus, one.memory))
-    same = [one for one in alike if one.sku == best.sku]
-    found: Fields = {
+        return dict(requested)
+    best = max(alike, key=lambda machine: (machine.gpus, machine.memory))
+    same = [machine for machine in alike if machine.sku == best.sku]
+    discovered: Fields = {
         "gpuSku": best.sku,
         "vramMb": best.memory,
-        "totalGpus": min(sum(one.gpus for one in same), DEFAULT_GPUS),
+        "totalGpus": min(sum(machine.gpus for machine in same), DEFAULT_GPUS),
         "numGpusPerNode": best.gpus,
         "interconnect": best.interconnect,
-        "rdma": any(one.rdma for one in same),
+        "rdma": any(machine.rdma for machine in same),
     }
-    given = {name: value for name, value in asked.items() if value not in (None, "", 0)}
-    return {name: value for name, value in {**found, **given}.items() if value != ""}
+    given = {name: value for name, value in requested.items() if value not in (None, "", 0)}
+    return {name: value for name, value in {**discovered, **given}.items() if value != ""}
 
 
-def unknown_products(asked: Fields, cluster: Cluster) -> list[str]:
+def unknown_products(requested: Fields, cluster: Cluster) -> list[str]:
     """Products that nothing can be profiled on, because the schema has no word for them; empty where others are there."""
-    if asked.get("gpuSku") or any(one.sku for one in cluster.machines):
+    if requested.get("gpuSku") or any(machine.sku for machine in cluster.machines):
         return []
-    return sorted({one.product[:100] for one in cluster.machines})[:5]
+    return sorted({machine.product[:100] for machine in cluster.machines})[:5]

@@ -88,7 +88,7 @@ def config_text(request: Fields, hardware: Fields) -> str:
 
 def _ordered(fields: Fields) -> Fields:
     kept = {name: value for name, value in fields.items() if value is not None}
-    return dict(sorted(kept.items(), key=lambda one: (_ORDER.get(one[0], len(_ORDER)), one[0])))
+    return dict(sorted(kept.items(), key=lambda item: (_ORDER.get(item[0], len(_ORDER)), item[0])))
 
 
 def render_job(request: Fields, hardware: Fields, settings: OperatorConfiguration) -> Fields:
@@ -125,7 +125,7 @@ def render_output(request: Fields, hardware: Fields) -> Fields:
 
 def _profiler(request: Fields, config: str, settings: OperatorConfiguration) -> Fields:
     metadata, infrastructure = request["metadata"], settings.infrastructure
-    told = {
+    variables = {
         "DGDR_NAME": metadata["name"],
         "DGDR_NAMESPACE": metadata["namespace"],
         "DGDR_UID": metadata.get("uid") or "",
@@ -134,7 +134,7 @@ def _profiler(request: Fields, config: str, settings: OperatorConfiguration) -> 
         "NATS_SERVER": infrastructure.nats_address,
         "PROMETHEUS_ENDPOINT": infrastructure.prometheus_endpoint,
     }
-    env: list[Fields] = [{"name": name, "value": value} for name, value in told.items() if value]
+    env: list[Fields] = [{"name": name, "value": value} for name, value in variables.items() if value]
     return {
         "name": PROFILER,
         "image": str((request.get("spec") or {}).get("image") or ""),
@@ -168,18 +168,18 @@ def _copier(request: Fields, settings: OperatorConfiguration) -> Fields:
 def _add_volumes(request: Fields, pod: Fields, *, file: bool) -> None:
     """The author's base configuration, the model's weights, and a spec that is too long for an argument."""
     legacy, cache = legacy_of(request), (request.get("spec") or {}).get("modelCache") or {}
-    found: list[tuple[str, Fields, str]] = []
+    volumes: list[tuple[str, Fields, str]] = []
     if legacy.config_map:
         items = [{"key": legacy.config_key, "path": "disagg.yaml"}]
-        found.append(("profiling-config", {"configMap": {"name": legacy.config_map, "items": items}}, "/config"))
+        volumes.append(("profiling-config", {"configMap": {"name": legacy.config_map, "items": items}}, "/config"))
     if cache.get("pvcName"):
         claim = {"persistentVolumeClaim": {"claimName": cache["pvcName"], "readOnly": True}}
-        found.append(("model-cache", claim, cache.get("pvcMountPath") or _CACHE))
+        volumes.append(("model-cache", claim, cache.get("pvcMountPath") or _CACHE))
     if file:
         items = [{"key": SPEC_KEY, "path": SPEC_KEY}]
-        found.append(("request-spec", {"configMap": {"name": output_of(request), "items": items}}, _SPEC_PATH))
+        volumes.append(("request-spec", {"configMap": {"name": output_of(request), "items": items}}, _SPEC_PATH))
     mounts: list[Any] = pod["containers"][0]["volumeMounts"]
-    for name, source, path in found:
+    for name, source, path in volumes:
         pod["volumes"].append({"name": name, **source})
         mounts.append({"name": name, "mountPath": path, "readOnly": True})
 
@@ -189,58 +189,58 @@ def with_copier(settings: OperatorConfiguration, image: str) -> OperatorConfigur
     return replace(settings, requests=replace(settings.requests, copier_image=image))
 
 
-def overlay_job(spec: Fields, asked: Any) -> None:
+def overlay_job(spec: Fields, overlay: Any) -> None:
     """Changes the spec of a Job as its author asks. Linear in the overlay, but for lists by name, which are as short as a pod's."""
-    if not isinstance(asked, dict):
+    if not isinstance(overlay, dict):
         return
-    asked = copy.deepcopy(asked)
-    _take(spec, asked, _JOB)
-    template = as_map(asked.get("template"))
+    overlay = copy.deepcopy(overlay)
+    _take(spec, overlay, _JOB)
+    template = as_map(overlay.get("template"))
     head, pod = as_map(template.get("metadata")), as_map(template.get("spec"))
     labels = {name: value for name, value in string_map(as_map(head.get("labels"))).items() if name not in _OWN}
-    found = {"labels": labels, "annotations": string_map(as_map(head.get("annotations")))}
-    spec["template"]["metadata"] |= {name: value for name, value in found.items() if value}
+    metadata = {"labels": labels, "annotations": string_map(as_map(head.get("annotations")))}
+    spec["template"]["metadata"] |= {name: value for name, value in metadata.items() if value}
     _overlay_pod(spec["template"]["spec"], pod)
 
 
-def _overlay_pod(pod: Fields, asked: Fields) -> None:
-    _take(pod, asked, TAKEN_OF_POD)
-    pod["imagePullSecrets"] = _by_name(pod["imagePullSecrets"], object_items(asked.get("imagePullSecrets")))
-    pod["volumes"] = _by_name(pod["volumes"], object_items(asked.get("volumes")))
-    more = [one for one in object_items(asked.get("initContainers")) if one.get("name") != COPIER]
+def _overlay_pod(pod: Fields, overlay: Fields) -> None:
+    _take(pod, overlay, TAKEN_OF_POD)
+    pod["imagePullSecrets"] = _by_name(pod["imagePullSecrets"], object_items(overlay.get("imagePullSecrets")))
+    pod["volumes"] = _by_name(pod["volumes"], object_items(overlay.get("volumes")))
+    more = [container for container in object_items(overlay.get("initContainers")) if container.get("name") != COPIER]
     pod["initContainers"] = [*more, *pod["initContainers"]]
-    _take(pod["securityContext"], as_map(asked.get("securityContext")), TAKEN_OF_SECURITY)
-    containers = object_items(asked.get("containers"))
+    _take(pod["securityContext"], as_map(overlay.get("securityContext")), TAKEN_OF_SECURITY)
+    containers = object_items(overlay.get("containers"))
     if containers:
         _overlay_container(pod["containers"][0], containers[0])
     if pod.get("automountServiceAccountToken") is False:
         _grant_alone(pod)
 
 
-def _overlay_container(profiler: Fields, asked: Fields) -> None:
-    _take(profiler, asked, TAKEN_OF_CONTAINER)
-    profiler["env"] = merge_env(profiler["env"], object_items(asked.get("env")))
-    profiler["volumeMounts"] = _by_name(profiler["volumeMounts"], object_items(asked.get("volumeMounts")))
-    if more := object_items(asked.get("envFrom")):
+def _overlay_container(profiler: Fields, overlay: Fields) -> None:
+    _take(profiler, overlay, TAKEN_OF_CONTAINER)
+    profiler["env"] = merge_env(profiler["env"], object_items(overlay.get("env")))
+    profiler["volumeMounts"] = _by_name(profiler["volumeMounts"], object_items(overlay.get("volumeMounts")))
+    if more := object_items(overlay.get("envFrom")):
         profiler["envFrom"] = more
 
 
 def _grant_alone(pod: Fields) -> None:
     """Gives the token to the copier and to nobody else."""
-    pod["volumes"] = [*(one for one in pod["volumes"] if one.get("name") != ACCESS), {"name": ACCESS, "projected": _API_TOKEN}]
-    for one in [*pod["containers"], *pod["initContainers"]]:
-        mounts = [mount for mount in object_items(one.get("volumeMounts")) if mount.get("name") != ACCESS]
-        if one["name"] == COPIER:
+    pod["volumes"] = [*(volume for volume in pod["volumes"] if volume.get("name") != ACCESS), {"name": ACCESS, "projected": _API_TOKEN}]
+    for container in [*pod["containers"], *pod["initContainers"]]:
+        mounts = [mount for mount in object_items(container.get("volumeMounts")) if mount.get("name") != ACCESS]
+        if container["name"] == COPIER:
             mounts.append({"name": ACCESS, "mountPath": _ACCESS_PATH, "readOnly": True})
-        if mounts or "volumeMounts" in one:
-            one["volumeMounts"] = mounts
+        if mounts or "volumeMounts" in container:
+            container["volumeMounts"] = mounts
 
 
-def _take(holder: Fields, asked: Fields, names: tuple[str, ...]) -> None:
-    holder |= {name: asked[name] for name in names if asked.get(name) not in (None, "", [], {})}
+def _take(holder: Fields, overlay: Fields, names: tuple[str, ...]) -> None:
+    holder |= {name: overlay[name] for name in names if overlay.get(name) not in (None, "", [], {})}
 
 
 def _by_name(ours: list[Fields], theirs: list[Fields]) -> list[Fields]:
     """One list of both: an entry of theirs replaces ours of its name in place."""
-    by_name = {str(one.get("name")): one for one in ours} | {str(one.get("name")): one for one in theirs}
+    by_name = {str(entry.get("name")): entry for entry in ours} | {str(entry.get("name")): entry for entry in theirs}
     return [*by_name.values()]

@@ -57,10 +57,10 @@ def status_after(request: Node, step: Step, moment: datetime) -> Node:
     """The whole status after a step."""
     before, generation = request.get("status") or {}, request["metadata"].get("generation")
     gone = step.gone if step.phase in (PROFILING, DEPLOYING) else (*step.gone, PULLED)
-    kept = [one for one in before.get("conditions") or () if one.get("type") not in gone]
-    told = [Condition(kind, word, reason, message[:MAX_MESSAGE_CHARACTERS], generation) for kind, word, reason, message in step.told]
+    kept = [condition for condition in before.get("conditions") or () if condition.get("type") not in gone]
+    conditions = [Condition(kind, word, reason, message[:MAX_MESSAGE_CHARACTERS], generation) for kind, word, reason, message in step.told]
     status: dict[str, Any] = {**before, **step.fields, "phase": step.phase, "observedGeneration": generation}
-    status["conditions"] = merge_conditions(kept, told, moment)
+    status["conditions"] = merge_conditions(kept, conditions, moment)
     summary = Condition(SUCCEEDED, *_summarize(step.phase, status), generation)
     status["conditions"] = merge_conditions(status["conditions"], [summary], moment)
     return {name: value for name, value in status.items() if value is not None}
@@ -78,21 +78,21 @@ def _summarize(phase: str, status: Node) -> tuple[str, str, str]:
     if phase in _SUMMARY:
         return _SUMMARY[phase]
     for kind, prefix in reversed(_FAILURE.items()):
-        one = condition_of(status, kind)
-        message = str(one.get("message") or "")
-        if one.get("status") == "False" and message:
+        condition = condition_of(status, kind)
+        message = str(condition.get("message") or "")
+        if condition.get("status") == "False" and message:
             plain = message.lower().startswith(prefix.lower())
-            return "False", str(one.get("reason")), (message if plain else prefix + message)[:MAX_MESSAGE_CHARACTERS]
+            return "False", str(condition.get("reason")), (message if plain else prefix + message)[:MAX_MESSAGE_CHARACTERS]
     return "False", FAILED, "DGDR has failed"
 
 
 def begin() -> Step:
     """A valid request begins, or begins again."""
-    told = (
+    conditions = (
         (VALIDATION, "True", "ValidationPassed", ""),
         (RUN, "False", "DiscoveringHardware", "Discovering GPU hardware and preparing profiling job"),
     )
-    return Step(PENDING, told, _FRESH, (Say("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED))
+    return Step(PENDING, conditions, _FRESH, (Say("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED))
 
 
 def begin_again() -> Step:
@@ -117,9 +117,9 @@ def refuse_job(text: str) -> Step:
 
 def start(job: str) -> Step:
     """The profiling Job has been made."""
-    told = ((RUN, "False", "Initializing", "Discovering GPU hardware and preparing profiling job"),)
+    conditions = ((RUN, "False", "Initializing", "Discovering GPU hardware and preparing profiling job"),)
     fields = {"profilingPhase": STEPS[0], "profilingJobName": job}
-    return Step(PROFILING, told, fields, (Say("Normal", "ProfilingJobCreated", "Profiling job created"),))
+    return Step(PROFILING, conditions, fields, (Say("Normal", "ProfilingJobCreated", "Profiling job created"),))
 
 
 def follow(status: Node, data: Node, waits: str) -> Step:
@@ -171,23 +171,23 @@ def take_result(graph: str, results: Node, *, apply: bool) -> Step:
     text = "DynamoGraphDeployment spec generated successfully"
     where = text if apply else "Generated spec is available in annotation nvidia.com/generated-dgd-spec"
     fields = {"dgdName": graph, "profilingResults": results, "profilingPhase": None}
-    told = (_COMPLETED, (SPEC, "True", "SpecGenerated", where))
-    return Step(DEPLOYING if apply else READY, told, fields, (Say("Normal", "SpecGenerated", text),))
+    conditions = (_COMPLETED, (SPEC, "True", "SpecGenerated", where))
+    return Step(DEPLOYING if apply else READY, conditions, fields, (Say("Normal", "SpecGenerated", text),))
 
 
 def deploy(graph: str) -> Step:
     """The graph has been made."""
-    told = ((DEPLOYMENT, "False", "DeploymentCreated", f"DGD {graph} created, waiting for Ready"),)
+    conditions = ((DEPLOYMENT, "False", "DeploymentCreated", f"DGD {graph} created, waiting for Ready"),)
     event = Say("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully")
-    return Step(DEPLOYING, told, {"dgdName": graph}, (event,))
+    return Step(DEPLOYING, conditions, {"dgdName": graph}, (event,))
 
 
 def fail_deleted(graph: str) -> Step:
     """Somebody has deleted the graph."""
     text = "Deployment was deleted by user. Create a new DGDR to redeploy."
-    said = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
+    message = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
     fields = {"dgdName": None, "deploymentInfo": None}
-    return fail(DEPLOYMENT, "DeploymentDeleted", text)._replace(fields=fields, events=(Say("Warning", "DeploymentDeleted", said),))
+    return fail(DEPLOYMENT, "DeploymentDeleted", text)._replace(fields=fields, events=(Say("Warning", "DeploymentDeleted", message),))
 
 
 def report_graph(request: Node, graph: Node) -> Step:
@@ -209,11 +209,16 @@ def report_graph(request: Node, graph: Node) -> Step:
 def _count_replicas(graph: Node) -> Node | None:
     """The replicas of a graph in all, and how many of them are available; None where it says nothing of them."""
     parts = (graph.get("status") or {}).get("components") or {}
-    told = [one for one in parts.values() if isinstance(one, dict)]
-    if not told:
+    components = [component for component in parts.values() if isinstance(component, dict)]
+    if not components:
         return None
-    ready = [one["availableReplicas"] if "availableReplicas" in one else one.get("readyReplicas") for one in told]
-    return {"replicas": sum(one.get("replicas") or 0 for one in told), "availableReplicas": sum(one or 0 for one in ready)}
+    ready = [
+        component["availableReplicas"] if "availableReplicas" in component else component.get("readyReplicas") for component in components
+    ]
+    return {
+        "replicas": sum(component.get("replicas") or 0 for component in components),
+        "availableReplicas": sum(count or 0 for count in ready),
+    }
 
 
 def report_change(phase: str, *, differs: bool, unheard: bool) -> Step:

@@ -51,8 +51,8 @@ async def _pending(context: Context, requests: Requests, seen: Seen) -> Seen:
     request = seen.request
     if refusal := context.judge.refusal(request, read_facts(context)):
         return seen._replace(refusal=refusal)
-    asked = read_requested_hardware(request)
-    gpus = requests.gpus.known(key_of(request)) if any(asked.get(name) is None for name in KINDS) else Cluster()
+    requested = read_requested_hardware(request)
+    gpus = requests.gpus.known(key_of(request)) if any(requested.get(name) is None for name in KINDS) else Cluster()
     if gpus is None:
         return seen._replace(gpus=None)
     claim = claim_of(request)
@@ -263,15 +263,15 @@ async def make_config_maps(context: Context, request: Node, wanted: Iterable[Nod
     Without a graph they have no owner yet: whichever operator makes the graph finds them. Raises: ApiError, StandDownError.
     """
     owner = reference({**graph, "apiVersion": GRAPHS.api_version}) if graph is not None else None
-    for one in wanted:
-        metadata = one["metadata"]
+    for config_map in wanted:
+        metadata = config_map["metadata"]
         context.writer.ask(request)
-        owned = {**one, "metadata": {**metadata, "ownerReferences": [owner]}} if owner is not None else one
+        owned = {**config_map, "metadata": {**metadata, "ownerReferences": [owner]}} if owner is not None else config_map
         try:
             await context.cluster.create(CONFIG_MAPS, owned, metadata["namespace"])
         except AlreadyExistsError:
             if owner is not None:
-                await _adopt_output(context, request, one, owner)
+                await _adopt_output(context, request, config_map, owner)
         except (ForbiddenError, InvalidError) as error:
             if not is_refusal(error):
                 raise
@@ -285,8 +285,8 @@ def is_refusal(error: ForbiddenError | InvalidError) -> bool:
 
 async def drop_config_maps(context: Context, request: Node, unwanted: Iterable[Node]) -> None:
     """Deletes them where no graph will own them; others' stay. Costs 20 reads and deletions at most. Raises: ApiError, StandDownError."""
-    for one in unwanted:
-        name, namespace = one["metadata"]["name"], one["metadata"]["namespace"]
+    for config_map in unwanted:
+        name, namespace = config_map["metadata"]["name"], config_map["metadata"]["namespace"]
         live = await context.cluster.get(CONFIG_MAPS, name, namespace)
         if live is not None and controller_reference(live) is None and _is_labelled(live, request):
             context.writer.ask(request)
@@ -298,11 +298,11 @@ async def _adopt_output(context: Context, request: Node, wanted: Node, owner: No
     live = await context.cluster.get(CONFIG_MAPS, name, namespace)
     if live is None:
         return
-    found = controller_reference(live)
-    if not _is_labelled(live, request) or (found is not None and found.get("uid") != owner.get("uid")):
+    controller = controller_reference(live)
+    if not _is_labelled(live, request) or (controller is not None and controller.get("uid") != owner.get("uid")):
         await context.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
         return
-    if found is None:
+    if controller is None:
         patch = {
             "metadata": {"ownerReferences": [owner], "resourceVersion": live["metadata"]["resourceVersion"]},
             "data": wanted.get("data"),
@@ -337,8 +337,8 @@ async def _drop_job(context: Context, request: Node, live: Node | None) -> None:
 
 def _is_current(live: Node, request: Node) -> bool:
     """Whether a Job profiles the request as it is; one of the Go operator doesn't say."""
-    said = (live["metadata"].get("annotations") or {}).get(SPEC_DIGEST)
-    return said in (None, digest_of(request.get("spec"))) and not live["metadata"].get("deletionTimestamp")
+    spec_digest = (live["metadata"].get("annotations") or {}).get(SPEC_DIGEST)
+    return spec_digest in (None, digest_of(request.get("spec"))) and not live["metadata"].get("deletionTimestamp")
 
 
 def _is_foreign(live: Node, request: Node) -> bool:

@@ -61,22 +61,22 @@ def result_of(request: Fields, data: Fields | None, line: Line) -> Result:
     if not isinstance(text, str):
         raise ResultError(f"key {RESULT} not found in ConfigMap {where}")
     try:
-        found = [one for one in read_documents(text) if isinstance(one, dict)]
+        documents = [document for document in read_documents(text) if isinstance(document, dict)]
     except UnreadableError as error:
         raise ResultError(f"{RESULT}: {error}") from None
-    graphs = [one for one in found if one.get("kind") == GRAPH]
+    graphs = [document for document in documents if document.get("kind") == GRAPH]
     if len(graphs) != 1:
         seen = f"found {len(graphs)}" if graphs else "no DynamoGraphDeployment found in YAML content"
         raise ResultError(f"failed to extract DGD from {RESULT}: must hold one {GRAPH}, {seen}")
     if graphs[0].get("apiVersion") not in VERSIONS:
         raise ResultError(f"{RESULT}: apiVersion must be one of {', '.join(VERSIONS)}, got {str(graphs[0].get('apiVersion'))[:60]}")
-    others = [one for one in found if one.get("kind") != GRAPH]
-    extra = [one for one in others if _is_config_map(one)]
-    ignored = [f"{str(one.get('kind'))[:60]} {_name(one)[:60]}" for one in others if not _is_config_map(one)]
+    others = [document for document in documents if document.get("kind") != GRAPH]
+    extra = [document for document in others if _is_config_map(document)]
+    ignored = [f"{str(document.get('kind'))[:60]} {_name(document)[:60]}" for document in others if not _is_config_map(document)]
     if len(extra) > EXTRAS:
         raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
     found_graph, notes = _overridden(request, graphs[0], line)
-    config_maps = tuple(_config_map(request, one) for one in extra)
+    config_maps = tuple(_config_map(request, config_map) for config_map in extra)
     return Result(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_NAMED]), notes)
 
 
@@ -91,17 +91,24 @@ def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tup
         done = override_graph(graph, override, line)
     except OverrideError as error:
         raise ResultError(f"spec.overrides.dgd.{error}") from None
-    return done.graph, tuple(f"spec.overrides.dgd.{one}" for one in done.warnings[:_NAMED])
+    return done.graph, tuple(f"spec.overrides.dgd.{warning}" for warning in done.warnings[:_NAMED])
 
 
 def _kept(request: Fields) -> Fields | None:
     """The merged graph as the request's annotation keeps it, which has no room for a large one."""
     text = (request["metadata"].get("annotations") or {}).get(SPEC)
     try:
-        found = read_documents(text) if isinstance(text, str) else []
+        documents = read_documents(text) if isinstance(text, str) else []
     except UnreadableError:
         return None
-    return next((one for one in found if isinstance(one, dict) and one.get("kind") == GRAPH and one.get("apiVersion") in VERSIONS), None)
+    return next(
+        (
+            document
+            for document in documents
+            if isinstance(document, dict) and document.get("kind") == GRAPH and document.get("apiVersion") in VERSIONS
+        ),
+        None,
+    )
 
 
 def bare(graph: Fields) -> Fields:
@@ -117,14 +124,14 @@ def summarise_result(result: Result, data: Fields) -> Fields:
     return {**({"selectedConfig": graph} if small else {}), **({"pareto": choices} if choices else {})}
 
 
-def _graph(request: Fields, found: Fields) -> Fields:
+def _graph(request: Fields, graph: Fields) -> Fields:
     """Nothing of the metadata counts but labels and annotations, and none of those that are ours."""
-    head, legacy = as_map(found.get("metadata")), legacy_of(request)
+    head, legacy = as_map(graph.get("metadata")), legacy_of(request)
     labels = {**_said(head.get("labels")), **legacy.labels}
     notes = {**_said(head.get("annotations")), **_said(legacy.annotations)}
-    out: Fields = {"apiVersion": found["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_name(request)}}
+    out: Fields = {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_name(request)}}
     out["metadata"] |= {key: value for key, value in (("labels", labels), ("annotations", notes)) if value}
-    return {**out, "spec": as_map(found.get("spec"))}
+    return {**out, "spec": as_map(graph.get("spec"))}
 
 
 def prepare_graph(request: Fields, graph: Fields) -> Fields:
@@ -136,28 +143,28 @@ def prepare_graph(request: Fields, graph: Fields) -> Fields:
     return {**graph, "metadata": head}
 
 
-def _config_map(request: Fields, found: Fields) -> Fields:
-    metadata: Fields = found["metadata"]
+def _config_map(request: Fields, config_map: Fields) -> Fields:
+    metadata: Fields = config_map["metadata"]
     labels = {**_said(metadata.get("labels")), **labels_of(request)}
-    head: Fields = {"name": _name(found), "namespace": str(request["metadata"]["namespace"]), "labels": labels}
+    head: Fields = {"name": _name(config_map), "namespace": str(request["metadata"]["namespace"]), "labels": labels}
     if notes := _said(metadata.get("annotations")):
         head["annotations"] = notes
-    content = {name: string_map(found[name]) for name in ("data", "binaryData") if isinstance(found.get(name), dict)}
+    content = {name: string_map(config_map[name]) for name in ("data", "binaryData") if isinstance(config_map.get(name), dict)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, **content}
 
 
-def _is_config_map(found: Fields) -> bool:
-    return found.get("apiVersion") == "v1" and found.get("kind") == "ConfigMap" and bool(_name(found))
+def _is_config_map(document: Fields) -> bool:
+    return document.get("apiVersion") == "v1" and document.get("kind") == "ConfigMap" and bool(_name(document))
 
 
-def _name(found: Fields) -> str:
-    name = as_map(found.get("metadata")).get("name")
+def _name(document: Fields) -> str:
+    name = as_map(document.get("metadata")).get("name")
     return name if isinstance(name, str) else ""
 
 
 def _said(value: Any) -> dict[str, str]:
-    said = string_map(as_map(value))
-    return {name: text for name, text in said.items() if not name.startswith(OURS)}
+    entries = string_map(as_map(value))
+    return {name: text for name, text in entries.items() if not name.startswith(OURS)}
 
 
 def pareto_of(data: Fields) -> list[Fields]:
@@ -166,23 +173,23 @@ def pareto_of(data: Fields) -> list[Fields]:
     left, values = MAX_CHOICES_BYTES, CHOSEN
     for text in _rows(data.get(PARETO)):
         try:
-            found, used = read("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")), values)
+            documents, used = read("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")), values)
         except UnreadableError as error:
-            found, used = [], error.values
-        configs = [one for one in found if isinstance(one, dict) and one] if len(found) == 1 else []
+            documents, used = [], error.values
+        configs = [config for config in documents if isinstance(config, dict) and config] if len(documents) == 1 else []
         values -= used
-        left -= sum(len(json.dumps(one)) for one in configs)
+        left -= sum(len(json.dumps(config)) for config in configs)
         if values < 0 or left < 0:
             break
-        out += [{"config": one} for one in configs]
+        out += [{"config": config} for config in configs]
     return out
 
 
 def _rows(text: Any) -> list[str]:
     """The seventh column of the table of costs."""
     try:
-        found = json.loads(text) if isinstance(text, str) else None
-        table = found["cost"]["table"]["data"] if found else []
+        parsed = json.loads(text) if isinstance(text, str) else None
+        table = parsed["cost"]["table"]["data"] if parsed else []
     except (ValueError, KeyError, TypeError, RecursionError):
         return []
     rows = table if isinstance(table, list) else []

@@ -80,8 +80,8 @@ class Gpus:
             while True:
                 await self._wanted.wait()
                 self._wanted.clear()
-                found = await self._look()
-                self._found = (self._clock(), found)
+                hardware = await self._look()
+                self._found = (self._clock(), hardware)
                 asking, self._asking = self._asking, set()
                 for key in asking:
                     self._changed(key)
@@ -96,8 +96,8 @@ class Gpus:
             if self._settings.gpu.discovery_enabled:
                 labelled = read_node_labels((await self._cluster.list(NODES, trim=_trim)).items)
                 operators = (await self._cluster.list(PODS, _NETWORK, trim=_trim)).items if labelled else ()
-                if any("rdma" in one["metadata"]["name"] for one in operators):
-                    labelled = tuple(one._replace(rdma=True) for one in labelled)
+                if any("rdma" in pod["metadata"]["name"] for pod in operators):
+                    labelled = tuple(machine._replace(rdma=True) for machine in labelled)
         except ApiError as error:
             why = f"nodes can't be read: {error.message}"
         try:
@@ -122,7 +122,7 @@ class Gpus:
 
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), SCRAPES_TIMEOUT_SECONDS)
-        return tuple(found for text in texts if (found := parse_exporter_metrics(text)) is not None)
+        return tuple(machine for text in texts if (machine := parse_exporter_metrics(text)) is not None)
 
 
 def _host(pod: Node) -> str:
@@ -152,19 +152,19 @@ class Requests:
 
     async def job_settings(self) -> OperatorConfiguration:
         """What the configuration says of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
-        found, who = self.settings, self.settings.operator
-        image = found.requests.copier_image or self._image
+        settings, who = self.settings, self.settings.operator
+        image = settings.requests.copier_image or self._image
         if not image and who.pod_name:
             image = self._image = await self._own_image(who.pod_name, who.namespace)
-        return with_copier(found, image)
+        return with_copier(settings, image)
 
     async def _own_image(self, pod: str, namespace: str) -> str:
         try:
-            found = await self.cluster.get(PODS, pod, namespace)
+            live = await self.cluster.get(PODS, pod, namespace)
         except ForbiddenError:  # in an installation for another namespace
             return ""
-        containers = ((found or {}).get("spec") or {}).get("containers") or [{}]
-        mine = next((one for one in containers if one.get("name") == "reconciler"), containers[0])
+        containers = ((live or {}).get("spec") or {}).get("containers") or [{}]
+        mine = next((container for container in containers if container.get("name") == "reconciler"), containers[0])
         return str(mine.get("image") or "")
 
     async def waits(self, job: Node, moment: float) -> tuple[str, list[str]]:
@@ -206,12 +206,12 @@ async def describe_ending(cluster: Cluster, job: Node, message: str) -> str:
 def _ends(pod: Node) -> list[str]:
     out, status = [], pod["status"]
     if status.get("reason"):  # of the kubelet: Evicted, for example
-        said = f", Message: {str(status['message'])[:500]}" if status.get("message") else ""
-        out.append(f"Pod: {pod['metadata']['name']}, Reason: {status['reason']}{said}")
-    for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
-        end = (one.get("state") or {}).get("terminated") or {}
+        message = f", Message: {str(status['message'])[:500]}" if status.get("message") else ""
+        out.append(f"Pod: {pod['metadata']['name']}, Reason: {status['reason']}{message}")
+    for container in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        end = (container.get("state") or {}).get("terminated") or {}
         if end.get("exitCode"):
-            said = f", Message: {str(end['message'])[:500]}" if end.get("message") else ""
-            where = f"Pod: {pod['metadata']['name']}, Container: {one.get('name')}"
-            out.append(f"{where}, ExitCode: {end['exitCode']}, Reason: {end.get('reason')}{said}")
+            message = f", Message: {str(end['message'])[:500]}" if end.get("message") else ""
+            where = f"Pod: {pod['metadata']['name']}, Container: {container.get('name')}"
+            out.append(f"{where}, ExitCode: {end['exitCode']}, Reason: {end.get('reason')}{message}")
     return out

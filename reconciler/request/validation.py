@@ -65,11 +65,11 @@ def hindrance(request: Fields, hardware: Fields) -> str:
 
 
 def _without_gpus(request: Fields, gpus: Cluster) -> str:
-    asked = read_requested_hardware(request)
-    known = fill_hardware(asked, gpus)
+    requested = read_requested_hardware(request)
+    known = fill_hardware(requested, gpus)
     if all(known.get(name) for name in NEEDED):
         return ""
-    if products := unknown_products(asked, gpus):
+    if products := unknown_products(requested, gpus):
         return f"spec.hardware.gpuSku: must be given, since no SKU is known for {', '.join(products)}; set it and vramMb, numGpusPerNode"
     return f"{_NOT_FOUND} ({gpus.why})" if gpus.why else _NOT_FOUND
 

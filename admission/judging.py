@@ -46,23 +46,23 @@ class VersionView:
         `most` is how many errors, and how many others, are going to be named: the rest stays as it is.
         """
         translation = Translation(self.kind, judged, self.author, written)
-        told: list[Finding] = []
+        translated: list[Finding] = []
         left = {True: most, False: most}
         for finding in findings:
             refuses = finding.level in REFUSING
             count = left[refuses]
-            told.append(finding if count == 0 else self._finding(finding, translation, judged, written))
+            translated.append(finding if count == 0 else self._finding(finding, translation, judged, written))
             left[refuses] = None if count is None else max(count - 1, 0)
-        return told
+        return translated
 
     def _finding(self, finding: Finding, translation: Translation, judged: Fields, written: Fields) -> Finding:
         place = translation.of(finding.path)
-        said = in_version(finding, self.author)
+        reworded = in_version(finding, self.author)
         if place.exact:
-            return said._replace(path=place.path)
+            return reworded._replace(path=place.path)
         # the author's version has no such field, so the sentence begins with the field's name and version
         text = f"{format_path(finding.path, MESSAGE_LENGTH)} of {self.read} {finding.text}"
-        return said._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
+        return reworded._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
 
     def _remembered(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:
         """The annotation that holds a block without a field in the author's version."""
@@ -80,8 +80,8 @@ class VersionView:
     def _edits(self, judged: Fields, edits: list[Edit]) -> list[Edit] | None:
         """Edits of `judged` as edits of what the author wrote; None if a field isn't there in his version with the same values."""
         places = [copied_path(self.kind, edit.path, judged) for edit in edits]
-        found = [Edit(edit.rule, path, edit.value) for edit, path in zip(edits, places, strict=True) if path is not None]
-        return found if len(found) == len(edits) else None
+        own = [Edit(edit.rule, path, edit.value) for edit, path in zip(edits, places, strict=True) if path is not None]
+        return own if len(own) == len(edits) else None
 
     def changed(self, written: Fields, judged: Fields, edits: list[Edit]) -> Fields:
         """The author's object with edits of the judged one applied; converted only if a field isn't the same in both versions."""
@@ -106,8 +106,8 @@ class VersionView:
         after = convert(self.kind, wanted, self.author, whole=True).object
         lean = self._with_annotations_of(before, after)
         for enough in (_completed(before, lean), lean):
-            said = convert_for_reading(self.kind, enough, self.read)
-            if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
+            converted = convert_for_reading(self.kind, enough, self.read)
+            if all(converted.get(part) == wanted.get(part) for part in ("spec", "status")):
                 return difference(_present(before, written, enough), enough)
         return difference(_present(before, written, after), after)
 
@@ -191,11 +191,11 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
     judged, view = _cross(review, read)
     kept = judge_kept(review, named) if review.annotations else []
     if view is None:
-        found, told = evaluate(judged, most), []
+        findings, translated = evaluate(judged, most), []
     else:
-        found, more = evaluate(review, most), evaluate(judged, most)
-        told = view.findings(_without_unknown_modes(more, review), judged.object, review.object, named) if more else []
-    return sorted((*found, *told, *kept), key=place) if told or kept else found
+        findings, more = evaluate(review, most), evaluate(judged, most)
+        translated = view.findings(_without_unknown_modes(more, review), judged.object, review.object, named) if more else []
+    return sorted((*findings, *translated, *kept), key=place) if translated or kept else findings
 
 
 def _without_unknown_modes(findings: list[Finding], review: Review) -> list[Finding]:
@@ -272,8 +272,8 @@ class Defaulted(NamedTuple):
         """Defaults that could not be evaluated, because of a missing fact or an internal error, with the author's field paths."""
         if self.judged is None:
             return []
-        found = idle(self.judged)
-        return self.view.findings(found, self.judged.object, self.review.object) if self.view and found else found
+        findings = idle(self.judged)
+        return self.view.findings(findings, self.judged.object, self.review.object) if self.view and findings else findings
 
 
 def compute_defaults(review: Review) -> Defaulted:

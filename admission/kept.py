@@ -47,10 +47,10 @@ def judge_kept(review: Review, most: int | None = None) -> list[Finding]:
     if there is None:
         return []  # it can't be converted, and is refused where that is tried
     old = None if review.old is None else kept.read(review.old)
-    found = [*kept.list_broken_rules(there, old, most), *kept.list_schema_errors(there, old, most)]
-    said = set() if not found or (most and len(found) >= most) else kept.find_own(there, {_identify(one) for one in found})
+    findings = [*kept.list_broken_rules(there, old, most), *kept.list_schema_errors(there, old, most)]
+    own = set() if not findings or (most and len(findings) >= most) else kept.find_own(there, {_identify(finding) for finding in findings})
     place: Path = ("metadata", "annotations", Key(key))
-    return [_place(one, place, kept.version) for one in found if _identify(one) not in said]
+    return [_place(finding, place, kept.version) for finding in findings if _identify(finding) not in own]
 
 
 @cache
@@ -74,11 +74,11 @@ def _find_key(review: Review) -> str:
     if name not in KINDS:
         return ""
     kind = kind_of(name, review.line)
-    found = next((key for key in reserved_keys(kind) if key != kind.status_key and annotations.get(key)), "")
-    if not found:
+    annotation = next((key for key in reserved_keys(kind) if key != kind.status_key and annotations.get(key)), "")
+    if not annotation:
         return ""
     remainder, _ = read_remainder(kind, annotations, version == ALPHA)
-    return found if remainder.spec or remainder.kept else ""
+    return annotation if remainder.spec or remainder.kept else ""
 
 
 class _Kept:
@@ -102,8 +102,8 @@ class _Kept:
         """The findings of rules that read v1alpha1; those of v1beta1 are asked about every object."""
         if self.version != ALPHA:
             return []
-        found = evaluate(self.review.across(f"{self.name}/{self.version}", there, old), most)
-        return [one for one in found if one.level in REFUSING]  # advice is for who writes that version
+        findings = evaluate(self.review.across(f"{self.name}/{self.version}", there, old), most)
+        return [finding for finding in findings if finding.level in REFUSING]  # advice is for who writes that version
 
     def list_schema_errors(self, there: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
         """What the schema refuses; nothing in a component that is made of a graph, which was judged itself."""
@@ -113,24 +113,24 @@ class _Kept:
         """Yields them one by one, those of a graph's components, too."""
         return (as_finding(error, KEPT_VALUE) for error in self._find_errors(there, old))
 
-    def find_own(self, there: Fields, found: set[_Identity]) -> set[_Identity]:
+    def find_own(self, there: Fields, identities: set[_Identity]) -> set[_Identity]:
         """Those of the findings that the object has without the kept values, too."""
         plain = self.read(_without(self.review.object, reserved_keys(self.kind)))
         if plain is None:
             return set()
         plain, own = _in_order(plain, there), set[_Identity]()
-        for one in chain(self.list_broken_rules(plain), self.find_schema_errors(plain)):
-            if (identity := _identify(one)) in found:
+        for finding in chain(self.list_broken_rules(plain), self.find_schema_errors(plain)):
+            if (identity := _identify(finding)) in identities:
                 own.add(identity)
-                if len(own) == len(found):
+                if len(own) == len(identities):
                     break
         return own
 
     def _find_errors(self, there: Fields, old: Fields | None) -> Iterator[FieldError]:
         excess = bounds(self.name, self.version)
-        if (found := excess(there)) is not None:
+        if (first_error := excess(there)) is not None:
             if old is None or excess(old) is None:
-                yield found
+                yield first_error
             return
         schema = load_schema(self.name, self.version, self.review.line)
         old = None if old is None else without_nulls(old, schema)

@@ -49,8 +49,8 @@ def losses(
         yield Loss(DAMAGED_REMAINDER, Level.WARNING, ("metadata", "annotations", Key(key)), text)
     if not admitted:
         return
-    if found := weight(kind, obj, version, there.object, old):
-        yield Loss(LONG_REMAINDER, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)
+    if excess := weight(kind, obj, version, there.object, old):
+        yield Loss(LONG_REMAINDER, Level.ERROR if excess.refused else Level.WARNING, excess.path, excess.text)
     if _is_proven(kind, obj, there.object):
         return
     try:
@@ -70,7 +70,7 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
     if kind.legacy is not None:
         return False
     kept = f'"{KEPT}":'
-    before, after = ((one.get("metadata") or {}).get("annotations") or {} for one in (obj, there))
+    before, after = ((side.get("metadata") or {}).get("annotations") or {} for side in (obj, there))
     own = annotation_keys(kind)
     return not any(key in before for key in own) and not any(kept in after.get(key, "") for key in own)
 
@@ -111,9 +111,9 @@ def long_remainder(review: Review, length: int) -> list[Finding]:
     if length < LIGHT or name not in KINDS or is_deletion(review):
         return []
     try:
-        found = weigh(kind_of(name, review.line), review.object, version, review.old)
+        excess = weigh(kind_of(name, review.line), review.object, version, review.old)
     except ConversionError:
         return []  # stored unchanged, or refused by its conversion
-    if found is None:
+    if excess is None:
         return []
-    return [Finding(LONG_REMAINDER, Cause.INVALID, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)]
+    return [Finding(LONG_REMAINDER, Cause.INVALID, Level.ERROR if excess.refused else Level.WARNING, excess.path, excess.text)]

@@ -26,13 +26,13 @@ class NewPods(NamedTuple):
 
 def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """The offers of DynamoCheckpoints that are ready, within bounds. Those that contradict each other don't count."""
-    found: dict[str, dict[str, str]] = {}
+    by_namespace: dict[str, dict[str, str]] = {}
     contested: set[tuple[str, str]] = set()
-    for one in checkpoints:
-        metadata = one["metadata"]
-        if (one.get("status") or {}).get("phase") != "Ready" or metadata.get("deletionTimestamp"):
+    for checkpoint in checkpoints:
+        metadata = checkpoint["metadata"]
+        if (checkpoint.get("status") or {}).get("phase") != "Ready" or metadata.get("deletionTimestamp"):
             continue
-        offers = found.setdefault(metadata["namespace"], {})
+        offers = by_namespace.setdefault(metadata["namespace"], {})
         for key, text in (metadata.get("annotations") or {}).items():
             name = key.removeprefix(OFFER)
             if name == key or len(text) > MAX_OFFER_CHARACTERS or not (text.isascii() and text.isprintable()):
@@ -40,14 +40,17 @@ def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
             if offers.setdefault(name, text) != text:
                 contested.add((metadata["namespace"], name))
     for namespace, name in contested:
-        del found[namespace][name]
+        del by_namespace[namespace][name]
     kept, room = dict[str, dict[str, str]](), ALL
-    sizes = {namespace: sum(len(name) + len(text) for name, text in offers.items()) for namespace, offers in found.items()}
-    for namespace in sorted((one for one in found if 0 < len(found[one]) <= MAX_OFFERS), key=lambda one: (sizes[one], one)):
+    sizes = {namespace: sum(len(name) + len(text) for name, text in offers.items()) for namespace, offers in by_namespace.items()}
+    for namespace in sorted(
+        (candidate for candidate in by_namespace if 0 < len(by_namespace[candidate]) <= MAX_OFFERS),
+        key=lambda candidate: (sizes[candidate], candidate),
+    ):
         room -= sizes[namespace]
         if room < 0:
             break
-        kept[namespace] = found[namespace]
+        kept[namespace] = by_namespace[namespace]
     return kept
 
 

@@ -32,11 +32,11 @@ def judge_open_parts(review: Review, most: int) -> list[Finding]:
         return []
     kind, _, version = review.kind.partition("/")
     schema = load_schema(kind, version, review.line)
-    found = list(islice(_find(review.object, place, schema), most))
-    if not found or review.old is None:
-        return found
-    stored = {_identify(one, review.old) for one in _find(review.old, place, schema)}
-    return [one for one in found if _identify(one, review.object) not in stored]
+    findings = list(islice(_find(review.object, place, schema), most))
+    if not findings or review.old is None:
+        return findings
+    stored = {_identify(finding, review.old) for finding in _find(review.old, place, schema)}
+    return [finding for finding in findings if _identify(finding, review.object) not in stored]
 
 
 def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:

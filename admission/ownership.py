@@ -40,8 +40,8 @@ def judge_owner(kind: str, version: str, obj: object, old: object) -> Verdict | 
 
 def _spec(obj: object, version: str) -> Fields:
     """The spec without nulls; one that another version owns also without what the definition adds to it."""
-    found = obj.get("spec") if type(obj) is dict else None
-    spec = {name: value for name, value in found.items() if value is not None} if type(found) is dict else {}
+    written = obj.get("spec") if type(obj) is dict else None
+    spec = {name: value for name, value in written.items() if value is not None} if type(written) is dict else {}
     envelope = _ENVELOPES[version]
     return {**list_own(spec, version, envelope), envelope: spec[envelope]} if envelope in spec else spec
 
@@ -49,7 +49,7 @@ def _spec(obj: object, version: str) -> Fields:
 def _plain(value: Any) -> Any:
     """A value that equals another of the same JSON: 1 is 1.0, and neither is true."""
     if type(value) is dict:
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if type(value) is list:
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return (bool, value) if type(value) is bool else value

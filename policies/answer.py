@@ -38,10 +38,10 @@ def is_refused(findings: Iterable[Finding]) -> bool:
 
 def warnings(findings: Iterable[Finding]) -> list[str]:
     """The texts of the warnings, each of at most 120 characters; the last one of very many counts those that are left out."""
-    found = [finding for finding in findings if finding.level is Level.WARNING]
-    shown = found if len(found) <= WARNINGS else found[: WARNINGS - 1]
+    warned = [finding for finding in findings if finding.level is Level.WARNING]
+    shown = warned if len(warned) <= WARNINGS else warned[: WARNINGS - 1]
     texts = [_warning(finding) for finding in shown]
-    return texts if len(found) <= WARNINGS else [*texts, f"and {_more(found, shown)} more warnings"]
+    return texts if len(warned) <= WARNINGS else [*texts, f"and {_more(warned, shown)} more warnings"]
 
 
 def _warning(finding: Finding) -> str:
@@ -76,8 +76,8 @@ def status(kind: str, group: str, name: str, findings: list[Finding], *, site: s
     }
 
 
-def _more(found: list[Finding], shown: list[Finding]) -> str:
-    return f"{len(found) - len(shown)}" if len(found) < MAX_FINDINGS else f"at least {MAX_FINDINGS - len(shown)}"
+def _more(findings: list[Finding], shown: list[Finding]) -> str:
+    return f"{len(findings) - len(shown)}" if len(findings) < MAX_FINDINGS else f"at least {MAX_FINDINGS - len(shown)}"
 
 
 def _cause(finding: Finding, site: str) -> dict[str, str]:

@@ -44,12 +44,12 @@ class At:
     @property
     def path(self) -> Path:
         """The path of the place; computed on first use, since most places have no finding."""
-        found = self._path
-        if found is None:
+        path = self._path
+        if path is None:
             last = self._last
-            found = self._steps if last is None else (*self._steps, self.review.key(last) if isinstance(last, str) else last)
-            self._path = found
-        return found
+            path = self._steps if last is None else (*self._steps, self.review.key(last) if isinstance(last, str) else last)
+            self._path = path
+        return path
 
     @property
     def name(self) -> str:
@@ -68,34 +68,34 @@ class At:
     @property
     def main(self) -> tuple[Fields, Path]:
         """A component's main container, and its place below the component; several rules read it."""
-        found = self._main
-        if found is None:
-            found = self._main = find_main(self.value)
-        return found
+        main = self._main
+        if main is None:
+            main = self._main = find_main(self.value)
+        return main
 
     @property
     def components(self) -> list[tuple[int, str, Fields]]:
         """Components of a graph's spec with their place and name; null ones are left out. Several rules read them."""
-        found = self._components
-        if found is None:
-            found = self._components = list_components(self.value)
-        return found
+        components = self._components
+        if components is None:
+            components = self._components = list_components(self.value)
+        return components
 
     def _stored(self) -> Any:
         if self.review.old is None:
             return None
-        found = lookup(self.review.old, self._steps if self._last is None else (*self._steps, self._last))
-        return None if found is MISSING else found
+        value = lookup(self.review.old, self._steps if self._last is None else (*self._steps, self._last))
+        return None if value is MISSING else value
 
     def get(self, rel: str | Path) -> Any:
         """The value below this place; None when it is absent or null."""
-        found = lookup(self.value, _steps(rel) if isinstance(rel, str) else rel)
-        return None if found is MISSING else found
+        value = lookup(self.value, _steps(rel) if isinstance(rel, str) else rel)
+        return None if value is MISSING else value
 
     def was(self, rel: str) -> Any:
         """The value below this place in the old object; None when it was absent or null, or there is no old object."""
-        found = lookup(self.old, _steps(rel))
-        return None if found is MISSING else found
+        value = lookup(self.old, _steps(rel))
+        return None if value is MISSING else value
 
     def fact(self, name: str) -> Any:
         """A fact that must be known. Read it last, when all other conditions of a finding hold: an unknown fact ends the rule.

@@ -21,8 +21,8 @@ _user: Final[list[Rule]] = []
 
 def set_user_rules(rules: Iterable[Rule]) -> None:
     """Replaces the users' own rules."""
-    if (found := [*rules]) != _user:
-        _user[:] = found
+    if (given := [*rules]) != _user:
+        _user[:] = given
         list_all.cache_clear()
         find_rule.cache_clear()
 
@@ -38,19 +38,19 @@ def list_declared() -> tuple[Rule, ...]:
 
     Raises: RuleError if a file holds no rule, or if two rules share a code or a name.
     """
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for folder in FOLDERS:
         names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
         for name in names:
             if name[:1].islower() and "." not in name:
-                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}")
+                rules += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}")
     first: dict[str, Rule] = {}
-    for rule in found:
+    for rule in rules:
         for word in (rule.code, rule.name):
             other = first.setdefault(word, rule)
             if other.name != rule.name or other.code != rule.code:
                 raise RuleError(f"{rule.module}: {word} already belongs to {other.module}")
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
 def _rules_in(module: str) -> list[Rule]:

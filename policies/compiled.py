@@ -15,17 +15,17 @@ def is_compiled(function: object) -> bool:
 @cache
 def interpret(name: str) -> ModuleType:
     """A second, interpreted module beside a compiled one that has been imported; nothing else imports it."""
-    found = ModuleType(name)
-    found.__package__, found.__file__ = name.rpartition(".")[0], _source(name)
-    SourceFileLoader(name, found.__file__).exec_module(found)
-    return found
+    module = ModuleType(name)
+    module.__package__, module.__file__ = name.rpartition(".")[0], _source(name)
+    SourceFileLoader(name, module.__file__).exec_module(module)
+    return module
 
 
 def read_code(name: str) -> CodeType | None:
     """The interpreted code of a module that has been imported, from an archive, too."""
     loader: Any = getattr(sys.modules[name].__spec__, "loader", None)
-    found: CodeType | None = loader.get_code(name) if loader is not None else None  # none of a compiled one
-    return found or SourceFileLoader(name, _source(name)).get_code(name)
+    code: CodeType | None = loader.get_code(name) if loader is not None else None  # none of a compiled one
+    return code or SourceFileLoader(name, _source(name)).get_code(name)
 
 
 def _source(name: str) -> str:

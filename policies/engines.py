@@ -16,7 +16,9 @@ SPREAD_FLAGS: Final = {VLLM: "--data-parallel-hybrid-lb", SGLANG: "--enable-dp-a
 def list_sidecars(component: Fields) -> list[tuple[int, Fields]]:
     """The init containers named `runtime` with their places: since line 1.6 the one that runs the engine beside the main container."""
     listed = read_pod(component).get("initContainers")
-    return [(index, one) for index, one in enumerate(listed) if one and one.get("name") == RUNTIME] if listed else []
+    return (
+        [(index, container) for index, container in enumerate(listed) if container and container.get("name") == RUNTIME] if listed else []
+    )
 
 
 def list_roles(component: Fields) -> list[tuple[int, Fields]]:
@@ -35,9 +37,9 @@ def find_sidecar(line: Line, component: Fields) -> Fields | None:
     """The sidecar that runs a worker's runtime in place of its main container; before line 1.6 it is an ordinary one."""
     if line < ENGINES_SINCE or component.get("type") not in WORKERS:
         return None
-    for _, one in list_sidecars(component):
-        if one.get("restartPolicy") == "Always":
-            return one
+    for _, sidecar in list_sidecars(component):
+        if sidecar.get("restartPolicy") == "Always":
+            return sidecar
     return None
 
 

@@ -131,12 +131,12 @@ class _Group:
     def list_woken(self, value: Any) -> tuple[Rule, ...]:
         """The rules that can fire at a place with this value, in their order."""
         bits = _ALWAYS | self._waking.read_below(value)
-        found = self._cases.get(bits)
-        if found is None:
+        woken = self._cases.get(bits)
+        if woken is None:
             if len(self._cases) == _MAX_KNOWN_CASES:
                 self._cases.clear()
-            found = self._cases[bits] = tuple([rule for rule, wakes in self._rules if wakes & bits])
-        return found
+            woken = self._cases[bits] = tuple([rule for rule, wakes in self._rules if wakes & bits])
+        return woken
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
@@ -148,27 +148,27 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
     deleting = is_deletion(review)
     if deleting and not is_line_1_6(review):
         return []
-    found = _pardon(review, _collect(review, _plan_of(review, operation=DELETING if deleting else "")))
-    findings = list(found) if most is None else _bounded(found, most)
+    blamed = _pardon(review, _collect(review, _plan_of(review, operation=DELETING if deleting else "")))
+    findings = list(blamed) if most is None else _bounded(blamed, most)
     if len(findings) > 1:
         findings.sort(key=place)
     return findings
 
 
-def _pardon(review: Review, found: Iterator[Finding]) -> Iterator[Finding]:
+def _pardon(review: Review, findings: Iterator[Finding]) -> Iterator[Finding]:
     """Drops what a component of a graph, and what an update, isn't blamed for."""
     if review.kind in (DCD, DCD_V1ALPHA1) and owning_graph(review) is not None:
-        found = _of_a_graph(found)
+        findings = _of_a_graph(findings)
     if review.operation == UPDATE and review.old is not None:
-        found = new_ones(found, _stored(review, review.old), review.object, review.old)
-    return found
+        findings = new_ones(findings, _stored(review, review.old), review.object, review.old)
+    return findings
 
 
-def _bounded(found: Iterable[Finding], most: int) -> list[Finding]:
+def _bounded(findings: Iterable[Finding], most: int) -> list[Finding]:
     """The first findings of each sort, and of their sentences what an answer can hold. Warnings never keep an error from being found."""
     errors: list[Finding] = []
     others: list[Finding] = []
-    for finding in found:
+    for finding in findings:
         kept = errors if finding.level in REFUSING else others
         if len(kept) < most:
             kept.append(finding if len(finding.text) + len(finding.fix) <= MESSAGE_LENGTH else _brief(finding))
@@ -190,12 +190,12 @@ def is_deletion(review: Review) -> bool:
 
 def compute_edits(review: Review) -> list[Edit]:
     """Compute the edits of the defaults, in a stable order. A default that raises edits nothing and is logged."""
-    return [found for found in _collect(review, _plan_of(review, defaults=True)) if isinstance(found, Edit)]
+    return [edit for edit in _collect(review, _plan_of(review, defaults=True)) if isinstance(edit, Edit)]
 
 
 def idle(review: Review) -> list[Finding]:
     """The defaults that can't be computed because of an unknown fact or an internal error; only reports need them."""
-    return [found for found in _collect(review, _plan_of(review, defaults=True)) if isinstance(found, Finding)]
+    return [finding for finding in _collect(review, _plan_of(review, defaults=True)) if isinstance(finding, Finding)]
 
 
 def _plan_of(review: Review, *, defaults: bool = False, operation: str = "") -> tuple[_Group, ...]:
@@ -209,9 +209,9 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
         for step, value in group.places(obj):
             if value is None:
                 continue
-            if asked := group.list_woken(value):
+            if woken := group.list_woken(value):
                 at = At(review, group.steps, step, value)
-                for rule in asked:
+                for rule in woken:
                     at.rule = rule
                     try:
                         yield from rule.check(at)

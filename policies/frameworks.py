@@ -18,7 +18,7 @@ SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's comma
 
 def words_of(container: Fields) -> list[str]:
     """Command and arguments of a container."""
-    return [str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ()))]
+    return [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
 
 
 def find_frameworks(container: Fields) -> list[str]:

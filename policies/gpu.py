@@ -59,8 +59,8 @@ def plain_gpus_of_pod(component: Fields) -> int:
     """The whole numbers of `nvidia.com/gpu` of all containers and init containers of the pod template together."""
     pod = read_pod(component)
     resources = ((each or {}).get("resources") or {} for part in ("containers", "initContainers") for each in pod.get(part) or ())
-    asked = (next((amount for part in _LISTS if (amount := (one.get(part) or {}).get(_USUAL)) is not None), "0") for one in resources)
-    return sum(whole(amount) or 0 for amount in asked if is_quantity(amount))
+    amounts = (next((amount for part in _LISTS if (amount := (block.get(part) or {}).get(_USUAL)) is not None), "0") for block in resources)
+    return sum(whole(amount) or 0 for amount in amounts if is_quantity(amount))
 
 
 def is_plain(text: str) -> bool:

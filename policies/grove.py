@@ -46,8 +46,8 @@ def choose_provider(at: At) -> str:
     """The workload provider of a new graph, decided once since operator 1.5. Needs the fact `grove` unless the graph opts out."""
     if not opts_out_of_grove(at.review) and at.fact("grove"):
         return GROVE
-    asked = at.review.line >= Line.V1_7 and at.review.annotations.get(DISAGGREGATED_OPT_IN, "").lower() == "true"
-    return DISAGGREGATED if asked else COMPONENTS
+    opted_in = at.review.line >= Line.V1_7 and at.review.annotations.get(DISAGGREGATED_OPT_IN, "").lower() == "true"
+    return DISAGGREGATED if opted_in else COMPONENTS
 
 
 def provider(at: At) -> str | None:

@@ -31,9 +31,9 @@ def _names_version_short(image: str) -> bool:
 
 def runtime_version(component: Fields, engine: Fields | None = None) -> tuple[int, int, int] | None:
     """The three numbers of the runtime in an engine, or the main container: of the override, else of the tag; None if neither says."""
-    said = component.get("runtimeVersionOverride")
-    found = _VERSION.fullmatch(said) if said else _match((engine or find_main(component)[0]).get("image") or "")
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+    override = component.get("runtimeVersionOverride")
+    match = _VERSION.fullmatch(override) if override else _match((engine or find_main(component)[0]).get("image") or "")
+    return None if match is None else (int(match[1]), int(match[2]), int(match[3]))
 
 
 def _match(image: str) -> re.Match[str] | None:

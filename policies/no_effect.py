@@ -45,69 +45,71 @@ def may_run_on_grove(review: Review) -> bool | None:
 def list_ignored(graph: Fields, line: Line, *, grove: bool | None) -> Ignored:
     """The places of a v1beta1 graph that have no effect. Where nobody knows whether Grove runs it, those without any on either side."""
     annotations, spec = (graph.get("metadata") or {}).get("annotations"), graph.get("spec") or {}
-    found: Ignored = []
+    ignored: Ignored = []
     if annotations and not annotations.keys().isdisjoint(_OF_GRAPHS):
         above: Path = ("metadata", "annotations")
         why = "has no effect here: write it below spec.annotations, or in a component's pod template"
-        found += [((*above, Key(name)), why) for name in _written(annotations, _OF_PODS)]
+        ignored += [((*above, Key(name)), why) for name in _written(annotations, _OF_PODS)]
         strategy = annotations.get(GROVE_UPDATE_STRATEGY)
         if grove is not False and strategy is not None and strategy not in (known := list_grove_strategies(line)):
-            wanted = " or ".join(f'"{one}"' for one in known)
-            found.append(((*above, Key(GROVE_UPDATE_STRATEGY)), f"has no effect: it must be {wanted}"))
+            wanted = " or ".join(f'"{name}"' for name in known)
+            ignored.append(((*above, Key(GROVE_UPDATE_STRATEGY)), f"has no effect: it must be {wanted}"))
         if grove is False:
-            found += [((*above, Key(name)), "has no effect: the graph does not run on Grove") for name in _written(annotations, _OF_GROVE)]
+            ignored += [
+                ((*above, Key(name)), "has no effect: the graph does not run on Grove") for name in _written(annotations, _OF_GROVE)
+            ]
     if grove and (of_pods := spec.get("annotations")):
-        found += list_ignored_annotations(of_pods, ("spec", "annotations"), grove=True)
+        ignored += list_ignored_annotations(of_pods, ("spec", "annotations"), grove=True)
     components: list[Fields | None] = spec.get("components") or []
     for index, component in enumerate(components):
         if component:
-            found += list_ignored_of(component, ("spec", "components", index), grove=grove)
-    return found
+            ignored += list_ignored_of(component, ("spec", "components", index), grove=grove)
+    return ignored
 
 
 def list_ignored_of(component: Fields, path: Path, *, grove: bool | None) -> Ignored:
     """List a component's fields without effect. Every review of a graph runs it: absent fields must cost next to nothing."""
-    found: Ignored = []
+    ignored: Ignored = []
     if (reference := component.get("modelRef")) and reference.get("revision"):
-        found.append(((*path, "modelRef", "revision"), "has no effect: pods load what their command names"))
+        ignored.append(((*path, "modelRef", "revision"), "has no effect: pods load what their command names"))
     if component.get("eppConfig"):
-        found += _of_picker(component, path)
+        ignored += _of_picker(component, path)
     if template := component.get("podTemplate"):
         for below, why in _of_template(component, template, grove):
-            found.append(((*path, "podTemplate", *below), why))
+            ignored.append(((*path, "podTemplate", *below), why))
     for index, template in list_templates(component):
-        found += [((*path, "roles", index, "podTemplate", *below), why) for below, why in _of_template(component, template, grove)]
-    return found
+        ignored += [((*path, "roles", index, "podTemplate", *below), why) for below, why in _of_template(component, template, grove)]
+    return ignored
 
 
 def _of_template(component: Fields, template: Fields, grove: bool | None) -> Ignored:
-    found: Ignored = []
+    ignored: Ignored = []
     if metadata := template.get("metadata"):
         why = "has no effect: pods get only labels and annotations of it"
-        found += [(("metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
+        ignored += [(("metadata", name), why) for name, value in metadata.items() if name not in _MARKS and value]
         if (annotations := metadata.get("annotations")) and (grove or (grove is False and is_multinode(component))):
-            found += list_ignored_annotations(annotations, ("metadata", "annotations"), grove=bool(grove))
+            ignored += list_ignored_annotations(annotations, ("metadata", "annotations"), grove=bool(grove))
     if pod := template.get("spec"):
-        found += _of_shared_memory(component, pod)
-    return found
+        ignored += _of_shared_memory(component, pod)
+    return ignored
 
 
 def list_ignored_of_service(service: Fields, path: Path, *, grove: bool | None, alone: bool = False) -> Ignored:
     """The places of a v1alpha1 service, or with `alone` of a standalone component, that v1beta1 lacks and that have no effect."""
     annotations = service.get("annotations") or {}
-    found: Ignored = []
+    ignored: Ignored = []
     if not alone:
         if service.get("serviceName"):
-            found.append(((*path, "serviceName"), "has no effect: services are named after the graph and the service"))
+            ignored.append(((*path, "serviceName"), "has no effect: services are named after the graph and the service"))
         why = "has no effect here: write it in extraPodMetadata"
-        found += [((*path, "annotations", Key(name)), why) for name in _written(annotations, _OF_TEMPLATES)]
+        ignored += [((*path, "annotations", Key(name)), why) for name in _written(annotations, _OF_TEMPLATES)]
     main = (service.get("extraPodSpec") or {}).get("mainContainer") or {}
     if main.get("name") not in (None, "", "main"):
-        found.append(((*path, "extraPodSpec", "mainContainer", "name"), "has no effect: the main container is always named main"))
+        ignored.append(((*path, "extraPodSpec", "mainContainer", "name"), "has no effect: the main container is always named main"))
     if grove or (grove is False and is_multinode(service)):
-        found += list_ignored_annotations(annotations, (*path, "annotations"), grove=bool(grove))
+        ignored += list_ignored_annotations(annotations, (*path, "annotations"), grove=bool(grove))
     marked, why = service.get("ingress") or {}, "has no effect: an Ingress gets neither labels nor annotations"
-    return found + [((*path, "ingress", name), why) for name in _MARKS if marked.get(name)]
+    return ignored + [((*path, "ingress", name), why) for name in _MARKS if marked.get(name)]
 
 
 def list_ignored_annotations(annotations: Mapping[str, str], path: Path, *, grove: bool) -> Ignored:
@@ -115,12 +117,12 @@ def list_ignored_annotations(annotations: Mapping[str, str], path: Path, *, grov
     if annotations.keys().isdisjoint(_OF_COMPONENTS):
         return []
     runs = "the graph runs on Grove" if grove else "a LeaderWorkerSet runs the pods"
-    found: Ignored = [
+    ignored: Ignored = [
         ((*path, Key(name)), f"has no effect: only Deployments have it, and {runs}") for name in _written(annotations, DEPLOYMENT)
     ]
     if grove and METRICS in annotations:
-        found.append(((*path, Key(METRICS)), "has no effect on Grove: write it in the graph's metadata.annotations"))
-    return found
+        ignored.append(((*path, Key(METRICS)), "has no effect on Grove: write it in the graph's metadata.annotations"))
+    return ignored
 
 
 def _of_picker(component: Fields, path: Path) -> Ignored:

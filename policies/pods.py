@@ -91,10 +91,10 @@ def list_refused(component: Fields, template: Fields) -> list[Mistake]:
             mistakes.volumes.update([mount.get("name") or "" for mount in container.get("volumeMounts") or () if mount])
     if cache := component.get("compilationCache"):
         mistakes.volumes.add(cache.get("pvcName") or "")
-    found = _look(template, mistakes)
-    shared = bool(found) and (read_gms(component) is not None or read_failover(component) is not None)  # claims replace GPUs
+    refusals = _look(template, mistakes)
+    shared = bool(refusals) and (read_gms(component) is not None or read_failover(component) is not None)  # claims replace GPUs
     # every component has an account, which the older field doesn't name
-    return [(path, wrong) for path, wrong in found if path[-1] != "serviceAccount" and not (shared and "resources" in path)]
+    return [(path, wrong) for path, wrong in refusals if path[-1] != "serviceAccount" and not (shared and "resources" in path)]
 
 
 def list_template_mistakes(template: Fields, added: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> list[Mistake]:
@@ -102,26 +102,26 @@ def list_template_mistakes(template: Fields, added: frozenset[str], imageless: f
     return _look(template, Mistakes(template.get("spec") or {}, added, imageless))
 
 
-def _look(template: Fields, found: Mistakes) -> list[Mistake]:
-    found.ask(_METADATA, template.get("metadata"), "metadata")
-    count = len(found.found)
-    _check_pod(found.spec, found)
-    found.place(count, "spec")
-    return found.found
+def _look(template: Fields, mistakes: Mistakes) -> list[Mistake]:
+    mistakes.ask(_METADATA, template.get("metadata"), "metadata")
+    count = len(mistakes.found)
+    _check_pod(mistakes.spec, mistakes)
+    mistakes.place(count, "spec")
+    return mistakes.found
 
 
-def _check_pod(spec: Fields, found: Mistakes) -> None:
-    _POD.look(spec, found)
+def _check_pod(spec: Fields, mistakes: Mistakes) -> None:
+    _POD.look(spec, mistakes)
     if spec.get("hostUsers") is False:
         for field in ("hostIPC", "hostNetwork", "hostPID"):
             if spec.get(field):
-                found.add("must not be true beside hostUsers: false", field)
+                mistakes.add("must not be true beside hostUsers: false", field)
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
-        found.add("must not be true beside hostPID", "shareProcessNamespace")
+        mistakes.add("must not be true beside hostPID", "shareProcessNamespace")
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        found.add("must be absent beside schedulingGates", "nodeName")
+        mistakes.add("must be absent beside schedulingGates", "nodeName")
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
-        found.add("must not be None without dnsConfig.nameservers", "dnsPolicy")
+        mistakes.add("must not be None without dnsConfig.nameservers", "dnsPolicy")
     named: dict[str, str] = {}
     for field in ("containers", "initContainers"):
         listed: list[Fields | None] = spec.get(field) or []
@@ -129,45 +129,45 @@ def _check_pod(spec: Fields, found: Mistakes) -> None:
             if container:
                 name = container.get("name") or ""
                 if named.get(name, field) != field:
-                    found.add(f'must not be the name of another container, got "{quote_once(name)}"', field, index, "name")
+                    mistakes.add(f'must not be the name of another container, got "{quote_once(name)}"', field, index, "name")
                 named[name] = field
-                if not container.get("image") and name not in found.imageless:
-                    found.add("must not be empty", field, index, "image")
+                if not container.get("image") and name not in mistakes.imageless:
+                    mistakes.add("must not be empty", field, index, "image")
                 ends = field == "initContainers" and container.get("restartPolicy") != "Always"
-                found.ask(_ENDING if ends else _CONTAINER, container, field, index)
+                mistakes.ask(_ENDING if ends else _CONTAINER, container, field, index)
 
 
 class _Image(Check):
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         image: str = value
         if image != image.strip():
-            found.add("must not begin or end with a blank")
+            mistakes.add("must not begin or end with a blank")
 
 
-def _check_ports(value: list[Any], found: Mistakes) -> None:
+def _check_ports(value: list[Any], mistakes: Mistakes) -> None:
     names: set[str] = set()
     for index, port in enumerate(value):
         if not port:
             continue
         if name := port.get("name"):
-            found.ask(_PORT_NAMES, name, index, "name")
+            mistakes.ask(_PORT_NAMES, name, index, "name")
             if name in names:
-                found.add(f'must be unique in its container, got "{quote_once(name)}" again', index, "name")
+                mistakes.add(f'must be unique in its container, got "{quote_once(name)}" again', index, "name")
             names.add(name)
-        found.ask(_PORT, port.get("containerPort"), index, "containerPort")
-        found.ask(_PORT, port.get("hostPort") or None, index, "hostPort")
-        found.ask(_PROTOCOL, port.get("protocol"), index, "protocol")
-        if found.spec.get("hostNetwork") and port.get("hostPort") not in (None, 0, port.get("containerPort")):
-            found.add("must be the containerPort, because the pod uses the node's network", index, "hostPort")
+        mistakes.ask(_PORT, port.get("containerPort"), index, "containerPort")
+        mistakes.ask(_PORT, port.get("hostPort") or None, index, "hostPort")
+        mistakes.ask(_PROTOCOL, port.get("protocol"), index, "protocol")
+        if mistakes.spec.get("hostNetwork") and port.get("hostPort") not in (None, 0, port.get("containerPort")):
+            mistakes.add("must be the containerPort, because the pod uses the node's network", index, "hostPort")
 
 
 class _PortName(Check):
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         name: str = value
         if len(name) > MAX_PORT_NAME_CHARACTERS:
-            found.add(f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}")
+            mistakes.add(f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}")
         elif not _PORT_NAME.fullmatch(name) or "--" in name or name.isdigit() or not any(map(str.isalpha, name)):
-            found.add(f'must be lower-case letters, digits and single inner dashes, with a letter, got "{quote_once(name)}"')
+            mistakes.add(f'must be lower-case letters, digits and single inner dashes, with a letter, got "{quote_once(name)}"')
 
 
 def _is_variable(name: str) -> bool:
@@ -175,115 +175,115 @@ def _is_variable(name: str) -> bool:
 
 
 class _Variable(Check):
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         variable: Fields = value
         if not variable:
             return
         name = variable.get("name")
         if not name or not _is_variable(name):
-            found.add("must be printable characters of ASCII without =", "name")
+            mistakes.add("must be printable characters of ASCII without =", "name")
         if (source := variable.get("valueFrom")) is not None:
             if source and variable.get("value"):
-                found.add("must not be beside value", "valueFrom")
-            found.ask(_SOURCE, source, "valueFrom")
+                mistakes.add("must not be beside value", "valueFrom")
+            mistakes.ask(_SOURCE, source, "valueFrom")
 
 
-def _check_key(value: str, found: Mistakes) -> None:
+def _check_key(value: str, mistakes: Mistakes) -> None:
     if not _KEY.fullmatch(value):
-        found.add("must be letters, digits, dashes, dots and underscores")
+        mistakes.add("must be letters, digits, dashes, dots and underscores")
 
 
-def _check_field(value: Fields, found: Mistakes) -> None:
+def _check_field(value: Fields, mistakes: Mistakes) -> None:
     if not _FIELD.fullmatch(value.get("fieldPath") or ""):
         shown = quote_once(value.get("fieldPath") or "")
-        found.add(f'must be a field that variables can have, such as metadata.name, got "{shown}"', "fieldPath")
+        mistakes.add(f'must be a field that variables can have, such as metadata.name, got "{shown}"', "fieldPath")
 
 
-def _check_annotations(value: Fields, found: Mistakes) -> None:
+def _check_annotations(value: Fields, mistakes: Mistakes) -> None:
     for key in value:
-        found.ask(QUALIFIED, key.lower(), Key(key))
+        mistakes.ask(QUALIFIED, key.lower(), Key(key))
 
 
 class _Mount(Check):
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         mount: Fields = value
         if not mount:
             return
         for field in ("name", "mountPath"):
             if mount.get(field) == "":
-                found.add("must not be empty", field)
-        count, name = len(found.found), mount.get("name")
-        found.ask(LABEL, name, "name")
-        if name and name not in found.volumes and name not in found.added and count == len(found.found):
-            found.add(f'must be a volume of the pod, got "{quote_once(name)}"', "name")
+                mistakes.add("must not be empty", field)
+        count, name = len(mistakes.found), mount.get("name")
+        mistakes.ask(LABEL, name, "name")
+        if name and name not in mistakes.volumes and name not in mistakes.added and count == len(mistakes.found):
+            mistakes.add(f'must be a volume of the pod, got "{quote_once(name)}"', "name")
         if below := mount.get("subPath"):
             if not _is_inner(below):
-                found.add("must be a relative path without ..", "subPath")
+                mistakes.add("must be a relative path without ..", "subPath")
             if mount.get("subPathExpr"):
-                found.add("must not be beside subPath", "subPathExpr")
-        _MOUNT.look(mount, found)
+                mistakes.add("must not be beside subPath", "subPathExpr")
+        _MOUNT.look(mount, mistakes)
 
 
-def _check_absent(_: Any, found: Mistakes) -> None:
-    found.add("must be absent in an init container without restartPolicy: Always")
+def _check_absent(_: Any, mistakes: Mistakes) -> None:
+    mistakes.add("must be absent in an init container without restartPolicy: Always")
 
 
-def _check_readiness(value: Fields, found: Mistakes) -> None:
-    _check_probe(value, found)
+def _check_readiness(value: Fields, mistakes: Mistakes) -> None:
+    _check_probe(value, mistakes)
     if value.get("terminationGracePeriodSeconds") is not None:
-        found.add("must be absent in a readiness probe", "terminationGracePeriodSeconds")
+        mistakes.add("must be absent in a readiness probe", "terminationGracePeriodSeconds")
 
 
-def _check_liveness(value: Fields, found: Mistakes) -> None:
+def _check_liveness(value: Fields, mistakes: Mistakes) -> None:
     """One of a startup probe's kind, too."""
-    _check_probe(value, found)
+    _check_probe(value, mistakes)
     if (value.get("successThreshold") or 1) > 1:
-        found.add(f"must be 1, got {value['successThreshold']}", "successThreshold")
+        mistakes.add(f"must be 1, got {value['successThreshold']}", "successThreshold")
     if (grace := value.get("terminationGracePeriodSeconds")) is not None and grace < 1:
-        found.add("must be 1 or more", "terminationGracePeriodSeconds")
+        mistakes.add("must be 1 or more", "terminationGracePeriodSeconds")
 
 
-def _check_probe(value: Fields, found: Mistakes) -> None:
-    _PROBE.look(value, found)
-    _check_handler(value, found)
+def _check_probe(value: Fields, mistakes: Mistakes) -> None:
+    _PROBE.look(value, mistakes)
+    _check_handler(value, mistakes)
     for field in _FIGURES:
         if (value.get(field) or 0) < 0:
-            found.add(f"must not be negative, got {value[field]}", field)
+            mistakes.add(f"must not be negative, got {value[field]}", field)
 
 
-def _check_handler(block: Fields, found: Mistakes) -> None:
+def _check_handler(block: Fields, mistakes: Mistakes) -> None:
     if (program := block.get("exec")) is not None and not program.get("command"):
-        found.add("must not be empty", "exec", "command")
+        mistakes.add("must not be empty", "exec", "command")
     for field in ("grpc", "httpGet", "tcpSocket"):
-        if (asked := block.get(field)) is None:
+        if (handler := block.get(field)) is None:
             continue
-        port = asked.get("port")
-        found.ask(_PORT_NAMES if isinstance(port, str) else _PORT, 0 if port is None else port, field, "port")
+        port = handler.get("port")
+        mistakes.ask(_PORT_NAMES if isinstance(port, str) else _PORT, 0 if port is None else port, field, "port")
         if field == "httpGet":
-            found.ask(_SCHEME, asked.get("scheme"), field, "scheme")
+            mistakes.ask(_SCHEME, handler.get("scheme"), field, "scheme")
 
 
-def _check_lifecycle(value: Fields, found: Mistakes) -> None:
+def _check_lifecycle(value: Fields, mistakes: Mistakes) -> None:
     for field in ("postStart", "preStop"):
-        found.ask(_HOOK, value.get(field), field)
+        mistakes.ask(_HOOK, value.get(field), field)
 
 
 class _Resources(Check):
     """Limits and requests."""
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         limits: Fields = value.get("limits") or {}
         for field, within in (("limits", None), ("requests", limits)):
             amounts: Fields = value.get(field) or {}
             for name, amount in amounts.items():
                 if wrong := _explain_amount(name, amount, within):
-                    found.add(wrong, field, Key(name))
+                    mistakes.add(wrong, field, Key(name))
 
 
-def _check_overhead(value: Fields, found: Mistakes) -> None:
+def _check_overhead(value: Fields, mistakes: Mistakes) -> None:
     for name, amount in value.items():
         if wrong := _explain_amount(name, amount, None):
-            found.add(wrong, Key(name))
+            mistakes.add(wrong, Key(name))
 
 
 def _explain_amount(name: str, amount: Any, limits: Fields | None) -> str:
@@ -307,134 +307,136 @@ def _explain_amount(name: str, amount: Any, limits: Fields | None) -> str:
     return f"must be {'' if same else 'at most '}the limit, {quote_once(str(limit))}, got {quote_once(str(amount))}"
 
 
-def _check_pod_resources(value: Fields, found: Mistakes) -> None:
+def _check_pod_resources(value: Fields, mistakes: Mistakes) -> None:
     """The resources of a pod as a whole."""
     if value.get("claims") is not None:
-        found.add("must be absent in the resources of a pod", "claims")
-    _POD_RESOURCES.look(value, found)
-    _RESOURCES.look(value, found)
+        mistakes.add("must be absent in the resources of a pod", "claims")
+    _POD_RESOURCES.look(value, mistakes)
+    _RESOURCES.look(value, mistakes)
 
 
-def _check_pod_resource(value: Fields, found: Mistakes) -> None:
+def _check_pod_resource(value: Fields, mistakes: Mistakes) -> None:
     for name in value:
         if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
-            found.add(f'must be cpu, memory or hugepages-SIZE in the resources of a pod, got "{quote_once(name)}"', Key(name))
+            mistakes.add(f'must be cpu, memory or hugepages-SIZE in the resources of a pod, got "{quote_once(name)}"', Key(name))
 
 
 class _Volume(Check):
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         volume: Fields = value
         if not volume:
             return
         if not volume.get("name"):
-            found.add("must not be empty", "name")
+            mistakes.add("must not be empty", "name")
         sources = [field for field, source in volume.items() if field != "name" and source is not None]
         if len(sources) > 1:
-            found.add(f"must have one source, got {' and '.join(map(quote_once, sources))}")
-        _VOLUME.look(volume, found)
+            mistakes.add(f"must have one source, got {' and '.join(map(quote_once, sources))}")
+        _VOLUME.look(volume, mistakes)
 
 
-def _check_projection(value: Fields, found: Mistakes) -> None:
+def _check_projection(value: Fields, mistakes: Mistakes) -> None:
     """One source of a projected volume."""
     sources = [name for name in _PROJECTED if value.get(name) is not None]
     if len(sources) > 1:
-        found.add(f"must be one source, got {' and '.join(sources)}")
-    _TOKEN.look(value, found)
+        mistakes.add(f"must be one source, got {' and '.join(sources)}")
+    _TOKEN.look(value, mistakes)
 
 
-def _check_toleration(value: Fields, found: Mistakes) -> None:
+def _check_toleration(value: Fields, mistakes: Mistakes) -> None:
     if not value:
         return
     operator = value.get("operator") or "Equal"
-    found.ask(_OPERATOR, operator, "operator")
-    found.ask(_EFFECT, value.get("effect"), "effect")
+    mistakes.ask(_OPERATOR, operator, "operator")
+    mistakes.ask(_EFFECT, value.get("effect"), "effect")
     if not value.get("key") and operator != "Exists":
-        found.add("must be Exists without a key", "operator")
+        mistakes.add("must be Exists without a key", "operator")
     if operator == "Exists" and value.get("value"):
-        found.add("must be Equal beside a value", "operator")
+        mistakes.add("must be Equal beside a value", "operator")
     if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
-        found.add("must be NoExecute beside tolerationSeconds", "effect")
+        mistakes.add("must be NoExecute beside tolerationSeconds", "effect")
 
 
-def _check_single(value: list[Any], found: Mistakes) -> None:
+def _check_single(value: list[Any], mistakes: Mistakes) -> None:
     if len(value) > 1:
-        found.add(f"must be one value, got {len(value)}")
+        mistakes.add(f"must be one value, got {len(value)}")
 
 
-def _check_label_keys(value: Fields, found: Mistakes) -> None:
+def _check_label_keys(value: Fields, mistakes: Mistakes) -> None:
     """Labels by whose keys pods are grouped: they narrow a selector."""
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         if value.get(field) and value.get("labelSelector") is None:
-            found.add("must be absent without labelSelector", field)
+            mistakes.add("must be absent without labelSelector", field)
     for index, name in enumerate(value.get("matchLabelKeys") or ()):
         if name in (value.get("mismatchLabelKeys") or ()):
-            found.add("must not be in mismatchLabelKeys, too", "matchLabelKeys", index)
+            mistakes.add("must not be in mismatchLabelKeys, too", "matchLabelKeys", index)
 
 
-def _check_spread(value: Fields, found: Mistakes) -> None:
-    _SPREAD.look(value, found)
-    _check_label_keys(value, found)
+def _check_spread(value: Fields, mistakes: Mistakes) -> None:
+    _SPREAD.look(value, mistakes)
+    _check_label_keys(value, mistakes)
     if value.get("minDomains") is not None and value.get("whenUnsatisfiable") != "DoNotSchedule":
-        found.add("must be absent unless whenUnsatisfiable is DoNotSchedule", "minDomains")
+        mistakes.add("must be absent unless whenUnsatisfiable is DoNotSchedule", "minDomains")
 
 
-def _check_profile(value: Fields, found: Mistakes) -> None:
+def _check_profile(value: Fields, mistakes: Mistakes) -> None:
     """A profile of seccomp or AppArmor."""
-    _PROFILE.look(value, found)
+    _PROFILE.look(value, mistakes)
     if (value.get("type") == "Localhost") is not bool(value.get("localhostProfile")):
-        found.add("must be there if, and only if, the type is Localhost", "localhostProfile")
+        mistakes.add("must be there if, and only if, the type is Localhost", "localhostProfile")
 
 
-def _check_claim(value: Fields, found: Mistakes) -> None:
+def _check_claim(value: Fields, mistakes: Mistakes) -> None:
     if value:
-        _CLAIM.look(value, found)
+        _CLAIM.look(value, mistakes)
 
 
 class _ContainerResources(_Resources):
-    def look(self, value: Any, found: Mistakes) -> None:
-        super().look(value, found)
+    def look(self, value: Any, mistakes: Mistakes) -> None:
+        super().look(value, mistakes)
         if used := value.get("claims"):
-            claims = {one.get("name") for one in found.spec.get("resourceClaims") or () if one}
-            for index, one in enumerate(used):
-                if one and one.get("name") not in claims:
-                    shown = quote_once(one.get("name") or "")
-                    found.add(f'must be one of the pod\'s resourceClaims, got "{shown}"', "claims", index, "name")
+            claims = {claim.get("name") for claim in mistakes.spec.get("resourceClaims") or () if claim}
+            for index, entry in enumerate(used):
+                if entry and entry.get("name") not in claims:
+                    shown = quote_once(entry.get("name") or "")
+                    mistakes.add(f'must be one of the pod\'s resourceClaims, got "{shown}"', "claims", index, "name")
 
 
-def _check_devices(value: list[Any], found: Mistakes) -> None:
-    _DEVICES.look(value, found)
-    volumes = [one for one in found.spec.get("volumes") or () if one]
-    claims = {one.get("name") for one in volumes if one.get("persistentVolumeClaim") is not None or one.get("ephemeral") is not None}
-    for index, one in enumerate(value):
-        if one and one.get("name") not in claims:
-            shown = quote_once(one.get("name") or "")
-            found.add(f'must be a volume of the pod with a claim, got "{shown}"', index, "name")
+def _check_devices(value: list[Any], mistakes: Mistakes) -> None:
+    _DEVICES.look(value, mistakes)
+    volumes = [volume for volume in mistakes.spec.get("volumes") or () if volume]
+    claims = {
+        volume.get("name") for volume in volumes if volume.get("persistentVolumeClaim") is not None or volume.get("ephemeral") is not None
+    }
+    for index, device in enumerate(value):
+        if device and device.get("name") not in claims:
+            shown = quote_once(device.get("name") or "")
+            mistakes.add(f'must be a volume of the pod with a claim, got "{shown}"', index, "name")
 
 
-def _check_security(value: Fields, found: Mistakes) -> None:
+def _check_security(value: Fields, mistakes: Mistakes) -> None:
     """A container may not give itself less than it asks for."""
-    _SECURITY.look(value, found)
+    _SECURITY.look(value, mistakes)
     if value.get("allowPrivilegeEscalation") is False:
         added = (value.get("capabilities") or {}).get("add") or ()
         if value.get("privileged") or "CAP_SYS_ADMIN" in added:
-            found.add("must not be false beside privileged or CAP_SYS_ADMIN", "allowPrivilegeEscalation")
+            mistakes.add("must not be false beside privileged or CAP_SYS_ADMIN", "allowPrivilegeEscalation")
 
 
-def _check_size(value: Any, found: Mistakes) -> None:
+def _check_size(value: Any, mistakes: Mistakes) -> None:
     if is_quantity(value) and parse(value) < 0:
-        found.add(f"must not be negative, got {quote_once(str(value))}")
+        mistakes.add(f"must not be negative, got {quote_once(str(value))}")
 
 
 def _is_inner(path: str) -> bool:
     return not path.startswith("/") and ".." not in path.split("/")
 
 
-def _check_claim_template(value: Fields, found: Mistakes) -> None:
+def _check_claim_template(value: Fields, mistakes: Mistakes) -> None:
     """The template of a volume's claim."""
-    _CLAIM_TEMPLATE.look(value, found)
+    _CLAIM_TEMPLATE.look(value, mistakes)
     spec = value.get("spec") or {}
     if not ((spec.get("resources") or {}).get("requests") or {}).get("storage"):
-        found.add("must have a request of storage", "spec", "resources")
+        mistakes.add("must have a request of storage", "spec", "resources")
 
 
 _PROBE: Final = OneOf("exec", "grpc", "httpGet", "tcpSocket")

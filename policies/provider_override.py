@@ -54,9 +54,9 @@ def on_grove(at: At) -> bool:
 
 def list_grove_overrides(at: At) -> Iterator[Override]:
     """The overrides of a graph that Grove runs."""
-    found = list(list_overrides(at.value, at.old))
-    if found and on_grove(at):
-        yield from found
+    overrides = list(list_overrides(at.value, at.old))
+    if overrides and on_grove(at):
+        yield from overrides
 
 
 def changes_provider(override: Override, field: str) -> bool:

@@ -44,10 +44,10 @@ class Review:
     @property
     def line(self) -> Line:
         """The release line whose rules apply; cached, because it is read several times."""
-        found = self._line
-        if found is None:
-            found = self._line = self.facts.line
-        return found
+        line = self._line
+        if line is None:
+            line = self._line = self.facts.line
+        return line
 
     def before(self, old: Fields) -> Review:
         """The review of the stored object. Paths of both share their map keys."""
@@ -68,10 +68,10 @@ class Review:
 
     def key(self, name: str) -> Key:
         """A map key for paths, the same one each time: very many findings may lie below one name, which may be very long."""
-        found = self._keys.get(name)
-        if found is None:
-            found = self._keys[name] = Key(name)
-        return found
+        key = self._keys.get(name)
+        if key is None:
+            key = self._keys[name] = Key(name)
+        return key
 
     @property
     def metadata(self) -> Fields:

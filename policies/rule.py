@@ -137,8 +137,8 @@ class Rule:
     def documentation(self) -> str:
         """The docstring without its indentation; a compiled function has none, and its source is read."""
         if is_compiled(self.check):
-            found: Rule = getattr(interpret(self.module), self.check.__name__)
-            return found.documentation
+            interpreted: Rule = getattr(interpret(self.module), self.check.__name__)
+            return interpreted.documentation
         return read_documentation(self.name, self.check)
 
     @property
@@ -271,8 +271,8 @@ default: Final = partial(rule, stage=Stage.DEFAULT, ratchets=False)
 def differs(because: str, *, lacking: bool = False) -> Callable[[Rule], Rule]:
     """Declares how the Go operator 1.2 answers otherwise than a rule, for docs/differences.md; the arguments are those of `Difference`."""
 
-    def declare(found: Rule) -> Rule:
-        found.difference = Difference(because, lacking)
-        return found
+    def declare(declared: Rule) -> Rule:
+        declared.difference = Difference(because, lacking)
+        return declared
 
     return declare

@@ -120,14 +120,14 @@ def _wire(example: re.Match[str]) -> str:
 def split_sections(documentation: str) -> dict[str, str]:
     """The text below each heading; the title below the empty one."""
     first, *lines = documentation.strip().split("\n")
-    found, current = {"": first.strip()}, ""
+    sections, current = {"": first.strip()}, ""
     for line in lines:
         if line in HEADINGS:
             current = line
-            found[current] = ""
+            sections[current] = ""
         elif current:
-            found[current] += line + "\n"
-    return found
+            sections[current] += line + "\n"
+    return sections
 
 
 def _split_blocks(section: str) -> tuple[str, ...]:

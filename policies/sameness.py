@@ -22,9 +22,9 @@ _PLAIN: Final = frozenset(
 )
 
 
-def same_meaning(one: Fields, other: Fields, node: Node, empty: Blocks) -> bool:
+def same_meaning(block: Fields, other: Fields, node: Node, empty: Blocks) -> bool:
     """Whether two values of a schema say the same; the order of keys means nothing."""
-    return bool(_block(one, node, (), empty) == _block(other, node, (), empty))
+    return bool(_block(block, node, (), empty) == _block(other, node, (), empty))
 
 
 def _block(block: Fields, node: Node, path: tuple[str, ...], empty: Blocks) -> Fields:

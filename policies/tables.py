@@ -52,7 +52,7 @@ class Mistakes:
 class Check:
     """Looks at a value that is there. Classes, whose methods compiled code calls sooner than functions."""
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """Adds the mistakes of a value."""
         raise NotImplementedError
 
@@ -61,8 +61,8 @@ class _Function(Check):
     def __init__(self, look: Look) -> None:
         self._look = look
 
-    def look(self, value: Any, found: Mistakes) -> None:
-        self._look(value, found)
+    def look(self, value: Any, mistakes: Mistakes) -> None:
+        self._look(value, mistakes)
 
 
 def _as_check(check: Check | Look) -> Check:
@@ -75,12 +75,12 @@ class Choice(Check):
     def __init__(self, *allowed: str) -> None:
         self._allowed = allowed
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         allowed = self._allowed
         if value and value not in allowed:
             wanted = f"{', '.join(allowed[:-1])} or {allowed[-1]}" if len(allowed) > 1 else allowed[0]
-            found.add(f'must be {wanted}, got "{quote_once(value)}"')
+            mistakes.add(f'must be {wanted}, got "{quote_once(value)}"')
 
 
 class Text(Check):
@@ -90,11 +90,11 @@ class Text(Check):
         self._fits, self._wanted = fits, wanted
         self._known: set[str] = set()
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         if value and value not in self._known:
             if not self._fits(value):
-                found.add(f'{self._wanted}, got "{quote_once(value)}"')
+                mistakes.add(f'{self._wanted}, got "{quote_once(value)}"')
             elif len(value) <= _MAX_KNOWN_CHARACTERS and len(self._known) < _MAX_KNOWN_TEXTS:
                 self._known.add(value)
 
@@ -105,11 +105,11 @@ class Number(Check):
     def __init__(self, low: int, high: int | None = None) -> None:
         self._low, self._high = low, high
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         low, high = self._low, self._high
         if value < low or (high is not None and value > high):
-            found.add(f"must be from {low} to {high}, got {value}" if high is not None else f"must be {low} or more, got {value}")
+            mistakes.add(f"must be from {low} to {high}, got {value}" if high is not None else f"must be {low} or more, got {value}")
 
 
 class Block(Check):
@@ -119,19 +119,19 @@ class Block(Check):
         self.table = {field: _as_check(check) for field, check in table.items()}
         self._required = required
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         block: Fields = value
         table = self.table
-        for field, one in block.items():
-            if one is not None and (check := table.get(field)) is not None:
-                count = len(found.found)
-                check.look(one, found)
-                if len(found.found) > count:
-                    found.place(count, field)
+        for field, item in block.items():
+            if item is not None and (check := table.get(field)) is not None:
+                count = len(mistakes.found)
+                check.look(item, mistakes)
+                if len(mistakes.found) > count:
+                    mistakes.place(count, field)
         for field in self._required:
             if not block.get(field):
-                found.add("must not be empty", field)
+                mistakes.add("must not be empty", field)
 
 
 class Each(Check):
@@ -140,16 +140,16 @@ class Each(Check):
     def __init__(self, of_item: Check | Look) -> None:
         self._of_item = _as_check(of_item)
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         items: list[Any] = value
         check = self._of_item
         for index, item in enumerate(items):
             if item is not None:
-                count = len(found.found)
-                check.look(item, found)
-                if len(found.found) > count:
-                    found.place(count, index)
+                count = len(mistakes.found)
+                check.look(item, mistakes)
+                if len(mistakes.found) > count:
+                    mistakes.place(count, index)
 
 
 class Every(Check):
@@ -158,10 +158,10 @@ class Every(Check):
     def __init__(self, *checks: Check | Look) -> None:
         self._checks = [_as_check(check) for check in checks]
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         for check in self._checks:
-            check.look(value, found)
+            check.look(value, mistakes)
 
 
 class Given(Check):
@@ -170,12 +170,12 @@ class Given(Check):
     def __init__(self, check: Check) -> None:
         self._check = check
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         if value == "":
-            found.add("must not be empty")
+            mistakes.add("must not be empty")
         else:
-            self._check.look(value, found)
+            self._check.look(value, mistakes)
 
 
 class Absent(Check):
@@ -184,10 +184,10 @@ class Absent(Check):
     def __init__(self, where: str) -> None:
         self._where = where
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         if value:
-            found.add(f"must be absent {self._where}")
+            mistakes.add(f"must be absent {self._where}")
 
 
 class OneOf(Check):
@@ -196,11 +196,11 @@ class OneOf(Check):
     def __init__(self, *fields: str) -> None:
         self._fields = fields
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         there = [field for field in self._fields if value.get(field) is not None]
         if len(there) != 1:
-            found.add(f"must have one of {', '.join(self._fields)}, got {' and '.join(there) or 'none'}")
+            mistakes.add(f"must have one of {', '.join(self._fields)}, got {' and '.join(there) or 'none'}")
 
 
 def _is_address(value: str) -> bool:
@@ -214,12 +214,12 @@ def _is_address(value: str) -> bool:
 _LABEL_VALUES: Final = Each(Text(_LABEL_VALUE.fullmatch, "must be the value of a label"))
 
 
-def _check_labels(value: Any, found: Mistakes) -> None:
+def _check_labels(value: Any, mistakes: Mistakes) -> None:
     for key, label in value.items():
         if not is_qualified(key):
-            found.ask(QUALIFIED, key, Key(key))
+            mistakes.ask(QUALIFIED, key, Key(key))
         if label and not _LABEL_VALUE.fullmatch(label):
-            found.add(f'must be the value of a label, got "{quote_once(label)}"', Key(key))
+            mistakes.add(f'must be the value of a label, got "{quote_once(label)}"', Key(key))
 
 
 class _Requirement(Check):
@@ -228,19 +228,19 @@ class _Requirement(Check):
     def __init__(self, *more: str) -> None:
         self._keyed, self._known = Block({"key": QUALIFIED}, "key", "operator"), Choice(*_OPERATORS, *more)
 
-    def look(self, value: Any, found: Mistakes) -> None:
+    def look(self, value: Any, mistakes: Mistakes) -> None:
         operator = value.get("operator") or ""
         values: list[str] = value.get("values") or []
-        self._keyed.look(value, found)
-        found.ask(self._known, operator, "operator")
+        self._keyed.look(value, mistakes)
+        mistakes.ask(self._known, operator, "operator")
         if operator in ("In", "NotIn") and not values:
-            found.add(f"must not be empty beside {operator}", "values")
+            mistakes.add(f"must not be empty beside {operator}", "values")
         elif operator in ("Exists", "DoesNotExist") and values:
-            found.add(f"must be absent beside {operator}", "values")
+            mistakes.add(f"must be absent beside {operator}", "values")
         elif operator in ("Gt", "Lt") and len(values) != 1:
-            found.add(f"must be one value beside {operator}", "values")
+            mistakes.add(f"must be one value beside {operator}", "values")
         if operator in ("In", "NotIn"):
-            found.ask(_LABEL_VALUES, values, "values")
+            mistakes.ask(_LABEL_VALUES, values, "values")
 
 
 LABEL: Final = Text(is_label, "must have at most 63 lower-case letters, digits and inner dashes")

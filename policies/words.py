@@ -69,12 +69,12 @@ def _forms(template: str, values: tuple[str, ...]) -> tuple[str, str]:
     for piece in rest:
         name, brace, behind = piece.partition("}")
         if brace and name in values:
-            one = other = f"%({name})s"
+            word = other = f"%({name})s"
         elif brace and name in NAMES:
-            one, other = name, NAMES[name]
+            word, other = name, NAMES[name]
         else:
-            one, other, behind = "{", "{", piece
-        alpha += one, behind
+            word, other, behind = "{", "{", piece
+        alpha += word, behind
         beta += other, behind
     return "".join(alpha), "".join(beta)
 

@@ -80,8 +80,8 @@ class Around(NamedTuple):
 
 def find_params(objects: Iterable[Fields], wanted: Wanted) -> list[Fields]:
     """The wanted parameters among objects."""
-    found = (one for one in objects if one.get("kind") == wanted.kind and one.get("apiVersion") == wanted.version)
-    return [one for one in found if _in(one, wanted.namespace) and _is_named(one, wanted)]
+    candidates = (obj for obj in objects if obj.get("kind") == wanted.kind and obj.get("apiVersion") == wanted.version)
+    return [obj for obj in candidates if _in(obj, wanted.namespace) and _is_named(obj, wanted)]
 
 
 def _is_named(obj: Fields, wanted: Wanted) -> bool:
@@ -92,15 +92,15 @@ def _is_named(obj: Fields, wanted: Wanted) -> bool:
 
 def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
     """The Namespace of a name. Raises: UnknownError."""
-    for one in find_params(objects, Wanted("v1", "Namespace", "", name, None)) if name else ():
-        return one
+    for namespace in find_params(objects, Wanted("v1", "Namespace", "", name, None)) if name else ():
+        return namespace
     raise UnknownError("the Namespace of the object is not known: put it beside the policies")
 
 
 def share_budget(policies: Iterable[Policy]) -> int:
     """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
-    asked = sum(len(one.bindings) * sum(1 for _ in _expressions(one)) for one in policies)
-    return max(_MIN_EXPRESSION_COST, min(DEFAULT, _MAX_OBJECT_COST // max(1, asked)))
+    expressions = sum(len(policy.bindings) * sum(1 for _ in _expressions(policy)) for policy in policies)
+    return max(_MIN_EXPRESSION_COST, min(DEFAULT, _MAX_OBJECT_COST // max(1, expressions)))
 
 
 def known_facts(facts: Facts) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Write:
         self.review = review or {}
         self.kind, self.version, self.operation, self.user, self.line = kind, version, operation, user, line
         self.object, self.old = obj, old
-        self.metadata = [one["metadata"] for one in (obj, old) if one is not None and isinstance(one.get("metadata"), dict)]
+        self.metadata = [side["metadata"] for side in (obj, old) if side is not None and isinstance(side.get("metadata"), dict)]
         self.of_version = cache(self._of_version)
 
     def named(self, field: str) -> str:
@@ -145,45 +145,45 @@ class Write:
         if version == self.version:
             return self.object, self.old
         try:
-            made = [one and convert_object(one, target(api_version(version), self.line)).object for one in (self.object, self.old)]
+            made = [side and convert_object(side, target(api_version(version), self.line)).object for side in (self.object, self.old)]
         except ConversionError as error:
             raise UnknownError(f"the object can't be converted to {version}, which the policy needs: {error.reason}") from None
         return made[0], made[1]
 
     def request(self, version: str) -> Fields:
         """The request, as far as it is known, to a policy that judges in a version."""
-        found: Fields = {"operation": self.operation}
+        request: Fields = {"operation": self.operation}
         for names, of in ((("kind", "resource"), version), (("requestKind", "requestResource"), self.version)):
             values = {"kind": self.kind}, {"resource": BY_NAME[self.kind].plural}
-            found |= {name: {"group": GROUP, "version": of, **value} for name, value in zip(names, values, strict=True)}
+            request |= {name: {"group": GROUP, "version": of, **value} for name, value in zip(names, values, strict=True)}
         options = {"apiVersion": "meta.k8s.io/v1", "kind": f"{self.operation.title()}Options"}
-        found |= {name: value for name in ("name", "namespace") if (value := self.named(name))}
-        found |= {name: self.review.get(name) or other for name, other in (("dryRun", False), ("options", options))}
-        return {**found, "userInfo": self.user or {}}
+        request |= {name: value for name in ("name", "namespace") if (value := self.named(name))}
+        request |= {name: self.review.get(name) or other for name, other in (("dryRun", False), ("options", options))}
+        return {**request, "userInfo": self.user or {}}
 
 
 def ask(policy: Policy, write: Write, around: Around) -> list[Said]:
     """What a policy says of a write, by each of its bindings that is about it."""
-    said: list[Said] = []
-    asked = _asked(policy, write, around)
-    version = policy.match.version_of(asked)
-    taken = policy.match.selects(asked) if version else False
+    answers: list[Said] = []
+    question = _asked(policy, write, around)
+    version = policy.match.version_of(question)
+    taken = policy.match.selects(question) if version else False
     for binding in policy.bindings if taken is not False else ():
-        bound = binding.match.selects(asked) if binding.match.version_of(asked) else False
+        bound = binding.match.selects(question) if binding.match.version_of(question) else False
         if bound is False:
             continue
         try:
-            found = list(_Asking(policy, binding, write, around, version).said(sure=taken is not None and bound is not None))
+            more = list(_Asking(policy, binding, write, around, version).said(sure=taken is not None and bound is not None))
         except UnknownError as error:
-            found = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
-        said += found
-    return said
+            more = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
+        answers += more
+    return answers
 
 
 def _asked(policy: Policy, write: Write, around: Around) -> Asked:
-    labels = tuple(each if isinstance(each := one.get("labels"), dict) else {} for one in write.metadata)
+    labels = tuple(each if isinstance(each := metadata.get("labels"), dict) else {} for metadata in write.metadata)
     known: Mapping[str, Any] | None = None
-    if any(one.namespaces.requirements for one in (policy.match, *(each.match for each in policy.bindings))):
+    if any(match.namespaces.requirements for match in (policy.match, *(each.match for each in policy.bindings))):
         try:
             known = (around.namespace(write.named("namespace")).get("metadata") or {}).get("labels") or {}
         except UnknownError:
@@ -286,7 +286,9 @@ class _Asking:
         }
         scope["namespaceObject"] = Lazy(lambda: self.around.namespace(self.write.named("namespace")))
         scope |= {name: Lazy(partial(find, self.write)) for name, find in self.around.more.items()}
-        scope["variables"] = {name: Lazy(partial(one.program.evaluate, scope, self.budget)) for name, one in self.policy.variables.items()}
+        scope["variables"] = {
+            name: Lazy(partial(expression.program.evaluate, scope, self.budget)) for name, expression in self.policy.variables.items()
+        }
         return scope
 
     def _params(self) -> list[Fields] | list[None]:
@@ -308,7 +310,7 @@ class _Asking:
 
 def _find_unknown(policy: Policy, write: Write) -> str:
     """The part of a write that expressions read and no file holds, as a sentence; empty where there is none."""
-    texts = "\n".join(one.text for one in _expressions(policy))
+    texts = "\n".join(expression.text for expression in _expressions(policy))
     if _USER.search(texts):
         if write.user is None:
             return "it reads request.userInfo, and who writes is not known; --as names a user"
@@ -327,12 +329,12 @@ def _find_missing(write: Write, error: str) -> str:
 
 
 def _expressions(policy: Policy) -> Iterator[Expression]:
-    yield from (one for _, one in policy.conditions)
+    yield from (expression for _, expression in policy.conditions)
     yield from policy.variables.values()
-    for one in policy.validations:
-        yield one.expression
-        if one.message_expression is not None:
-            yield one.message_expression
+    for validation in policy.validations:
+        yield validation.expression
+        if validation.message_expression is not None:
+            yield validation.message_expression
 
 
 def _failed(expression: Expression, error: EvaluationError) -> str:
@@ -368,9 +370,13 @@ def _labels(obj: Fields) -> Mapping[str, Any]:
 def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ...], int]:
     """The policies of JSON documents, the other objects among these, and what one expression may cost."""
     documents = [json.loads(text) for text in texts]
-    bindings = [_bound(one) for one in documents if is_binding(one)]
-    policies = tuple(_read_or_mark(one, bindings) for one in documents if is_policy(one))
-    return policies, tuple(one for one in documents if not is_policy(one) and not is_binding(one)), share_budget(policies)
+    bindings = [_bound(document) for document in documents if is_binding(document)]
+    policies = tuple(_read_or_mark(document, bindings) for document in documents if is_policy(document))
+    return (
+        policies,
+        tuple(document for document in documents if not is_policy(document) and not is_binding(document)),
+        share_budget(policies),
+    )
 
 
 def _bound(data: Fields) -> Binding:
@@ -415,13 +421,13 @@ def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sur
         return there
 
     around = Around(partial(find_namespace, objects), params, more, lacking, budget)
-    found = []
+    findings = []
     for policy in policies:
-        for said in ask(policy, write, around):
-            unknown = said.level is Level.NOT_EVALUATED
-            if unknown and (sure or not (said.is_error and policy.fails)):
+        for answer in ask(policy, write, around):
+            unknown = answer.level is Level.NOT_EVALUATED
+            if unknown and (sure or not (answer.is_error and policy.fails)):
                 continue
-            text = f"is not evaluated: {said.text}" if unknown else said.text
-            level = Level.ERROR if unknown else said.level
-            found.append(Finding(policy.rule, Cause.INVALID, level, said.path or (), text))
-    return found
+            text = f"is not evaluated: {answer.text}" if unknown else answer.text
+            level = Level.ERROR if unknown else answer.level
+            findings.append(Finding(policy.rule, Cause.INVALID, level, answer.path or (), text))
+    return findings

@@ -36,8 +36,8 @@ class Expressions:
     def variable(self, reader: Reader, name: str) -> None:
         """The expression of a variable, which may read those above it."""
         self._names[VARIABLES] = StaticType(VARIABLES, (), self._types)
-        self.variables[name], found = self._read(reader, ANY, ())
-        self._types[name] = type_of_variable(found)
+        self.variables[name], static_type = self._read(reader, ANY, ())
+        self._types[name] = type_of_variable(static_type)
 
     def expression(self, reader: Reader, wanted: Collection[str], *, without: Collection[str] = ()) -> Expression:
         """One expression, of one of the wanted types; `without` are names that it may not use."""
@@ -47,7 +47,7 @@ class Expressions:
         text = reader.required()
         if len(text) > MAX_EXPRESSION_CHARACTERS:
             raise PolicyError(reader.path, f"must have at most {MAX_EXPRESSION_CHARACTERS} characters, got {len(text)}")
-        names = {name: found for name, found in self._names.items() if name.partition(".")[0] not in without}
+        names = {name: static_type for name, static_type in self._names.items() if name.partition(".")[0] not in without}
         try:
             program = compile_text(text, names)
             checked = program.check(names, self._minor)
@@ -63,10 +63,10 @@ class Expressions:
         return Expression(program, text), checked.type
 
     def _note_facts(self, reader: Reader, text: str) -> None:
-        for found in _FACT.finditer(text):
-            if found[1] not in Facts._fields:
-                why = f"reads facts.{found[1]}, and there is no such fact"
-                before = text[: found.start()]
-                place = before.count("\n") + 1, found.start() - before.rfind("\n")
+        for match in _FACT.finditer(text):
+            if match[1] not in Facts._fields:
+                why = f"reads facts.{match[1]}, and there is no such fact"
+                before = text[: match.start()]
+                place = before.count("\n") + 1, match.start() - before.rfind("\n")
                 raise PolicyError(reader.path, f"{why}; known are {', '.join(Facts._fields)}", *place)
-            self.facts.add(found[1])
+            self.facts.add(match[1])

@@ -59,8 +59,10 @@ VARIABLES: Final = "variables"
 _PLAIN: Final = frozenset({"bool", "bytes", "double", "int", "null_type", "string", "uint"})
 
 
-def type_of_variable(found: StaticType) -> StaticType:
+def type_of_variable(static_type: StaticType) -> StaticType:
     """The type of a variable in the expressions below it. As in an API server, only plain types, and lists and maps of them, are kept."""
-    if found.name in ("list", "map"):
-        return StaticType(found.name, tuple(map(type_of_variable, found.of)))
-    return found if found.name in _PLAIN or found.name in ("google.protobuf.Duration", "google.protobuf.Timestamp") else DYN
+    if static_type.name in ("list", "map"):
+        return StaticType(static_type.name, tuple(map(type_of_variable, static_type.of)))
+    return (
+        static_type if static_type.name in _PLAIN or static_type.name in ("google.protobuf.Duration", "google.protobuf.Timestamp") else DYN
+    )

@@ -52,8 +52,8 @@ class Selector(NamedTuple):
 
     def selects(self, labels: Mapping[str, Any], *, whole: bool = True) -> bool | None:
         """Whether it selects what has these labels; None where that depends on labels that are not known."""
-        found = [one.holds(labels, whole=whole) for one in self.requirements]
-        return False if False in found else None if None in found else True
+        answers = [requirement.holds(labels, whole=whole) for requirement in self.requirements]
+        return False if False in answers else None if None in answers else True
 
 
 EVERYTHING: Final = Selector()
@@ -75,7 +75,7 @@ class ResourceRule(NamedTuple):
             not self.groups.isdisjoint((_ANY, GROUP))
             and not self.versions.isdisjoint((_ANY, version))
             and not self.operations.isdisjoint((_ANY, operation))
-            and any(one in (_ANY, "*/*", plural, f"{plural}/*") for one in self.resources)
+            and any(resource in (_ANY, "*/*", plural, f"{plural}/*") for resource in self.resources)
             and (not self.names or name in self.names)
             and self.scope != "Cluster"
         )
@@ -102,37 +102,39 @@ class Match(NamedTuple):
     namespaces: Selector = EVERYTHING
     objects: Selector = EVERYTHING
 
-    def version_of(self, asked: Asked) -> str:
+    def version_of(self, question: Asked) -> str:
         """The version in which the object is judged; empty where the resource rules are not about it."""
-        if self._found(self.excluded, asked):
+        if self._found(self.excluded, question):
             return ""
-        return self._found(self.rules, asked) if self.rules else asked.version
+        return self._found(self.rules, question) if self.rules else question.version
 
-    def selects(self, asked: Asked) -> bool | None:
+    def selects(self, question: Asked) -> bool | None:
         """Whether its selectors take the object and its namespace; None where the namespace's labels are not known."""
-        if self.objects.requirements and not any(self.objects.selects(labels) for labels in asked.labels):
+        if self.objects.requirements and not any(self.objects.selects(labels) for labels in question.labels):
             return False
-        known = {NAMESPACE_NAME: asked.namespace} if asked.namespace else {}
-        labels = known if asked.namespace_labels is None else {**asked.namespace_labels, **known}
-        return self.namespaces.selects(labels, whole=asked.namespace_labels is not None and bool(asked.namespace))
+        known = {NAMESPACE_NAME: question.namespace} if question.namespace else {}
+        labels = known if question.namespace_labels is None else {**question.namespace_labels, **known}
+        return self.namespaces.selects(labels, whole=question.namespace_labels is not None and bool(question.namespace))
 
     def places(self) -> Iterator[str]:
         """The `Kind/version`s that it may be about."""
         for kind in KINDS:
             for version in kind.versions:
-                asked = ((one, op, name) for one in self.rules for op in _OPS for name in one.names or ("",))
-                if not self.rules or any(one.covers(kind.plural, version.name, op, name) for one, op, name in asked):
+                combinations = ((rule, op, name) for rule in self.rules for op in _OPS for name in rule.names or ("",))
+                if not self.rules or any(rule.covers(kind.plural, version.name, op, name) for rule, op, name in combinations):
                     yield f"{kind.name}/{version.name}"
 
     def operations(self) -> frozenset[str]:
         """The operations that it may be about."""
-        return frozenset(op for op in _OPS if not self.rules or any(not one.operations.isdisjoint((_ANY, op)) for one in self.rules))
+        return frozenset(op for op in _OPS if not self.rules or any(not rule.operations.isdisjoint((_ANY, op)) for rule in self.rules))
 
-    def _found(self, rules: tuple[ResourceRule, ...], asked: Asked) -> str:
-        kind = BY_NAME[asked.kind]
-        others = (one.name for one in kind.versions if one.name != asked.version) if self.equivalent else ()
-        versions = (asked.version, *others)
-        covered = (one for one in versions if any(rule.covers(kind.plural, one, asked.operation, asked.name) for rule in rules))
+    def _found(self, rules: tuple[ResourceRule, ...], question: Asked) -> str:
+        kind = BY_NAME[question.kind]
+        others = (version.name for version in kind.versions if version.name != question.version) if self.equivalent else ()
+        versions = (question.version, *others)
+        covered = (
+            version for version in versions if any(rule.covers(kind.plural, version, question.operation, question.name) for rule in rules)
+        )
         return next(covered, "")
 
 
@@ -207,7 +209,7 @@ def rule_of(
     annotations = metadata.get("annotations")
     described = str((annotations if isinstance(annotations, dict) else {}).get(DESCRIPTION) or "")
     title = " ".join((described or messages[0]).split())
-    said = "".join(f" {text.strip()};" for text in dict.fromkeys(messages)).rstrip(";")
+    sentences = "".join(f" {text.strip()};" for text in dict.fromkeys(messages)).rstrip(";")
     return Rule(
         code=CODE,
         name=PREFIX + name,
@@ -222,7 +224,7 @@ def rule_of(
         since=None,
         until=None,
         difference=None,
-        documentation=f"{title}\n\nWhy\nA rule of your own, in {module}:{said}.\n",
+        documentation=f"{title}\n\nWhy\nA rule of your own, in {module}:{sentences}.\n",
         check=_never,
         module=module,
     )

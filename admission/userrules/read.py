@@ -104,25 +104,27 @@ def read_policy(data: Any, bindings: Iterable[Binding], module: str, minor: int 
     param = _param(spec.at("paramKind"))
     names = {**NAMES, **({"params": DYN} if param else {}), **(CHECK_NAMES if kind == CHECK else {})}
     reading = Expressions(names, 0 if kind == CHECK else minor, takes_dyn=kind == CHECK)
-    for one in spec.at("variables").few(MAX_ENTRIES):
-        one.fields("name", "expression")
-        called = one.at("name").required()
+    for variable in spec.at("variables").few(MAX_ENTRIES):
+        variable.fields("name", "expression")
+        called = variable.at("name").required()
         if not _IDENTIFIER.fullmatch(called) or called in NO_NAMES:
-            raise one.at("name").wrong("must be an identifier")
+            raise variable.at("name").wrong("must be an identifier")
         if called in reading.variables:
-            raise PolicyError((*one.path, "name"), f"must be the only variable called {called}")
-        reading.variable(one.at("expression"), called)
+            raise PolicyError((*variable.path, "name"), f"must be the only variable called {called}")
+        reading.variable(variable.at("expression"), called)
     conditions = tuple(_conditions(spec.at("matchConditions"), reading))
-    validations = tuple(_validation(one, reading, kind) for one in spec.at("validations").few(MAX_ENTRIES))
+    validations = tuple(_validation(entry, reading, kind) for entry in spec.at("validations").few(MAX_ENTRIES))
     audited = _audited(spec.at("auditAnnotations"), reading, name)
     if not validations and not audited:
         raise spec.at("validations").wrong("must have at least one validation")
     match = _match(spec.at("matchConstraints"), required=True)
-    found = tuple(one for one in bindings if one.policy == name) if kind == POLICY else ()
-    bound = found or (Binding("", name, Match(), _actions(spec.at("validationActions"), (DENY,))),)
+    named = tuple(binding for binding in bindings if binding.policy == name) if kind == POLICY else ()
+    bound = named or (Binding("", name, Match(), _actions(spec.at("validationActions"), (DENY,))),)
     facts = tuple(sorted(reading.facts))
-    actions = {action for one in bound for action in one.actions}
-    messages = [one.message or f"must be true: {one.expression.text.strip()}" for one in validations] or ["only writes audit annotations"]
+    actions = {action for binding in bound for action in binding.actions}
+    messages = [validation.message or f"must be true: {validation.expression.text.strip()}" for validation in validations] or [
+        "only writes audit annotations"
+    ]
     return Policy(
         name,
         kind,
@@ -164,40 +166,40 @@ def name_of(data: Any) -> str:
 
 def _conditions(reader: Reader, reading: Expressions) -> Iterator[tuple[str, Expression]]:
     seen: set[str] = set()
-    for one in reader.few(MAX_CONDITIONS):
-        one.fields("name", "expression")
-        one.at("name").required()
-        yield one.at("name").labels_key(), reading.expression(one.at("expression"), BOOL, without=(VARIABLES,))
-        one.at("name").once(seen)
+    for condition in reader.few(MAX_CONDITIONS):
+        condition.fields("name", "expression")
+        condition.at("name").required()
+        yield condition.at("name").labels_key(), reading.expression(condition.at("expression"), BOOL, without=(VARIABLES,))
+        condition.at("name").once(seen)
 
 
 def _audited(reader: Reader, reading: Expressions, name: str) -> bool:
     """Reads what a policy writes into the audit log, which only a cluster does; whether there is anything."""
     seen: set[str] = set()
-    for one in reader.few(MAX_AUDIT_ANNOTATIONS):
-        one.fields("key", "valueExpression")
-        if not is_qualified(f"{name}/{one.at('key').required()}"):
-            raise one.at("key").wrong("must be a name such as team")
-        one.at("key").once(seen)
-        written = one.at("valueExpression")
+    for annotation in reader.few(MAX_AUDIT_ANNOTATIONS):
+        annotation.fields("key", "valueExpression")
+        if not is_qualified(f"{name}/{annotation.at('key').required()}"):
+            raise annotation.at("key").wrong("must be a name such as team")
+        annotation.at("key").once(seen)
+        written = annotation.at("valueExpression")
         if (size := len(written.text().strip().encode())) > MAX_AUDIT_EXPRESSION_BYTES:
             raise PolicyError(written.path, f"must have at most {MAX_AUDIT_EXPRESSION_BYTES} bytes, got {size}")
         reading.expression(written, STRING_OR_NULL)
     return bool(seen)
 
 
-def _validation(one: Reader, reading: Expressions, kind: str) -> Validation:
+def _validation(reader: Reader, reading: Expressions, kind: str) -> Validation:
     known = ("expression", "message", "messageExpression", "reason")
-    one.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
-    reason = one.at("reason").choice(("Unauthorized", "Forbidden", INVALID, "RequestEntityTooLarge"), INVALID)
-    message, path = one.at("message").text(), one.at("fieldPath")
+    reader.fields(*known, *(("fieldPath",) if kind == CHECK else ()))
+    reason = reader.at("reason").choice(("Unauthorized", "Forbidden", INVALID, "RequestEntityTooLarge"), INVALID)
+    message, path = reader.at("message").text(), reader.at("fieldPath")
     if message and not message.strip():
-        raise one.at("message").wrong("must not be blank")
+        raise reader.at("message").wrong("must not be blank")
     if _BREAK.search(message.strip()):
-        raise PolicyError((*one.path, "message"), "must be one line")
-    computed = one.at("messageExpression")
+        raise PolicyError((*reader.path, "message"), "must be one line")
+    computed = reader.at("messageExpression")
     return Validation(
-        reading.expression(one.at("expression"), BOOL),
+        reading.expression(reader.at("expression"), BOOL),
         message,
         reading.expression(computed, STRING, without=("authorizer",)) if computed.data not in (None, "") else None,
         tuple(_steps(path)) if path.data is not None else None,
@@ -208,16 +210,16 @@ def _validation(one: Reader, reading: Expressions, kind: str) -> Validation:
 def _steps(reader: Reader) -> Iterator[str | int]:
     text, end = reader.required(), 0
     while end < len(text):
-        found = _STEP.match(text, end)
-        if found is None:
+        match = _STEP.match(text, end)
+        if match is None:
             raise reader.wrong("must be a path such as spec.components[0].replicas")
-        yield int(found[2]) if found[2] else found[1] or found[3]
-        end = found.end()
+        yield int(match[2]) if match[2] else match[1] or match[3]
+        end = match.end()
 
 
 def _actions(reader: Reader, default: tuple[str, ...] = ()) -> tuple[str, ...]:
     seen: set[str] = set()
-    actions = tuple(one.choice(ACTIONS) for one in reader.items() if one.once(seen)) or default
+    actions = tuple(item.choice(ACTIONS) for item in reader.items() if item.once(seen)) or default
     if not actions:
         raise reader.wrong(f"must have one or more of {', '.join(ACTIONS)}")
     if DENY in actions and WARN in actions:
@@ -239,44 +241,44 @@ def _param(reader: Reader) -> tuple[str, str] | None:
 
 def _match(reader: Reader, *, required: bool) -> Match:
     reader.fields("excludeResourceRules", "matchPolicy", "namespaceSelector", "objectSelector", "resourceRules")
-    rules, excluded = (tuple(_resources(one) for one in reader.at(key).items()) for key in ("resourceRules", "excludeResourceRules"))
+    rules, excluded = (tuple(_resources(item) for item in reader.at(key).items()) for key in ("resourceRules", "excludeResourceRules"))
     if required and not rules:
         raise reader.at("resourceRules").wrong("must have at least one rule of resources")
     equivalent = reader.at("matchPolicy").choice(("Equivalent", "Exact"), "Equivalent") == "Equivalent"
     return Match(rules, excluded, equivalent, _selector(reader.at("namespaceSelector")), _selector(reader.at("objectSelector")))
 
 
-def _resources(one: Reader) -> ResourceRule:
-    one.fields("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
+def _resources(reader: Reader) -> ResourceRule:
+    reader.fields("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
     for key in ("apiGroups", "apiVersions", "operations", "resources"):
-        texts = one.at(key).texts()
+        texts = reader.at(key).texts()
         if not texts:
-            raise one.at(key).wrong("must have at least one entry")
+            raise reader.at(key).wrong("must have at least one entry")
         if "" in texts and key != "apiGroups":
-            raise one.at(key).wrong("must not have an empty entry")
+            raise reader.at(key).wrong("must not have an empty entry")
         if len(texts) > 1 and key != "resources" and ANYTHING in texts:
-            raise one.at(key).wrong(f"must have nothing besides {ANYTHING}")
-    _check_resources(one.at("resources"))
-    operations = frozenset(each.choice(_OPERATIONS) for each in one.at("operations").items())
-    groups, versions, names = (frozenset(one.at(key).texts()) for key in ("apiGroups", "apiVersions", "resourceNames"))
+            raise reader.at(key).wrong(f"must have nothing besides {ANYTHING}")
+    _check_resources(reader.at("resources"))
+    operations = frozenset(each.choice(_OPERATIONS) for each in reader.at("operations").items())
+    groups, versions, names = (frozenset(reader.at(key).texts()) for key in ("apiGroups", "apiVersions", "resourceNames"))
     seen: set[str] = set()
-    for name in one.at("resourceNames").items():
+    for name in reader.at("resourceNames").items():
         if name.once(seen) in (".", "..") or _NO_SEGMENT.search(name.text()):
             raise name.wrong("must be the name of an object")
-    scope = one.at("scope").choice((ANYTHING, "Namespaced", "Cluster"), ANYTHING)
-    return ResourceRule(groups, versions, one.at("resources").texts(), operations, names, scope)
+    scope = reader.at("scope").choice((ANYTHING, "Namespaced", "Cluster"), ANYTHING)
+    return ResourceRule(groups, versions, reader.at("resources").texts(), operations, names, scope)
 
 
 def _check_resources(reader: Reader) -> None:
     """Sees to it that no resource is named twice by a star: with `pods/*`, not also `pods/log`."""
     texts = reader.texts()
     before: list[str] = []
-    for one in reader.items():
-        resource, slash, below = one.text().partition("/")
+    for item in reader.items():
+        resource, slash, below = item.text().partition("/")
         if slash and (f"{resource}/*" in before or f"*/{below}" in before):
-            raise one.wrong("must not be covered by an entry before it")
-        before.append(one.text())
-    plain = [one for one in texts if "/" not in one]
+            raise item.wrong("must not be covered by an entry before it")
+        before.append(item.text())
+    plain = [text for text in texts if "/" not in text]
     if len(texts) > 1 and ("*/*" in texts or (ANYTHING in plain and plain[-1] != ANYTHING)):
         raise reader.wrong("must have nothing besides an entry that means everything")
 
@@ -284,18 +286,18 @@ def _check_resources(reader: Reader) -> None:
 def _selector(reader: Reader) -> Selector:
     reader.fields("matchLabels", "matchExpressions")
     labels = reader.at("matchLabels")
-    found = [_requirement(Reader(key, (*labels.path, str(key))), "In", [labels.at(key)]) for key in labels.data or {}]
-    for one in reader.at("matchExpressions").items():
-        one.fields("key", "operator", "values")
-        operator, values = one.at("operator").choice(_OPERATORS), one.at("values").items()
+    requirements = [_requirement(Reader(key, (*labels.path, str(key))), "In", [labels.at(key)]) for key in labels.data or {}]
+    for expression in reader.at("matchExpressions").items():
+        expression.fields("key", "operator", "values")
+        operator, values = expression.at("operator").choice(_OPERATORS), expression.at("values").items()
         if bool(values) != (operator in ("In", "NotIn")):
-            raise one.at("values").wrong("must have entries with In and NotIn, and none with Exists and DoesNotExist")
-        found.append(_requirement(one.at("key"), operator, values))
-    return Selector(tuple(found)) if found else EVERYTHING
+            raise expression.at("values").wrong("must have entries with In and NotIn, and none with Exists and DoesNotExist")
+        requirements.append(_requirement(expression.at("key"), operator, values))
+    return Selector(tuple(requirements)) if requirements else EVERYTHING
 
 
 def _requirement(key: Reader, operator: str, values: list[Reader]) -> Requirement:
-    for one in values:
-        if not is_label_value(one.text()):
-            raise one.wrong("must be the value of a label")
-    return Requirement(key.labels_key(), operator, frozenset(one.text() for one in values))
+    for value in values:
+        if not is_label_value(value.text()):
+            raise value.wrong("must be the value of a label")
+    return Requirement(key.labels_key(), operator, frozenset(entry.text() for entry in values))

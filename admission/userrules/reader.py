@@ -42,7 +42,7 @@ class Reader:
         data = [] if self.data is None else self.data
         if not isinstance(data, list):
             raise self.wrong("must be a list")
-        return [Reader(one, (*self.path, index)) for index, one in enumerate(data)]
+        return [Reader(item, (*self.path, index)) for index, item in enumerate(data)]
 
     def text(self) -> str:
         """The value as a string, empty where it is absent."""
@@ -60,7 +60,7 @@ class Reader:
 
     def texts(self) -> tuple[str, ...]:
         """The value as a list of strings."""
-        return tuple(one.text() for one in self.items())
+        return tuple(item.text() for item in self.items())
 
     def labels_key(self) -> str:
         """The value as the key of a label."""

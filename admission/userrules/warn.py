@@ -27,10 +27,10 @@ def find_warnings(policy: Policy, line: Line) -> Iterator[Warned]:
     """Yields the faults of a policy's expressions by the schemas of an operator release. A cluster accepts the policy nevertheless."""
     for kind, version in _kinds_of(policy):
         try:
-            found = type_of_kind(kind, version, line)
+            object_type = type_of_kind(kind, version, line)
         except KeyError:  # of a later release
             continue
-        for path, expression, names in _typed(policy, found, line):
+        for path, expression, names in _typed(policy, object_type, line):
             for fault in expression.program.check(names).faults:
                 yield Warned(path, f"{kind} {version}: {fault}", fault.line, fault.column)
 
@@ -59,22 +59,22 @@ def _type_of_params(version: str, kind: str, line: Line) -> StaticType:
         return DYN
 
 
-def list_names(kind: str, found: StaticType, param: tuple[str, str] | None, line: Line) -> dict[str, StaticType]:
-    """The names that expressions of a policy or a Check may use, with their types; `found` is that of the matched kind."""
-    names = {**NAMES, **AUTHORIZER, "object": found, "oldObject": found, **(CHECK_NAMES if kind == CHECK else {})}
+def list_names(kind: str, object_type: StaticType, param: tuple[str, str] | None, line: Line) -> dict[str, StaticType]:
+    """The names that expressions of a policy or a Check may use, with their types; `object_type` is that of the matched kind."""
+    names = {**NAMES, **AUTHORIZER, "object": object_type, "oldObject": object_type, **(CHECK_NAMES if kind == CHECK else {})}
     return {**names, **({"params": _type_of_params(*param, line)} if param is not None else {})}
 
 
-def _typed(policy: Policy, found: StaticType, line: Line) -> Iterator[tuple[Path, Expression, dict[str, StaticType]]]:
+def _typed(policy: Policy, object_type: StaticType, line: Line) -> Iterator[tuple[Path, Expression, dict[str, StaticType]]]:
     """Each expression with its path and the types of names."""
-    names = list_names(policy.kind, found, policy.param, line)
-    for index, (_, one) in enumerate(policy.conditions):
-        yield ("spec", "matchConditions", index, "expression"), one, names
+    names = list_names(policy.kind, object_type, policy.param, line)
+    for index, (_, expression) in enumerate(policy.conditions):
+        yield ("spec", "matchConditions", index, "expression"), expression, names
     types: dict[str, StaticType] = {}
     names = {**names, VARIABLES: StaticType(VARIABLES, (), types)}
-    for index, (name, one) in enumerate(policy.variables.items()):
-        yield ("spec", "variables", index, "expression"), one, names
-        types[name] = type_of_variable(one.program.check(names).type)
+    for index, (name, expression) in enumerate(policy.variables.items()):
+        yield ("spec", "variables", index, "expression"), expression, names
+        types[name] = type_of_variable(expression.program.check(names).type)
     for index, validation in enumerate(policy.validations):
         yield ("spec", "validations", index, "expression"), validation.expression, names
         if validation.message_expression is not None:

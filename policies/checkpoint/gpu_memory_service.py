@@ -24,11 +24,11 @@ def _find_pod(spec: Fields) -> Fields:
 
 def _index_by_name(entries: list[Fields] | None) -> dict[str, Fields]:
     """Entries of a list by their names, the first of each name."""
-    found: dict[str, Fields] = {}
+    by_name: dict[str, Fields] = {}
     for entry in entries or ():
         if entry:
-            found.setdefault(entry.get("name") or "", entry)
-    return found
+            by_name.setdefault(entry.get("name") or "", entry)
+    return by_name
 
 
 def _list_regular(spec: Fields) -> dict[str, Fields]:
@@ -55,9 +55,9 @@ def _list_clients(spec: Fields) -> list[tuple[str, Fields]]:
     """The existing containers that must reach the server, itself included, each once."""
     regular = _list_regular(spec)
     wanted = dict.fromkeys((_read_target(spec), *_list_extra(spec)))
-    found = [(name, regular[name]) for name in wanted if name in regular]
+    clients = [(name, regular[name]) for name in wanted if name in regular]
     serving = find_server(spec)
-    return [*found, (_SERVER, serving)] if serving is not None else found
+    return [*clients, (_SERVER, serving)] if serving is not None else clients
 
 
 def _report(at: At, lack: str) -> Hits:
@@ -150,11 +150,11 @@ def ckpt_server_container(at: At) -> Hits:
         -wired without initContainers.restartPolicy  # expect
         +wired
     """
-    found = find_server(at.value)
-    if found is None:
+    server = find_server(at.value)
+    if server is None:
         yield from _report(at, f'no init container named "{_SERVER}"')
-    elif found.get("restartPolicy") != "Always":
-        seen = f'"{found["restartPolicy"]}"' if found.get("restartPolicy") else "none"
+    elif server.get("restartPolicy") != "Always":
+        seen = f'"{server["restartPolicy"]}"' if server.get("restartPolicy") else "none"
         yield from _report(at, f'init container "{_SERVER}" must have the restartPolicy "Always", got {seen}')
 
 

@@ -40,7 +40,7 @@ def ckpt_pod_refused(at: At) -> Hits:
     spec = template.get("spec") or {}
     containers = enumerate(spec.get("containers") or ())
     served = is_enabled(at.value.get("gpuMemoryService"))
-    replaced = [("spec", "containers", index) for index, one in containers if one and one.get("name") == target]
+    replaced = [("spec", "containers", index) for index, container in containers if container and container.get("name") == target]
     for path, text in list_template_mistakes(template, ADDED_VOLUMES, imageless=frozenset()):
         # the job's policy of restarts, profile and probes are those of a snapshot, and other rules look at claims for the service
         if path[:3] not in _REPLACED and (path[:3] not in replaced or path[3] not in PROBES) and not (served and "claims" in path):

@@ -48,8 +48,8 @@ def epp_config_source_exclusive(at: At) -> Hits:
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
-    asked = at.value.get("type") == "epp" or is_line_1_4(at.review)
-    if asked and config.get("configMapRef") is not None and config.get("config") is not None:
+    is_read = at.value.get("type") == "epp" or is_line_1_4(at.review)
+    if is_read and config.get("configMapRef") is not None and config.get("config") is not None:
         yield at.forbidden("eppConfig", "must not have both configMapRef and config")
 
 
@@ -73,8 +73,8 @@ def epp_config_source_required(at: At) -> Hits:
     """
     config = at.value["eppConfig"]
     # line 1.2 reads the block of an endpoint picker alone
-    asked = at.value.get("type") == "epp" or is_line_1_4(at.review)
-    if asked and config.get("configMapRef") is None and config.get("config") is None:
+    is_read = at.value.get("type") == "epp" or is_line_1_4(at.review)
+    if is_read and config.get("configMapRef") is None and config.get("config") is None:
         yield at.required("eppConfig", "must have configMapRef or config, got neither")
 
 

@@ -67,8 +67,8 @@ def failover_shadows_immutable(at: At) -> Hits:
 
 
 def _shadows(component: Fields) -> int:
-    found = (read_failover(component) or {}).get("numShadows")
-    return 1 if found is None else int(found)
+    shadows = (read_failover(component) or {}).get("numShadows")
+    return 1 if shadows is None else int(shadows)
 
 
 @differs(EMPTY_MODE)

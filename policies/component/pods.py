@@ -116,10 +116,10 @@ def default_probe_unanswered(at: At) -> Hits:
         -              env: [{name: DYN_SYSTEM_PORT, value: "8081"}]  # expect
         +              env: [{name: DYN_SYSTEM_PORT, value: "9090"}]
     """
-    asked = DEFAULT_PROBES.get(at.value.get("type") or "")
-    if asked is None or list_sidecars(at.value) or list_templates(at.value):
+    default_probes = DEFAULT_PROBES.get(at.value.get("type") or "")
+    if default_probes is None or list_sidecars(at.value) or list_templates(at.value):
         return
-    name, count, variable, usual = asked
+    name, count, variable, usual = default_probes
     main, place = at.main
     if not main or all(main.get(probe) is not None for probe in PROBES[:count]):
         return
@@ -136,8 +136,8 @@ def default_probe_unanswered(at: At) -> Hits:
 
 def _moved(at: At, place: Path, env: Any, variable: str, number: str) -> Hits:
     """Finds a variable that makes the program listen at another port than the probes ask."""
-    for index, one in enumerate(env):
-        value = (one or {}).get("value")
-        if one and one.get("name") == variable and value and value.isdecimal() and value != number:
+    for index, entry in enumerate(env):
+        value = (entry or {}).get("value")
+        if entry and entry.get("name") == variable and value and value.isdecimal() and value != number:
             text = f"must be {number}, the port that the default probes ask, got {quote_once(value)}"
             yield at.warning((*place, "env", index, "value"), text)

@@ -90,8 +90,8 @@ def runtime_sidecar_restarts(at: At) -> Hits:
         -            - {name: runtime, image: "example/runtime:1.6.0"}  # expect
         +            - {name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}
     """
-    for index, one in list_sidecars(at.value):
-        if (policy := one.get("restartPolicy")) != "Always":
+    for index, sidecar in list_sidecars(at.value):
+        if (policy := sidecar.get("restartPolicy")) != "Always":
             yield at.invalid((*_PLACE, index, "restartPolicy"), policy, 'must be "Always" for the init container "runtime"')
 
 
@@ -171,8 +171,8 @@ def runtime_sidecar_image(at: At) -> Hits:
                    initContainers: [{name: runtime, image: "example/runtime:1.6.0", restartPolicy: Always}]
     """
     sidecars = list_sidecars(at.value)
-    for index, one in sidecars:
-        if not one.get("image"):
+    for index, sidecar in sidecars:
+        if not sidecar.get("image"):
             yield at.required((*_PLACE, index, "image"), 'must be set for the init container "runtime", got nothing')
     if sidecars:
         yield from require_main_image(at)

@@ -41,16 +41,16 @@ def mut_dgd_origin_version(at: At) -> Iterator[Edit]:
 
         metadata: {annotations: {team: search, nvidia.com/dynamo-operator-origin-version: 1.0.0}}
     """
-    new, said = at.review.operation == CREATE, at.get(_PATH)
-    if said is not None and not (new and is_line_1_6(at.review)):
+    new, written = at.review.operation == CREATE, at.get(_PATH)
+    if written is not None and not (new and is_line_1_6(at.review)):
         return
-    if (kept := at.fact("operatorVersion") if new else _stored(at, ORIGIN_VERSION)) not in (None, said):
+    if (kept := at.fact("operatorVersion") if new else _stored(at, ORIGIN_VERSION)) not in (None, written):
         yield at.set(_PATH, kept)
 
 
 def _stored(at: At, name: str) -> str | None:
-    found = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(name)
-    return None if found is None else str(found)
+    value = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(name)
+    return None if value is None else str(value)
 
 
 @default("DYND08", where=GRAPH, when=WHEN, needs=("grove",), since="1.5")
@@ -72,10 +72,10 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
               {override of a clique}
                 value: {topologyConstraint: {packDomain: rack}}
     """
-    empty = [found for found in list_overrides(at.value) if found.target and not found.block.get("target")]
+    empty = [candidate for candidate in list_overrides(at.value) if candidate.target and not candidate.block.get("target")]
     if empty and default_provider(at) == GROVE:
-        for found in empty:
-            yield at.set((*found.path, "target"), found.target)
+        for override in empty:
+            yield at.set((*override.path, "target"), override.target)
 
 
 @differs("the stored annotation is restored, so that a file that omits it can replace the graph; since 1.5 the Go operator refuses it")

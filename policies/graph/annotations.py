@@ -205,11 +205,11 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
         +    team: search
     """
     now, before = (((obj or {}).get("metadata") or {}).get("annotations") or {} for obj in (at.value, at.old))
-    said, wanted = now.get(ORIGIN_VERSION), before.get(ORIGIN_VERSION)
-    if at.review.old is not None and said != wanted:
-        seen, shown = ("none" if value is None else f'"{quote_once(str(value))}"' for value in (said, wanted))
+    written, wanted = now.get(ORIGIN_VERSION), before.get(ORIGIN_VERSION)
+    if at.review.old is not None and written != wanted:
+        seen, shown = ("none" if value is None else f'"{quote_once(str(value))}"' for value in (written, wanted))
         place = ("metadata", "annotations", Key(ORIGIN_VERSION))
-        yield at.immutable(place, f"must keep the version that created the graph, {shown}, got {seen}", value=said)
+        yield at.immutable(place, f"must keep the version that created the graph, {shown}, got {seen}", value=written)
 
 
 @rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")

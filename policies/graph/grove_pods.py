@@ -65,9 +65,9 @@ def grove_pod_placement(at: At) -> Hits:
 _CHOSEN: Final = frozenset({"default-scheduler", "kai-scheduler", "volcano"})
 
 
-def _differ(one: str, other: str) -> bool:
+def _differ(name: str, other: str) -> bool:
     """Whether two names of schedulers, "" for none, can't mean the same one."""
-    return one != other and not ({one, other} - {""} <= _CHOSEN and "" in (one, other))
+    return name != other and not ({name, other} - {""} <= _CHOSEN and "" in (name, other))
 
 
 def _list_schedulers(component: Fields) -> dict[Path, str]:
@@ -101,11 +101,15 @@ def grove_one_scheduler(at: At) -> Hits:
                    containers: [{name: main}]
                    schedulerName: mine  # expect
     """
-    found = [((("components", index, *place)), name) for index, _, one in at.components for place, name in _list_schedulers(one).items()]
-    if not any(name for _, name in found):
+    schedulers = [
+        ((("components", index, *place)), name)
+        for index, _, component in at.components
+        for place, name in _list_schedulers(component).items()
+    ]
+    if not any(name for _, name in schedulers):
         return
-    usual = Counter(name for _, name in found).most_common(1)[0][0]
-    for place, name in found:
+    usual = Counter(name for _, name in schedulers).most_common(1)[0][0]
+    for place, name in schedulers:
         if _differ(name, usual) and not explain_off_grove(at):
             wanted = f'"{usual}"' if usual else "unset"
             yield at.invalid(place, name, f"must be {wanted} as in other components, because Grove runs it, got {_quote(name)}")
@@ -208,7 +212,7 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
     if now.number != before.number:
         text = f"must stay {before.seen} while pods share GPUs, got {now.seen or 'none'}"
         yield at.immutable(now.path, text, value=now.number)
-    classes = [(read_gms(one) or {}).get("deviceClassName") or DEVICE_CLASS for one in (at.value, at.old)]
+    classes = [(read_gms(component) or {}).get("deviceClassName") or DEVICE_CLASS for component in (at.value, at.old)]
     if classes[0] != classes[1]:
         text = f'must stay "{classes[1]}" while pods share GPUs, got "{classes[0]}"'
         yield at.immutable("experimental.gpuMemoryService.deviceClassName", text, value=classes[0])

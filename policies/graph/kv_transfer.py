@@ -118,7 +118,7 @@ def kvt_immutable(at: At) -> Hits:
         text = "must not be added to an existing graph" if before is None else "must not be taken from an existing graph"
         yield at.immutable(_PLACE, text)
     elif now is not None:
-        changed = [name for name, one, other in zip(_FIELDS, _values(now), _values(before), strict=True) if one != other]
+        changed = [name for name, value, other in zip(_FIELDS, _values(now), _values(before), strict=True) if value != other]
         if changed:
             yield at.immutable(_PLACE, f"must stay as it is once the graph exists, got another {' and '.join(changed)}")
 

@@ -27,8 +27,8 @@ def _conducts(component: Fields) -> bool:
 
 def _pair(spec: Fields) -> tuple[tuple[int, Fields], tuple[int, Fields]] | None:
     """The draft and the target of a pair: of two components the one without a conductor, and the one with it."""
-    found = sorted(_list_lpx(spec), key=lambda each: _conducts(each[1]))
-    return (found[0], found[1]) if [_conducts(component) for _, component in found] == [False, True] else None
+    pair = sorted(_list_lpx(spec), key=lambda each: _conducts(each[1]))
+    return (pair[0], pair[1]) if [_conducts(component) for _, component in pair] == [False, True] else None
 
 
 @rule("DYN181", where=GRAPH, when=_WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.6")

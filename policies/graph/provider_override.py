@@ -118,8 +118,8 @@ def provider_override_requires_grove(at: At) -> Hits:
              value: {spec: {template: {topologyConstraint: {packDomain: rack}}}}
            components: [{name: worker, type: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.5.0"}]}}}]
     """
-    found = list(list_overrides(at.value))
-    if not found or (chosen := provider(at)) == GROVE:
+    overrides = list(list_overrides(at.value))
+    if not overrides or (chosen := provider(at)) == GROVE:
         return
     seen, fix = explain_off_grove(at), ""
     if chosen is None:
@@ -127,7 +127,7 @@ def provider_override_requires_grove(at: At) -> Hits:
         account = f'"{who}"' if isinstance(who, str) and who else "the operator"
         seen = f"the annotation {WORKLOAD_PROVIDER} is missing, which the reconciler adds to graphs that run"
         fix = f'run the reconciler, or add {WORKLOAD_PROVIDER}: "grove" as {account}'
-    for override in found:
+    for override in overrides:
         yield at.forbidden(override.path, f"must be unset unless Grove runs the graph: {seen}", fix=fix)
 
 

@@ -98,8 +98,8 @@ def scaling_adapter_owns_replicas(at: At) -> Hits:
 
 
 def _replicas(service: Fields) -> int:
-    found = service.get("replicas")
-    return 1 if found is None else int(found)
+    replicas = service.get("replicas")
+    return 1 if replicas is None else int(replicas)
 
 
 def _may_scale(at: At) -> bool:

@@ -50,10 +50,10 @@ def dgdr_spec_locked(at: At) -> Hits:
 _JOB = ("overrides", "profilingJob")
 
 
-def asks_for_the_same(one: Fields, other: Fields, line: Line) -> bool:
+def asks_for_the_same(spec: Fields, other: Fields, line: Line) -> bool:
     """Whether two specs ask a line's operator for the same: an empty block is an absent one, but for those of the profiling Job."""
     node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
-    return same_meaning(one, other, node, lambda path: path[:2] != _JOB)
+    return same_meaning(spec, other, node, lambda path: path[:2] != _JOB)
 
 
 def _without(spec: Fields, phase: str) -> Fields:

@@ -94,7 +94,7 @@ def dgdr_legacy_names(at: At) -> Hits:
     services, components = ((spec or {}).get(part) for part in ("services", "components")) if isinstance(spec, dict) else (None, None)
     names: list[tuple[Path, object]] = [(("services", Key(name)), name) for name in services] if isinstance(services, dict) else []
     listed = enumerate(components) if isinstance(components, list) else ()
-    names += [(("components", index, "name"), one.get("name")) for index, one in listed if isinstance(one, dict)]
+    names += [(("components", index, "name"), component.get("name")) for index, component in listed if isinstance(component, dict)]
     for path, name in names:
         if isinstance(name, str) and _LEGACY.fullmatch(name):
             yield at.warning(

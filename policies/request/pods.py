@@ -52,13 +52,13 @@ def dgdr_pod_refused(at: At) -> Hits:
     spec = _take(pod, (*TAKEN_OF_POD, *_LISTS)) | {"securityContext": _take(pod.get("securityContext"), TAKEN_OF_SECURITY)}
     containers = pod.get("containers") or ()
     # the job's own name stands for that of its first container; others are not taken, nor are variables without a name
-    spec["containers"] = [{**_take(one, _OF_CONTAINER), "name": _PROFILER} for one in containers[:1] if one]
-    for one in spec["containers"]:
-        one["env"] = [variable for variable in one.get("env") or () if variable and variable.get("name")]
+    spec["containers"] = [{**_take(container, _OF_CONTAINER), "name": _PROFILER} for container in containers[:1] if container]
+    for taken in spec["containers"]:
+        taken["env"] = [variable for variable in taken.get("env") or () if variable and variable.get("name")]
     whole = {"metadata": template.get("metadata"), "spec": spec}
     for path, text in list_template_mistakes(whole, _ADDED, frozenset({_PROFILER})):
         yield at.invalid((*_TEMPLATE, *path), None, text)
 
 
 def _take(value: Any, names: tuple[str, ...]) -> Fields:
-    return {name: one for name, one in (value or {}).items() if name in names and one not in (None, "", [], {})}
+    return {name: item for name, item in (value or {}).items() if name in names and item not in (None, "", [], {})}

@@ -36,8 +36,8 @@ def bounds(kind: str, version: str) -> Callable[[object], FieldError | None]:
     measure = _compiled(whole_schema(kind, version)["properties"]["spec"], {})
 
     def excess(obj: object) -> FieldError | None:
-        found = measure(obj.get("spec")) if measure is not None and type(obj) is dict else None
-        return None if found is None else field_error(("spec", *found.path), found.reason, found.message)
+        breach = measure(obj.get("spec")) if measure is not None and type(obj) is dict else None
+        return None if breach is None else field_error(("spec", *breach.path), breach.reason, breach.message)
 
     return excess
 
@@ -67,12 +67,12 @@ def _of_object(node: Node, done: dict[int, Measure | None]) -> Measure | None:
         if most is not None and len(value) > most:
             return _too_many(most, len(value))
         for name, below in fields:
-            if name in value and (found := below(value[name])) is not None:
-                return found.below(name)
+            if name in value and (breach := below(value[name])) is not None:
+                return breach.below(name)
         if each is not None:
             for key, item in value.items():
-                if (found := each(item)) is not None:
-                    return found.below(Key(key))
+                if (breach := each(item)) is not None:
+                    return breach.below(Key(key))
         return None
 
     return measure
@@ -91,8 +91,8 @@ def _of_list(node: Node, done: dict[int, Measure | None]) -> Measure | None:
             return _too_many(most, len(value))
         if each is not None:
             for index, item in enumerate(value):
-                if (found := each(item)) is not None:
-                    return found.below(index)
+                if (breach := each(item)) is not None:
+                    return breach.below(index)
         return None
 
     return measure

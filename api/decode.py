@@ -69,8 +69,8 @@ class _Items(Check):
         if type(value) is not self._kind:
             return value is None
         exact, check = self._exact, self._check
-        for one in value.values() if self._kind is dict else value:  # all() with a generator takes twice the time
-            if type(one) is not exact and one is not None and (check is None or not check.fits(one)):
+        for item in value.values() if self._kind is dict else value:  # all() with a generator takes twice the time
+            if type(item) is not exact and item is not None and (check is None or not check.fits(item)):
                 return False
         return True
 
@@ -127,8 +127,8 @@ def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
             return ()
         if type(value) is not dict:
             return (_wrong((), "object", value),)
-        said = (("apiVersion", api_version), ("kind", kind))
-        errors = [_foreign(name, value[name], want) for name, want in said if value.get(name) not in (None, "", want)]
+        expected = (("apiVersion", api_version), ("kind", kind))
+        errors = [_foreign(name, value[name], want) for name, want in expected if value.get(name) not in (None, "", want)]
         for error in _describe((), root, value, lambda shape: _compile(shape, checks).fits):
             errors.append(error)
             if len(errors) == MAX_ERRORS:

@@ -104,7 +104,7 @@ def _lost() -> str:
         ")[0])[0])[0])[0]"
     )
     schema, spec = "schema.openAPIV3Schema.properties", "schema.openAPIV3Schema.properties.spec.properties"
-    there = " && ".join(f"has({one}.{schema}) && 'spec' in {one}.{schema} && has({one}.{spec})" for one in ("v", "w"))
+    there = " && ".join(f"has({version}.{schema}) && 'spec' in {version}.{schema} && has({version}.{spec})" for version in ("v", "w"))
     return (
         "variables.served.filter(v, v.name in variables.narrowed).map(v, object.spec.versions.filter(w, w.name == v.name &&\n"
         f"  {there}).map(w,\n"

@@ -64,8 +64,8 @@ def of_release(version: str) -> Line | None:
 
 def _numbers(version: str) -> tuple[int, int]:
     """Major and minor; zeros for a version without."""
-    found = _NUMBERS.match(version)
-    return (0, 0) if found is None else (int(found[1]), int(found[2] or 0))
+    match = _NUMBERS.match(version)
+    return (0, 0) if match is None else (int(match[1]), int(match[2] or 0))
 
 
 def of_definitions(graphs: Any, requests: Any) -> Line | None:

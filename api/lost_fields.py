@@ -11,16 +11,18 @@ DEPTH: Final = 64  # levels of fields that are compared; an API server's own lim
 def find_lost_fields(live: Any, wanted: Any) -> list[str]:
     """What objects would lose if `wanted` took the place of `live`: each a field with its version, or a sentence about a version."""
     before, after = _versions(live), _versions(wanted)
-    found: list[str] = []
+    lost: list[str] = []
     for name, version in before.items():
         if version.get("served") is True and (after.get(name) or {}).get("served") is not True:
-            found.append(f"version {name}, which is served")
+            lost.append(f"version {name}, which is served")
         elif name in after:
-            found += [f"{name} {path}" for path in _lost(_schema(version), _schema(after[name]), "", DEPTH)]
-    stored, next_stored = (next((name for name, each in one.items() if each.get("storage") is True), "") for one in (before, after))
+            lost += [f"{name} {path}" for path in _lost(_schema(version), _schema(after[name]), "", DEPTH)]
+    stored, next_stored = (
+        next((name for name, each in versions.items() if each.get("storage") is True), "") for versions in (before, after)
+    )
     if stored and stored > next_stored:
-        found.append(f"version {stored}, in which objects are stored")
-    return found
+        lost.append(f"version {stored}, in which objects are stored")
+    return lost
 
 
 def _versions(crd: Any) -> dict[str, dict[str, Any]]:

@@ -84,17 +84,17 @@ def canonical(value: str | float) -> str:
 
 def spell(text: str) -> str | None:
     """The canonical text of a quantity without blanks around it; None of anything else. Usual texts are remembered."""
-    found = _SPELT.get(text, "")
-    if found == "":
+    spelt = _SPELT.get(text, "")
+    if spelt == "":
         try:
-            found = canonical(text) if text == text.strip() else None
+            spelt = canonical(text) if text == text.strip() else None
         except ValueError:
-            found = None
+            spelt = None
         if len(text) <= _MAX_CACHED_CHARACTERS:
             if len(_SPELT) >= _MAX_SPELT_CHARACTERS:
                 _SPELT.clear()
-            _SPELT[text] = found
-    return found
+            _SPELT[text] = spelt
+    return spelt
 
 
 def _print_binary(nanos: int) -> str:

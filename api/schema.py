@@ -126,5 +126,5 @@ def child_node(node: Node | None, step: str | int) -> Node | None:
     """The schema of a field or key, or of a list's items, whatever the step there; None where it has none."""
     if node is None:
         return None
-    found = (node.get("properties") or {}).get(step) or node.get("items") or node.get("additionalProperties")
-    return resolve(found) if isinstance(found, dict) else None
+    child = (node.get("properties") or {}).get(step) or node.get("items") or node.get("additionalProperties")
+    return resolve(child) if isinstance(child, dict) else None

@@ -23,8 +23,8 @@ def child(node: Node | None, step: str | int) -> Child:
     """The schema of a field, a key or an index; without a schema, names are fields."""
     here = resolve(node) if node is not None else {}
     if isinstance(step, int):
-        found = here.get("items")
-        return Child(step, resolve(found) if isinstance(found, dict) else None)
+        items = here.get("items")
+        return Child(step, resolve(items) if isinstance(items, dict) else None)
     known = (here.get("properties") or {}).get(step)
     if known is not None:
         return Child(str(step), resolve(known))

@@ -27,7 +27,7 @@ def escape_unprintable(text: str) -> str:
     """The text with every character that doesn't print as its escape, such as `\\n` or `\\x1b`."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def escape_unprintable_lines(text: str) -> str:

@@ -37,12 +37,12 @@ def _overloads(name: str, of_value: bool) -> tuple[_Overload, ...]:
 
 @cache
 def _signatures() -> dict[tuple[str, bool], list[tuple[int, str, str]]]:
-    found: dict[tuple[str, bool], list[tuple[int, str, str]]] = {}
+    by_name: dict[tuple[str, bool], list[tuple[int, str, str]]] = {}
     for module, signatures in (*DECLARED.items(), ("", OPERATORS)):
         for name, of_value, given, result in map(split, signatures):
             since = SINCE.get(name, SINCE_MODULE.get(module, 0))
-            found.setdefault((name, of_value), []).append((since, given, result))
-    return found
+            by_name.setdefault((name, of_value), []).append((since, given, result))
+    return by_name
 
 
 def map_types(given: str, result: str) -> tuple[tuple[StaticType, ...], StaticType]:
@@ -51,9 +51,9 @@ def map_types(given: str, result: str) -> tuple[tuple[StaticType, ...], StaticTy
     return tuple(map(_in_full, taken)), _in_full(read_type(result))
 
 
-def _in_full(one: StaticType) -> StaticType:
+def _in_full(kind: StaticType) -> StaticType:
     """A type with the names that the language has for it and its parts."""
-    return one if one.is_parameter else make_type(NAMES.get(one.name, one.name), *map(_in_full, one.of))
+    return kind if kind.is_parameter else make_type(NAMES.get(kind.name, kind.name), *map(_in_full, kind.of))
 
 
 class Checked(NamedTuple):
@@ -67,11 +67,11 @@ def check_tree(text: str, tree: Tree, names: Mapping[str, StaticType], minor: in
     """Checks the tree of a text whose names have types; 0 is any minor release of Kubernetes."""
     checker = Checker(text, names, minor)
     try:
-        found = checker.unifier.resolve(checker.type_of(tree), unbound=DYN)
+        result = checker.unifier.resolve(checker.type_of(tree), unbound=DYN)
         faults = checker.faults or [*checker.mixed(), *checker.late]
     except RecursionError:
         return Checked(ERROR, (ParseError("the expression must not be nested as deeply"),))
-    return Checked(found, tuple(faults))
+    return Checked(result, tuple(faults))
 
 
 class Checker:
@@ -136,17 +136,17 @@ class Checker:
         if target.name == "optional_type":
             target, is_optional = target.of[0], True
         if target.name == "map":
-            found = target.of[1]
+            field_type = target.of[1]
         elif target.fields is not None:
-            found = target.fields.get(tree.name) or self.fault(tree, self._undefined(tree.name, target.name, target.fields))
+            field_type = target.fields.get(tree.name) or self.fault(tree, self._undefined(tree.name, target.name, target.fields))
         elif target.is_parameter:
             self.unifier.fit((DYN,), (target,))
-            found = DYN
+            field_type = DYN
         else:
-            found = DYN
+            field_type = DYN
             if target is not DYN and target is not ERROR:
                 self.fault(tree, f"type '{target}' does not support field selection")
-        return make_type("optional_type", found) if is_optional else self.unifier.resolve(found)
+        return make_type("optional_type", field_type) if is_optional else self.unifier.resolve(field_type)
 
     def _undefined(self, name: str, within: str, known: Mapping[str, object]) -> str:
         from difflib import get_close_matches
@@ -155,24 +155,24 @@ class Checker:
         return f"undefined field '{name}' in {within}{f', did you mean {close[0]}?' if close else ''}"
 
     def _index(self, tree: Tree) -> StaticType:
-        operands = [self.type_of(one) for one in tree.below]
+        operands = [self.type_of(node) for node in tree.below]
         key = self.constants.get(id(tree.below[1]), "")
         if type(key) not in _KEYS:
             self._late(tree.below[1], f"invalid qualifier type: {type_of(key).name}")
         return self.applied(tree, "[?]" if tree.value else "[]", *operands)
 
     def _or(self, tree: Tree) -> StaticType:
-        found = [self.must_be_bool(one) for one in tree.below]
-        return BOOL if all(found) else ERROR
+        answers = [self.must_be_bool(node) for node in tree.below]
+        return BOOL if all(answers) else ERROR
 
     _and = _or
 
     def must_be_bool(self, tree: Tree) -> bool:
         """Whether a node may be true or false."""
-        found = self.type_of(tree)
-        fits = self.unifier.fit((found,), (BOOL,))
+        kind = self.type_of(tree)
+        fits = self.unifier.fit((kind,), (BOOL,))
         if not fits:
-            self.fault(tree, f"expected type 'bool' but found '{self._shown(found)}'")
+            self.fault(tree, f"expected type 'bool' but found '{self._shown(kind)}'")
         return fits
 
     def _cond(self, tree: Tree) -> StaticType:
@@ -185,59 +185,59 @@ class Checker:
         return self.applied(tree, "neg", self.type_of(tree.below[0]))
 
     def _chain(self, tree: Tree) -> StaticType:
-        found = self.type_of(tree.below[0])
+        result = self.type_of(tree.below[0])
         for (sign, at), operand in zip(tree.value, tree.below[1:], strict=True):
-            found = self.applied(tree._replace(at=at), sign, found, self.type_of(operand))
-        return found
+            result = self.applied(tree._replace(at=at), sign, result, self.type_of(operand))
+        return result
 
     def _list(self, tree: Tree) -> StaticType:
         held: StaticType | None = None
-        found = []
-        for index, one in enumerate(tree.below):
-            item = self._held(one, is_optional=bool(tree.value) and index in tree.value)
-            found.append(item)
+        types = []
+        for index, node in enumerate(tree.below):
+            item = self._held(node, is_optional=bool(tree.value) and index in tree.value)
+            types.append(item)
             held = self._joined(held, item)
-        self._note_literal(tree, found)
+        self._note_literal(tree, types)
         return make_type("list", held or self.unifier.parameter())
 
     def _map(self, tree: Tree) -> StaticType:
         kept: StaticType | None = None
         held: StaticType | None = None
-        found = []
+        types = []
         for index, (key, value) in enumerate(zip(tree.below[::2], tree.below[1::2], strict=True)):
             key_type = self.type_of(key)
             kept = self._joined(kept, key_type)
             item = self._held(value, is_optional=bool(tree.value) and index in tree.value)
             held = self._joined(held, item)
-            found += [key_type, item]
-        self._note_literal(tree, found)
+            types += [key_type, item]
+        self._note_literal(tree, types)
         return make_type("map", kept or self.unifier.parameter(), held or self.unifier.parameter())
 
-    def _note_literal(self, tree: Tree, found: list[StaticType]) -> None:
+    def _note_literal(self, tree: Tree, types: list[StaticType]) -> None:
         if not self.in_formats:
-            self.literals.append((tree, tuple(found)))
-        if all(id(one) in self.constants for one in tree.below):
+            self.literals.append((tree, tuple(types)))
+        if all(id(node) in self.constants for node in tree.below):
             self.constants[id(tree)] = [] if tree.kind == "list" else {}  # whose content no conversion reads
 
     def _held(self, tree: Tree, *, is_optional: bool) -> StaticType:
         """The type of an item; of one behind a question mark, what its optional holds."""
-        found = self.type_of(tree)
+        kind = self.type_of(tree)
         if not is_optional:
-            return found
-        if found.name == "optional_type":
-            return found.of[0]
+            return kind
+        if kind.name == "optional_type":
+            return kind.of[0]
         # an API server breaks off at an item of any type, but for one that `format` is given
-        if found is not DYN or not self.in_formats:
-            note = self.fault if found is not DYN else self._late
-            note(tree, f"expected type 'optional_type({found})' but found '{found}'")
-        return found
+        if kind is not DYN or not self.in_formats:
+            note = self.fault if kind is not DYN else self._late
+            note(tree, f"expected type 'optional_type({kind})' but found '{kind}'")
+        return kind
 
-    def _joined(self, before: StaticType | None, one: StaticType) -> StaticType:
+    def _joined(self, before: StaticType | None, item: StaticType) -> StaticType:
         """The type of items of one type and another."""
-        if before is None or not self.unifier.fit((before,), (one,)):
+        if before is None or not self.unifier.fit((before,), (item,)):
             # an API server takes items of several types for dyn, and finds them mixed later
-            return one if before is None else DYN
-        return before if is_more_general(before, one) else one
+            return item if before is None else DYN
+        return before if is_more_general(before, item) else item
 
     def _call(self, tree: Tree) -> StaticType:
         if tree.name == "has" and not tree.value and len(tree.below) == 1:
@@ -258,14 +258,14 @@ class Checker:
             name, below, of_value = f"{space}.{name}", below[1:], False
         if name == "format" and of_value:
             return self._format(tree)
-        found = self.applied(tree, name, *map(self.type_of, below), of_value=of_value)
+        result = self.applied(tree, name, *map(self.type_of, below), of_value=of_value)
         self._constant(tree, name, below, of_value=of_value)
-        return found
+        return result
 
     def _format(self, tree: Tree) -> StaticType:
         """A call of `format`, whose arguments may be mixed."""
         self.in_formats += 1
-        operands = [self.type_of(one) for one in tree.below]
+        operands = [self.type_of(node) for node in tree.below]
         self.in_formats -= 1
         text, *arguments = tree.below
         if text.kind == "const" and type(text.value) is str and len(arguments) == 1 and arguments[0].kind == "list":
@@ -284,34 +284,34 @@ class Checker:
         known = _overloads(name, of_value)
         if not known and not _overloads(name, not of_value):
             return self.fault(tree, f"undeclared reference to '{name}' (in container '')")
-        if known and self._is_newer(tree, min(one.since for one in known), name):
+        if known and self._is_newer(tree, min(candidate.since for candidate in known), name):
             return ERROR
         result: StaticType | None = None
-        for one in known:
-            if len(one.given) != len(operands) or (self.minor and one.since > self.minor):
+        for overload in known:
+            if len(overload.given) != len(operands) or (self.minor and overload.since > self.minor):
                 continue
             fresh: dict[str, StaticType] = {}
-            given = tuple(rename(each, fresh, self.unifier.parameter) for each in one.given)
+            given = tuple(rename(each, fresh, self.unifier.parameter) for each in overload.given)
             if not self.unifier.fit(operands, given):
                 continue
-            made = self.unifier.resolve(rename(one.result, fresh, self.unifier.parameter))
+            made = self.unifier.resolve(rename(overload.result, fresh, self.unifier.parameter))
             if result is None:
                 result = made
             elif result is not DYN and not is_same(result, made):
                 result = DYN
         if result is not None:
             return result
-        shown = [str(self._shown(one)) for one in operands]
+        shown = [str(self._shown(operand)) for operand in operands]
         applied = f"{shown[0]}.({', '.join(shown[1:])})" if of_value else f"({', '.join(shown)})"
         written = _WRITTEN.get(name) or (name if name.replace(".", "_").isidentifier() else f"_{name}_")
         return self.fault(tree, f"found no matching overload for '{written}' applied to '{applied}'")
 
-    def _shown(self, one: StaticType) -> StaticType:
-        return self.unifier.resolve(one, unbound=DYN)
+    def _shown(self, kind: StaticType) -> StaticType:
+        return self.unifier.resolve(kind, unbound=DYN)
 
     def _constant(self, tree: Tree, name: str, below: tuple[Tree, ...], *, of_value: bool) -> None:
         """Looks at what an API server evaluates at once: conversions of constants, and regular expressions."""
-        values = [self.constants.get(id(one), _NOTHING) for one in below]
+        values = [self.constants.get(id(node), _NOTHING) for node in below]
         if name in _PATTERNS:
             # of the function, an API server takes the text for a pattern, too
             for index in range(name != "matches" or of_value, len(values)):
@@ -343,22 +343,22 @@ class Checker:
 
     def mixed(self) -> list[ParseError]:
         """Lists and maps whose items have several types, and calls of `format` whose arguments don't fit."""
-        found = []
+        faults = []
         for tree, types in self.literals:
             step = 2 if tree.kind == "map" else 1
             for place in range(step):
-                firsts = [self._shown(one) for one in types[place::step]]
-                for one, node in zip(firsts[1:], tree.below[place::step][1:], strict=True):
-                    if not is_same(one, firsts[0]):
-                        found.append(wrong_at(self.text, node.at, f"expected type '{firsts[0]}' but found '{one}'"))
+                firsts = [self._shown(item_type) for item_type in types[place::step]]
+                for kind, node in zip(firsts[1:], tree.below[place::step][1:], strict=True):
+                    if not is_same(kind, firsts[0]):
+                        faults.append(wrong_at(self.text, node.at, f"expected type '{firsts[0]}' but found '{kind}'"))
                         break
         if self.formats:
             from .check_format import check_format
 
             for tree in self.formats:
-                wrong = check_format(tree, lambda one: self._shown(self.types[id(one)]))
-                found += [wrong_at(self.text, wrong[0].at, wrong[1])] if wrong else []
-        return found
+                wrong = check_format(tree, lambda part: self._shown(self.types[id(part)]))
+                faults += [wrong_at(self.text, wrong[0].at, wrong[1])] if wrong else []
+        return faults
 
     def loop(self, tree: Tree, variables: int) -> list[Tree]:
         """Opens the scope of a macro, and returns what stands behind its variables."""
@@ -381,14 +381,14 @@ class Checker:
 
     def bind(self, names: tuple[Tree, ...], types: tuple[StaticType, ...]) -> None:
         """Gives names of a macro their types."""
-        for one in names:
-            if one.name == _ACCUMULATOR:
-                self.fault(one, "iteration variable overwrites accumulator variable")
-        self.scope = {**self.scope, **{one.name: kind for one, kind in zip(names, types, strict=False)}}
+        for ident in names:
+            if ident.name == _ACCUMULATOR:
+                self.fault(ident, "iteration variable overwrites accumulator variable")
+        self.scope = {**self.scope, **{node.name: kind for node, kind in zip(names, types, strict=False)}}
 
     def gathered(self, tree: Tree, made: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType:
         """The type of what a macro gathers: `made` is that of nothing yet, `make` says what an item makes of it, a test keeps some."""
-        kept = [self.type_of(one) for one in tests]
+        kept = [self.type_of(test) for test in tests]
         step = make(made)
         if kept:
             step = self.applied(tree, "?:", *kept, step, made)

@@ -55,8 +55,8 @@ def check_format(tree: Tree, type_of: Callable[[Tree], StaticType]) -> tuple[Tre
 
 def _find_wrong(tree: Tree, type_of: Callable[[Tree], StaticType], taken: frozenset[str], *, inside: bool) -> Tree | None:
     """The first node with a type that isn't taken: this one, or one in the list or map that it is."""
-    found = type_of(tree)
-    if found is not DYN and found.name not in taken:
+    kind = type_of(tree)
+    if kind is not DYN and kind.name not in taken:
         return tree
     below = tree.below if inside and tree.kind in ("list", "map") else ()
-    return next((wrong for one in below if (wrong := _find_wrong(one, type_of, taken, inside=True)) is not None), None)
+    return next((wrong for node in below if (wrong := _find_wrong(node, type_of, taken, inside=True)) is not None), None)

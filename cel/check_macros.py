@@ -42,14 +42,14 @@ def _filter(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     (test,) = checker.loop(tree, variables)
     items = make_type("list", checker.scope[tree.below[1].name])
     empty = make_type("list", checker.unifier.parameter())
-    return checker.gathered(tree, empty, lambda one: checker.applied(tree, "+", one, items), [test])
+    return checker.gathered(tree, empty, lambda collected: checker.applied(tree, "+", collected, items), [test])
 
 
 def _mapped(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     *tests, made = checker.loop(tree, variables)
 
-    def make(one: StaticType) -> StaticType:
-        return checker.applied(tree, "+", one, make_type("list", checker.type_of(made)))
+    def make(collected: StaticType) -> StaticType:
+        return checker.applied(tree, "+", collected, make_type("list", checker.type_of(made)))
 
     return checker.gathered(tree, make_type("list", checker.unifier.parameter()), make, tests)
 
@@ -59,8 +59,8 @@ def _transformed(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     empty = make_type("map", checker.unifier.parameter(), checker.unifier.parameter())
     key = () if tree.name == "transformMapEntry" else (checker.scope[tree.below[1].name],)
 
-    def make(one: StaticType) -> StaticType:
-        return checker.applied(tree, "insert", one, *key, checker.type_of(made))
+    def make(collected: StaticType) -> StaticType:
+        return checker.applied(tree, "insert", collected, *key, checker.type_of(made))
 
     return checker.gathered(tree, empty, make, tests)
 

@@ -60,10 +60,10 @@ class Compiler:
         if name in self.scope and not tree.value:
             slot = self.scope[name]
             return lambda frame: frame.variables[slot]
-        found = self._root(name)
-        if found is None:
+        root = self._root(name)
+        if root is None:
             raise self.wrong(tree, f"undeclared reference to '{name}' (in container '')")
-        return found
+        return root
 
     def _root(self, name: str) -> Run | None:
         """What a name stands for that isn't a variable of a macro."""
@@ -85,9 +85,9 @@ class Compiler:
 
     def _select(self, tree: Tree) -> Run:
         name = dotted_name(tree, self.scope)
-        found = None if name is None else self._root(name)
-        if found is not None:
-            return found
+        named = None if name is None else self._root(name)
+        if named is not None:
+            return named
         operand, field, traced = self.compile(tree.below[0]), tree.name, self.traced
         if tree.value:
             return self._look_up_optional(operand, lambda _frame: field)
@@ -102,10 +102,10 @@ class Compiler:
             if type(value) is not dict:
                 return select(value, field)
             try:
-                found = value[field]
+                member = value[field]
             except KeyError:
                 raise EvaluationError(f"no such key: {field}") from None
-            return found.get() if type(found) is Lazy else found
+            return member.get() if type(member) is Lazy else member
 
         return run
 
@@ -143,8 +143,8 @@ class Compiler:
                 frame.last = (value, step)
             if type(value) is Optional:
                 return look_up_optional(value, step)
-            found = look_up(value, step)
-            return found.get() if type(found) is Lazy else found
+            item = look_up(value, step)
+            return item.get() if type(item) is Lazy else item
 
         return run
 
@@ -260,8 +260,8 @@ class Compiler:
         optional = [index in tree.value for index in range(len(runs))]
 
         def build(frame: Frame) -> list[Any]:
-            found = [(run(frame), may) for run, may in zip(runs, optional, strict=True)]
-            return [held(one) if may else one for one, may in found if not may or one is not NONE]
+            pairs = [(run(frame), may) for run, may in zip(runs, optional, strict=True)]
+            return [held(item) if may else item for item, may in pairs if not may or item is not NONE]
 
         return build
 
@@ -270,8 +270,8 @@ class Compiler:
         optional = [index in tree.value for index in range(len(runs))]
 
         def build(frame: Frame) -> dict[Any, Any]:
-            found = [(key(frame), value(frame), may) for (key, value), may in zip(runs, optional, strict=True)]
-            return make_map((key, held(value) if may else value) for key, value, may in found if not may or value is not NONE)
+            entries = [(key(frame), value(frame), may) for (key, value), may in zip(runs, optional, strict=True)]
+            return make_map((key, held(value) if may else value) for key, value, may in entries if not may or value is not NONE)
 
         return build
 
@@ -287,11 +287,11 @@ def select(value: Any, field: str) -> Any:
     return BINARY["[]"](value, field)
 
 
-def held(found: Any) -> Any:
+def held(optional: Any) -> Any:
     """Returns what an optional holds."""
-    if type(found) is not Optional:
+    if type(optional) is not Optional:
         raise no_overload()
-    return found.value
+    return optional.value
 
 
 def binary(sign: str, left: Run, right: Run) -> Run:
@@ -301,19 +301,19 @@ def binary(sign: str, left: Run, right: Run) -> Run:
     act = BINARY[sign]
 
     def run(frame: Frame) -> Any:
-        one, other = left(frame), right(frame)
-        if type(one) in SIZED:
-            frame.spend_size(one, other)
-        return act(one, other)
+        value, other = left(frame), right(frame)
+        if type(value) in SIZED:
+            frame.spend_size(value, other)
+        return act(value, other)
 
     return run
 
 
-def apply(frame: Frame, sign: str, one: Any, other: Any) -> Any:
+def apply(frame: Frame, sign: str, value: Any, other: Any) -> Any:
     """Applies an operator to two values."""
-    if type(one) in SIZED or sign == "in":
-        frame.spend_size(one, other)
-    return METERED[sign](frame, one, other) if sign in METERED else BINARY[sign](one, other)
+    if type(value) in SIZED or sign == "in":
+        frame.spend_size(value, other)
+    return METERED[sign](frame, value, other) if sign in METERED else BINARY[sign](value, other)
 
 
 _SILENT: Final = frozenset({"startsWith", "endsWith", "contains", "matches", "find", "findAll"})
@@ -331,8 +331,8 @@ def compile_call(compiler: Compiler, tree: Tree) -> Run:
     if overloads is None:
         raise compiler.wrong(tree, f"undeclared reference to '{name}' (in container '')")
     runs = tuple(map(compiler.compile, below))
-    if all(len(one.types) != len(below) for one in overloads):
-        kinds = [type_of(one.value).name if one.kind == "const" else "dyn" for one in below]
+    if all(len(overload.types) != len(below) for overload in overloads):
+        kinds = [type_of(node.value).name if node.kind == "const" else "dyn" for node in below]
         shown = f"{kinds[0]}.({', '.join(kinds[1:])})" if of_value else f"({', '.join(kinds)})"
         raise compiler.wrong(tree, f"found no matching overload for '{name}' applied to '{shown}'")
     return _called(name, overloads, runs)
@@ -342,7 +342,7 @@ def _no_overload(name: str, arguments: list[Any]) -> EvaluationError:
     """The error of a call in an API server's words, which differ by function."""
     if name in _SILENT:
         return no_overload()
-    kinds = f"({', '.join(type_of(one).name for one in arguments)})" if name != "size" else ""
+    kinds = f"({', '.join(type_of(argument).name for argument in arguments)})" if name != "size" else ""
     return EvaluationError(f"no such overload: {name}{kinds}")
 
 
@@ -351,7 +351,7 @@ def _called(name: str, overloads: list[Overload], runs: tuple[Run, ...]) -> Run:
     known: dict[tuple[type, ...], Overload] = {}
 
     def run(frame: Frame) -> Any:
-        arguments = [one(frame) for one in runs]
+        arguments = [operand(frame) for operand in runs]
         kinds = tuple(map(type, arguments))
         chosen = known.get(kinds)
         if chosen is None:

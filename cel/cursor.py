@@ -67,7 +67,7 @@ def find_place(text: str, at: int, names: Mapping[str, StaticType]) -> Place | N
         tree = parse(text)
     except (ParseError, RecursionError):
         return None
-    wanted = next((one for one in _nodes(tree) if one.name == text[start:end] and _begin(text, one) == start), None)
+    wanted = next((node for node in _nodes(tree) if node.name == text[start:end] and _begin(text, node) == start), None)
     return None if wanted is None else _look(text, tree, wanted, names)
 
 
@@ -80,7 +80,7 @@ def find_gap(text: str, at: int, names: Mapping[str, StaticType]) -> Place | Non
             tree = parse(tried)
         except (ParseError, RecursionError):
             continue
-        wanted = next((one for one in _nodes(tree) if one.name == _HERE), None)
+        wanted = next((node for node in _nodes(tree) if node.name == _HERE), None)
         return None if wanted is None else _look(tried, tree, wanted, names)
     return None
 
@@ -89,8 +89,8 @@ def _word(text: str, at: int) -> tuple[int, int]:
     """Where the word around an offset begins and ends."""
     begins = re.search(r"\w*\Z", text[:at])
     start = begins.start() if begins else at
-    found = _WORD.match(text, at)
-    return start, found.end() if found else at
+    match = _WORD.match(text, at)
+    return start, match.end() if match else at
 
 
 def _begin(text: str, tree: Tree) -> int:
@@ -103,19 +103,19 @@ def _begin(text: str, tree: Tree) -> int:
 def _nodes(tree: Tree) -> Iterator[Tree]:
     waiting = [tree]
     while waiting:
-        one = waiting.pop()
-        if one.kind in _NAMED:
-            yield one
-        waiting += one.below
+        node = waiting.pop()
+        if node.kind in _NAMED:
+            yield node
+        waiting += node.below
 
 
 def _closing(text: str) -> str:
     """The brackets that are open at the end of a text, closed."""
     closing: list[str] = []
-    for found in _BRACKET.finditer(text):
-        if found["bracket"] in _CLOSING:
-            closing.append(_CLOSING[found["bracket"]])
-        elif found["bracket"] and closing:
+    for match in _BRACKET.finditer(text):
+        if match["bracket"] in _CLOSING:
+            closing.append(_CLOSING[match["bracket"]])
+        elif match["bracket"] and closing:
             closing.pop()
     return "".join(reversed(closing))
 
@@ -135,9 +135,9 @@ def _look(text: str, tree: Tree, wanted: Tree, names: Mapping[str, StaticType]) 
     return Place(wanted.name, owner and _shown(looking, owner), space, own and _shown(looking, own), looking.known)
 
 
-def _shown(looking: Checker, one: StaticType) -> StaticType:
-    found = looking.unifier.resolve(one, unbound=DYN)
-    return DYN if found is ERROR else found
+def _shown(looking: Checker, kind: StaticType) -> StaticType:
+    resolved = looking.unifier.resolve(kind, unbound=DYN)
+    return DYN if resolved is ERROR else resolved
 
 
 def fields_of(owner: StaticType) -> Mapping[str, StaticType]:
@@ -148,7 +148,7 @@ def fields_of(owner: StaticType) -> Mapping[str, StaticType]:
 
 def list_functions(place: Place, minor: int = 0) -> dict[str, list[str]]:
     """The functions and macros of a minor release of Kubernetes, 0 for any, that can be at a place, each with its signatures."""
-    found: dict[str, list[str]] = {}
+    functions: dict[str, list[str]] = {}
     for signature, name, given, since in _functions():
         space, _, last = name.rpartition(".")
         if given is None if place.owner is not None else (given is not None or space != place.space):
@@ -156,15 +156,17 @@ def list_functions(place: Place, minor: int = 0) -> dict[str, list[str]]:
         if 0 < minor < since:
             continue
         if place.owner is None or given is None or _takes(name, given, place.owner):
-            found.setdefault(last, []).append(signature)
-    return found
+            functions.setdefault(last, []).append(signature)
+    return functions
 
 
 @cache
 def _functions() -> tuple[tuple[str, str, StaticType | None, int], ...]:
     """The signature and name of each function, the type of the value before its point, and the first release that has it."""
-    written = (one for one in OPERATORS if one.startswith("optional(V)."))
-    return tuple(_describe(module, one) for module, many in (*DECLARED.items(), ("", (*written, *_MACROS.values()))) for one in many)
+    written = (signature for signature in OPERATORS if signature.startswith("optional(V)."))
+    return tuple(
+        _describe(module, signature) for module, many in (*DECLARED.items(), ("", (*written, *_MACROS.values()))) for signature in many
+    )
 
 
 def _describe(module: str, signature: str) -> tuple[str, str, StaticType | None, int]:

@@ -11,14 +11,14 @@ _NOTHING: Final = object()  # equal to no value
 _ALIKE: Final[tuple[tuple[Any, ...], tuple[Any, ...]]] = ((), ())
 
 
-def equal(frame: Frame, one: Any, other: Any) -> bool:
+def equal(frame: Frame, value: Any, other: Any) -> bool:
     """Whether two values are equal: numbers of all types by their amount, values of different types never."""
-    kind = type(one)
+    kind = type(value)
     if kind is type(other) and kind in SCALARS:
         if kind is str or kind is bytes:
-            frame.spend_compared(one)
-        return bool(one == other)
-    waiting: list[tuple[Iterable[Any], Iterable[Any]]] = [((one,), (other,))]
+            frame.spend_compared(value)
+        return bool(value == other)
+    waiting: list[tuple[Iterable[Any], Iterable[Any]]] = [((value,), (other,))]
     while waiting:
         for left, right in zip(*waiting.pop(), strict=True):
             kind = type(left)
@@ -36,31 +36,31 @@ def equal(frame: Frame, one: Any, other: Any) -> bool:
     return True
 
 
-def equate(frame: Frame, one: Any, other: Any) -> bool:
+def equate(frame: Frame, value: Any, other: Any) -> bool:
     """The operator: addresses, versions and the like have none with another type."""
-    if type(one) is not type(other) and getattr(one, "kind", "").startswith(("kubernetes.", "net.")):
+    if type(value) is not type(other) and getattr(value, "kind", "").startswith(("kubernetes.", "net.")):
         raise no_overload()
-    return equal(frame, one, other)
+    return equal(frame, value, other)
 
 
-def _parts(frame: Frame, one: Any, other: Any) -> tuple[Iterable[Any], Iterable[Any]] | None:
+def _parts(frame: Frame, value: Any, other: Any) -> tuple[Iterable[Any], Iterable[Any]] | None:
     """What must be equal, pair by pair, so that two values are; None where they can't be."""
-    first, second = class_of(one), class_of(other)
+    first, second = class_of(value), class_of(other)
     if first is not second:
         numbers = first in NUMBERS and second in NUMBERS
-        return _ALIKE if numbers and (float(one) == float(other) if float in (first, second) else one == other) else None
+        return _ALIKE if numbers and (float(value) == float(other) if float in (first, second) else value == other) else None
     frame.spend(1)
-    if first is Optional and one is not NONE and other is not NONE:
-        return (one.value,), (other.value,)
-    frame.spend_size(one)
+    if first is Optional and value is not NONE and other is not NONE:
+        return (value.value,), (other.value,)
+    frame.spend_size(value)
     if first is not list and first is not dict:
-        return _ALIKE if one == other else None
-    if len(one) != len(other):
+        return _ALIKE if value == other else None
+    if len(value) != len(other):
         return None
     if first is list:
-        return one, other
-    frame.spend_compared(*one)
-    return one.values(), [other.get(key, _NOTHING) for key in one]
+        return value, other
+    frame.spend_compared(*value)
+    return value.values(), [other.get(key, _NOTHING) for key in value]
 
 
 def contains(frame: Frame, value: Any, container: Any) -> bool:
@@ -73,6 +73,6 @@ def contains(frame: Frame, value: Any, container: Any) -> bool:
     if kind is not list:
         raise no_overload()
     if type(value) is not str:
-        return any(equal(frame, value, one) for one in container)
+        return any(equal(frame, value, item) for item in container)
     frame.spend(len(container) * (len(value) // 1000))
     return value in container

@@ -102,12 +102,12 @@ def _text(text: str, opening: str, start: int) -> tuple[str | bytes, int]:
 
 def _code(match: re.Match[str], text: str, start: int) -> int | str:
     """The character of an escape, or the code that it names."""
-    found = match[1]
-    if found in _SIMPLE:
-        return _SIMPLE[found]
-    if len(found) > 1:
-        return int(found, 8) if found[0].isdigit() else int(found[1:], 16)
-    raise wrong_at(text, start + match.start(), f"\\{found} must be an escape sequence such as \\n or \\u0041")
+    escape = match[1]
+    if escape in _SIMPLE:
+        return _SIMPLE[escape]
+    if len(escape) > 1:
+        return int(escape, 8) if escape[0].isdigit() else int(escape[1:], 16)
+    raise wrong_at(text, start + match.start(), f"\\{escape} must be an escape sequence such as \\n or \\u0041")
 
 
 def _unescaped(text: str, body: str, start: int) -> str:

@@ -15,8 +15,8 @@ def find(tree: Tree) -> Macro | None:
     """Returns the macro that a call is, or None for a function."""
     if not tree.value:
         return _has if tree.name == "has" and len(tree.below) == 1 else None
-    found = _MACROS.get(tree.name)
-    return found[1] if found is not None and len(tree.below) - 1 in found[0] else None
+    macro = _MACROS.get(tree.name)
+    return macro[1] if macro is not None and len(tree.below) - 1 in macro[0] else None
 
 
 def _has(compiler: Compiler, tree: Tree) -> Run:
@@ -34,13 +34,13 @@ class _Loop:
         self.traced = compiler.traced
         self.two = variables == 2
         outer = compiler.scope
-        names = [_name(compiler, one) for one in tree.below[1 : 1 + variables]]
+        names = [_name(compiler, node) for node in tree.below[1 : 1 + variables]]
         if len(set(names)) < len(names):
             raise compiler.wrong(tree.below[2], f"overlapping local variable name: {names[0]}")
         compiler.scope = outer | {name: compiler.variables + index for index, name in enumerate(names)}
         self.slot = compiler.variables
         compiler.variables += variables
-        blocks = [compiler.block(one) for one in tree.below[1 + variables :]]
+        blocks = [compiler.block(node) for node in tree.below[1 + variables :]]
         compiler.scope = outer
         self.runs = [run for run, _ in blocks]
         self.costs = [cost for _, cost in blocks]
@@ -48,14 +48,14 @@ class _Loop:
 
     def each(self, frame: Frame) -> Iterable[Any]:
         """Yields the items one after the other, each with its variables set and its cost paid."""
-        found = self.range(frame)
-        kind = class_of(found)
+        container = self.range(frame)
+        kind = class_of(container)
         if kind is list:
-            pairs: Iterable[tuple[Any, Any]] = enumerate(found)
+            pairs: Iterable[tuple[Any, Any]] = enumerate(container)
         elif kind is dict:
-            pairs = zip(keys_of(found), found.values(), strict=True)
+            pairs = zip(keys_of(container), container.values(), strict=True)
         else:
-            raise EvaluationError(_no_range(found, two=self.two))
+            raise EvaluationError(_no_range(container, two=self.two))
         variables, slot, cost = frame.variables, self.slot, self.cost
         for key, value in pairs:
             frame.left -= cost
@@ -66,13 +66,13 @@ class _Loop:
             else:
                 variables[slot] = value if kind is list else key
             if self.traced:
-                frame.last = (found, key)
+                frame.last = (container, key)
             yield key
 
 
-def _no_range(found: Any, *, two: bool) -> str:
+def _no_range(value: Any, *, two: bool) -> str:
     """Says, in words of an API server, that a value has no items."""
-    name = {bool: "Bool", int: "Int", float: "Double", str: "String", type(None): "Null"}.get(class_of(found), type_of(found).name)
+    name = {bool: "Bool", int: "Int", float: "Double", str: "String", type(None): "Null"}.get(class_of(value), type_of(value).name)
     return f"unsupported comprehension range type: types.{name}" if two else f"got 'types.{name}', expected iterable type"
 
 
@@ -116,10 +116,10 @@ def _holds(test: Run, frame: Frame) -> bool:
 
 
 def _all(compiler: Compiler, tree: Tree) -> Run:
-    found = find_key(tree) if len(tree.below) == 3 and not compiler.traced else None
-    if found is None:
+    key = find_key(tree) if len(tree.below) == 3 and not compiler.traced else None
+    if key is None:
         return _quantified(compiler, tree, stop=False)
-    slot, (make, cost) = _bound(compiler, found[0], found[1])
+    slot, (make, cost) = _bound(compiler, key[0], key[1])
     return compile_unique(compiler, tree, make, slot, 2 * cost + 3)
 
 
@@ -177,11 +177,11 @@ def _transform_entry(compiler: Compiler, tree: Tree) -> Run:
 
 
 def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
-    found = compiler.compile(tree.below[0])
+    operand = compiler.compile(tree.below[0])
     slot, (body, cost) = _bound(compiler, _name(compiler, tree.below[1]), tree.below[2])
 
     def run(frame: Frame) -> Optional:
-        value = found(frame)
+        value = operand(frame)
         if type(value) is not Optional:
             raise no_overload()
         if value is NONE:
@@ -200,11 +200,11 @@ def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
 
 def _or(compiler: Compiler, tree: Tree) -> Run:
     """`or` and `orValue`: the argument is evaluated only if there is no value; what is no optional is the result, as in cel-go."""
-    found, (other, cost) = compiler.compile(tree.below[0]), compiler.block(tree.below[1])
+    operand, (other, cost) = compiler.compile(tree.below[0]), compiler.block(tree.below[1])
     whole = tree.name == "or"
 
     def run(frame: Frame) -> Any:
-        value = found(frame)
+        value = operand(frame)
         if value is not NONE:
             return value if whole or type(value) is not Optional else value.value
         frame.left -= cost
@@ -262,12 +262,12 @@ def compile_unique(compiler: Compiler, tree: Tree, make: Run, slot: int, cost: i
     items = compiler.compile(tree.below[0])
 
     def run(frame: Frame) -> bool:
-        found = items(frame)
-        if class_of(found) is not list:
+        values = items(frame)
+        if class_of(values) is not list:
             raise no_overload()
-        frame.spend(len(found) * len(found) * cost)
+        frame.spend(len(values) * len(values) * cost)
         keys: list[Any] = []
-        for item in found:
+        for item in values:
             frame.variables[slot] = item
             keys.append(make(frame))
         if all(type(key) is str for key in keys):
@@ -277,14 +277,14 @@ def compile_unique(compiler: Compiler, tree: Tree, make: Run, slot: int, cost: i
     return run
 
 
-def _same(one: Tree, other: Tree, renamed: dict[str, str]) -> bool:
+def _same(tree: Tree, other: Tree, renamed: dict[str, str]) -> bool:
     """Whether two trees say the same, with the names of the first renamed. Trees with names of their own don't count."""
-    if (one.kind, len(one.below)) != (other.kind, len(other.below)) or one.kind not in ("ident", "select", "call", "index", "const"):
+    if (tree.kind, len(tree.below)) != (other.kind, len(other.below)) or tree.kind not in ("ident", "select", "call", "index", "const"):
         return False
-    name = renamed.get(one.name, one.name) if one.kind == "ident" else one.name
-    alike = name == other.name and one.value == other.value and type(one.value) is type(other.value)
-    return alike and all(_same(left, right, renamed) for left, right in zip(one.below, other.below, strict=True))
+    name = renamed.get(tree.name, tree.name) if tree.kind == "ident" else tree.name
+    alike = name == other.name and tree.value == other.value and type(tree.value) is type(other.value)
+    return alike and all(_same(left, right, renamed) for left, right in zip(tree.below, other.below, strict=True))
 
 
 def _uses(tree: Tree, names: set[str]) -> bool:
-    return (tree.kind == "ident" and tree.name in names) or any(_uses(one, names) for one in tree.below)
+    return (tree.kind == "ident" and tree.name in names) or any(_uses(node, names) for node in tree.below)

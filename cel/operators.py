@@ -58,35 +58,35 @@ def as_duration(nanos: int) -> Duration:
 
 def _same(act: Binary) -> dict[tuple[type, type], Binary]:
     return {
-        (int, int): lambda one, other: as_int(act(one, other)),
-        (Uint, Uint): lambda one, other: as_uint(act(int(one), int(other))),
+        (int, int): lambda value, other: as_int(act(value, other)),
+        (Uint, Uint): lambda value, other: as_uint(act(int(value), int(other))),
         (float, float): act,
     }
 
 
-def _whole_quotient(one: int, other: int) -> int:
+def _whole_quotient(dividend: int, other: int) -> int:
     """Divides and rounds towards zero."""
     if other == 0:
         raise EvaluationError("division by zero")
-    found = abs(one) // abs(other)
-    return found if (one < 0) == (other < 0) else -found
+    quotient = abs(dividend) // abs(other)
+    return quotient if (dividend < 0) == (other < 0) else -quotient
 
 
-def _rest(one: int, other: int) -> int:
+def _rest(dividend: int, other: int) -> int:
     if other == 0:
         raise EvaluationError("modulus by zero")
-    if (one, other) == (SMALLEST, -1):
+    if (dividend, other) == (SMALLEST, -1):
         raise EvaluationError("integer overflow")
-    return int(math.copysign(1, one)) * (abs(one) % abs(other))
+    return int(math.copysign(1, dividend)) * (abs(dividend) % abs(other))
 
 
-def _quotient(one: float, other: float) -> float:
+def _quotient(dividend: float, other: float) -> float:
     try:
-        return one / other
+        return dividend / other
     except ZeroDivisionError:
-        if one == 0 or math.isnan(one):
+        if dividend == 0 or math.isnan(dividend):
             return math.nan
-        return math.copysign(math.inf, one) * math.copysign(1, other)
+        return math.copysign(math.inf, dividend) * math.copysign(1, other)
 
 
 _ARITHMETIC: Final[dict[str, dict[tuple[type, type], Binary]]] = {
@@ -95,21 +95,21 @@ _ARITHMETIC: Final[dict[str, dict[tuple[type, type], Binary]]] = {
         (str, str): operator.add,
         (bytes, bytes): operator.add,
         (list, list): operator.add,
-        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos + other.nanos, one.ahead),
-        (Duration, Timestamp): lambda one, other: as_timestamp(one.nanos + other.nanos, other.ahead),
-        (Duration, Duration): lambda one, other: as_duration(one.nanos + other.nanos),
+        (Timestamp, Duration): lambda value, other: as_timestamp(value.nanos + other.nanos, value.ahead),
+        (Duration, Timestamp): lambda value, other: as_timestamp(value.nanos + other.nanos, other.ahead),
+        (Duration, Duration): lambda value, other: as_duration(value.nanos + other.nanos),
     },
     "-": {
         **_same(operator.sub),
-        (Timestamp, Duration): lambda one, other: as_timestamp(one.nanos - other.nanos, one.ahead),
-        (Timestamp, Timestamp): lambda one, other: as_duration(one.nanos - other.nanos),
-        (Duration, Duration): lambda one, other: as_duration(one.nanos - other.nanos),
+        (Timestamp, Duration): lambda value, other: as_timestamp(value.nanos - other.nanos, value.ahead),
+        (Timestamp, Timestamp): lambda value, other: as_duration(value.nanos - other.nanos),
+        (Duration, Duration): lambda value, other: as_duration(value.nanos - other.nanos),
     },
     "*": _same(operator.mul),
     "/": {**_same(_whole_quotient), (float, float): _quotient},
     "%": {
         (int, int): _rest,
-        (Uint, Uint): lambda one, other: Uint(_rest(int(one), int(other))),
+        (Uint, Uint): lambda value, other: Uint(_rest(int(value), int(other))),
     },
 }
 
@@ -117,27 +117,27 @@ _ARITHMETIC: Final[dict[str, dict[tuple[type, type], Binary]]] = {
 def _arithmetic(sign: str) -> Binary:
     acts = _ARITHMETIC[sign]
 
-    def run(one: Any, other: Any) -> Any:
-        act = acts.get((type(one), type(other))) or acts.get((class_of(one), class_of(other)))
+    def run(value: Any, other: Any) -> Any:
+        act = acts.get((type(value), type(other))) or acts.get((class_of(value), class_of(other)))
         if act is None:
             raise no_overload()
-        return act(one, other)
+        return act(value, other)
 
     return run
 
 
 def _ordered(act: Callable[[Any, Any], Any]) -> Binary:
-    def run(one: Any, other: Any) -> bool:
-        first, second = type(one), type(other)
+    def run(value: Any, other: Any) -> bool:
+        first, second = type(value), type(other)
         if first is int and second is int:
-            return bool(act(one, other))
-        first, second = class_of(one), class_of(other)
+            return bool(act(value, other))
+        first, second = class_of(value), class_of(other)
         if first is second and first in ORDERED:
-            return bool(act(one, other))
+            return bool(act(value, other))
         if first in NUMBERS and second in NUMBERS:
-            if one != one or other != other:  # noqa: PLR0124 - not a number
+            if value != value or other != other:  # noqa: PLR0124 - not a number
                 raise EvaluationError("NaN values cannot be ordered")
-            return bool(act(float(one), float(other)) if float in (first, second) else act(one, other))
+            return bool(act(float(value), float(other)) if float in (first, second) else act(value, other))
         raise no_overload()
 
     return run
@@ -146,7 +146,7 @@ def _ordered(act: Callable[[Any, Any], Any]) -> Binary:
 # what spends as it goes
 METERED: Final[dict[str, Callable[[Frame, Any, Any], bool]]] = {
     "==": equate,
-    "!=": lambda frame, one, other: not equal(frame, one, other),
+    "!=": lambda frame, value, other: not equal(frame, value, other),
     "in": contains,
 }
 BINARY: Final[dict[str, Binary]] = {

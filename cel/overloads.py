@@ -42,7 +42,7 @@ def comparable(kind: type) -> None:
     """Declares the methods by which values of a type are compared."""
     method("isGreaterThan", kind, kind)(operator.gt)
     method("isLessThan", kind, kind)(operator.lt)
-    method("compareTo", kind, kind)(lambda one, other: (one > other) - (one < other))
+    method("compareTo", kind, kind)(lambda value, other: (value > other) - (value < other))
 
 
 def _declared(name: str, of_value: bool, types: tuple[Any, ...], metered: bool) -> Callable[[Function], Function]:
@@ -65,6 +65,6 @@ def choose(overloads: Sequence[Overload], arguments: Sequence[Any]) -> Overload 
     kinds = tuple(map(class_of, arguments))
     for overload in overloads:
         wanted = overload.types
-        if len(wanted) == len(kinds) and all(one is ANY or one is kind for one, kind in zip(wanted, kinds, strict=True)):
+        if len(wanted) == len(kinds) and all(want is ANY or want is kind for want, kind in zip(wanted, kinds, strict=True)):
             return overload
     return None

@@ -54,10 +54,10 @@ class _Parser:
         self._depth = 0
 
     def whole(self) -> Tree:
-        found = self._expression()
+        tree = self._expression()
         if self._next.kind != "end":
             raise self._unexpected(("an operator", "the end"))
-        return found
+        return tree
 
     def _take(self) -> Token:
         taken = self._next
@@ -85,14 +85,14 @@ class _Parser:
         self._depth += 1
         if self._depth > MAX_LEVELS:
             raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {MAX_LEVELS}")
-        found = self._operators()
+        tree = self._operators()
         if self._next.kind == "?":
             at = self._take().at
             then = self._operators()
             self._expect(":")
-            found = Tree("cond", at, below=(found, then, self._expression()))
+            tree = Tree("cond", at, below=(tree, then, self._expression()))
         self._depth -= 1
-        return found
+        return tree
 
     def _operators(self) -> Tree:
         """A chain of operators of one level: `below` are the operands, `value` is the operators between them, with their places.
@@ -130,55 +130,55 @@ class _Parser:
         if first.kind == "-" and token.kind == "value" and type(token.value) in (int, float):
             self._take()
             count -= 1
-            found = self._member(Tree("const", first.at, value=-token.value))
+            tree = self._member(Tree("const", first.at, value=-token.value))
         else:
-            found = self._member(self._primary())
-        return found if count % 2 == 0 else Tree("not" if first.kind == "!" else "neg", first.at, below=(found,))
+            tree = self._member(self._primary())
+        return tree if count % 2 == 0 else Tree("not" if first.kind == "!" else "neg", first.at, below=(tree,))
 
-    def _member(self, found: Tree) -> Tree:
+    def _member(self, tree: Tree) -> Tree:
         """What is selected, called and indexed behind a value."""
-        if found.kind == "const" and type(found.value) is int and found.value > LARGEST:
-            raise wrong_at(self._text, found.at, "invalid int literal")
+        if tree.kind == "const" and type(tree.value) is int and tree.value > LARGEST:
+            raise wrong_at(self._text, tree.at, "invalid int literal")
         for _ in range(2 * MAX_LEVELS):
             token = self._next
             if token.kind in (".", ".?"):
                 self._take()
-                found = self._selection(found, token)
+                tree = self._selection(tree, token)
             elif token.kind in ("[", "[?"):
                 self._take()
                 key = self._expression()
                 self._expect("]")
-                found = Tree("index", token.at, below=(found, key), value=token.kind == "[?")
+                tree = Tree("index", token.at, below=(tree, key), value=token.kind == "[?")
             else:
-                return found
+                return tree
         raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {2 * MAX_LEVELS}")
 
-    def _selection(self, found: Tree, sign: Token) -> Tree:
+    def _selection(self, tree: Tree, sign: Token) -> Tree:
         token = self._take()
         if token.kind not in ("name", "quoted") or (token.kind == "name" and (token.value in _WORDS or token.value == "in")):
             raise wrong_at(self._text, token.at, "Syntax error: there must be the name of a field behind the point")
         if token.kind == "name" and sign.kind == "." and self._skip("("):
-            return Tree("call", token.at, token.value, (found, *self._arguments(")")), True)
-        return Tree("select", sign.at, token.value, (found,), sign.kind == ".?")
+            return Tree("call", token.at, token.value, (tree, *self._arguments(")")), True)
+        return Tree("select", sign.at, token.value, (tree,), sign.kind == ".?")
 
     def _arguments(self, closing: str) -> list[Tree]:
-        found: list[Tree] = []
+        arguments: list[Tree] = []
         if self._skip(closing):
-            return found
-        found.append(self._expression())
+            return arguments
+        arguments.append(self._expression())
         while self._skip(","):
-            found.append(self._expression())
+            arguments.append(self._expression())
         self._expect(closing)
-        return found
+        return arguments
 
     def _primary(self) -> Tree:
         token = self._take()
         if token.kind == "value":
             return Tree("const", token.at, value=token.value)
         if token.kind == "(":
-            found = self._expression()
+            tree = self._expression()
             self._expect(")")
-            return found
+            return tree
         if token.kind in ("[", "[?"):
             return self._collection(token, "list", "]")
         if token.kind == "{":

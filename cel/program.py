@@ -25,7 +25,7 @@ def true_without(tree: Tree, root: str) -> frozenset[Lack]:
     if tree.kind == "not":
         return false_without(tree.below[0], root)
     if tree.kind == "or":
-        return frozenset().union(*(true_without(one, root) for one in tree.below))
+        return frozenset().union(*(true_without(node, root) for node in tree.below))
     return frozenset()
 
 
@@ -34,9 +34,9 @@ def false_without(tree: Tree, root: str) -> frozenset[Lack]:
     if tree.kind == "not":
         return true_without(tree.below[0], root)
     if tree.kind == "and":
-        found: frozenset[Lack] = frozenset().union(*(false_without(one, root) for one in tree.below))
-        asked = {field for field, text in found if text is None}
-        return found | {lack for one in tree.below if (lack := _compared(one, root)) is not None and lack[0] in asked}
+        lacks: frozenset[Lack] = frozenset().union(*(false_without(node, root) for node in tree.below))
+        fields = {field for field, text in lacks if text is None}
+        return lacks | {lack for node in tree.below if (lack := _compared(node, root)) is not None and lack[0] in fields}
     if tree.kind == "call" and tree.name == "has" and not tree.value and len(tree.below) == 1:
         field = _field(tree.below[0], root)
         return frozenset() if field is None else frozenset({(field, None)})
@@ -47,8 +47,8 @@ def _compared(tree: Tree, root: str) -> Lack | None:
     """The field and the text of `root.field == 'text'`."""
     if tree.kind != "chain" or [sign for sign, _ in tree.value] != ["=="]:
         return None
-    one, other = tree.below
-    field = _field(one, root)
+    left, other = tree.below
+    field = _field(left, root)
     return (field, other.value) if field is not None and other.kind == "const" and type(other.value) is str else None
 
 
@@ -130,15 +130,15 @@ def _path(bindings: Mapping[str, object], place: tuple[Any, Any] | None) -> tupl
     waiting: list[tuple[object, _Trail]] = [(value, (None, name)) for name, value in reversed([*bindings.items()])]
     seen: set[int] = set()
     while waiting:
-        found, trail = waiting.pop()
-        if type(found) is Lazy:
-            found = found.known
-        if found is wanted:
+        container, trail = waiting.pop()
+        if type(container) is Lazy:
+            container = container.known
+        if container is wanted:
             return _unwound((trail, step) if isinstance(step, (str, int)) else trail)
-        if not isinstance(found, (dict, list)) or id(found) in seen:
+        if not isinstance(container, (dict, list)) or id(container) in seen:
             continue
-        seen.add(id(found))
-        below = found.items() if isinstance(found, dict) else enumerate(found)
+        seen.add(id(container))
+        below = container.items() if isinstance(container, dict) else enumerate(container)
         waiting += [(value, (trail, key)) for key, value in below if isinstance(value, (dict, list, Lazy))]
     return None
 

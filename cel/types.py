@@ -18,8 +18,8 @@ class StaticType:
     def __init__(self, name: str, of: tuple[StaticType, ...] = (), fields: Mapping[str, StaticType] | None = None) -> None:
         """`fields` are those of a structure; the name of a parameter, which stands for any type, begins with an underscore."""
         self.name, self.of, self.fields = name, of, fields
-        self.is_open: bool = name[0] == "_" or any(one.is_open for one in of)
-        self.parts: int = 1 + sum(one.parts for one in of)
+        self.is_open: bool = name[0] == "_" or any(part.is_open for part in of)
+        self.parts: int = 1 + sum(part.parts for part in of)
 
     @property
     def is_parameter(self) -> bool:
@@ -37,7 +37,7 @@ _KNOWN: Final[dict[tuple[str, tuple[StaticType, ...]], StaticType]] = {}
 
 def make_type(name: str, *of: StaticType) -> StaticType:
     """The type of a name and parameters."""
-    if sum(one.parts for one in of) > MAX_TYPE_PARTS:
+    if sum(part.parts for part in of) > MAX_TYPE_PARTS:
         return DYN
     known = _KNOWN.get((name, of))
     if known is None:
@@ -61,10 +61,10 @@ _LETTERS: Final = "ABKV"  # names of parameters in a text
 
 def read_type(text: str) -> StaticType:
     """Reads a type such as `map(string, list(A))`, where a capital letter is a parameter."""
-    found, end = _read(text.replace(" ", ""), 0)
+    kind, end = _read(text.replace(" ", ""), 0)
     if end < len(text.replace(" ", "")):
         raise ValueError(text)
-    return found
+    return kind
 
 
 def _read(text: str, at: int) -> tuple[StaticType, int]:
@@ -75,33 +75,33 @@ def _read(text: str, at: int) -> tuple[StaticType, int]:
     of: list[StaticType] = []
     if text[end : end + 1] == "(":
         while text[end] != ")":
-            one, end = _read(text, end + 1)
-            of.append(one)
+            part, end = _read(text, end + 1)
+            of.append(part)
         end += 1
     if name in _LETTERS:
         return StaticType("_" + name), end
     return make_type({"timestamp": _TIMES[0], "duration": _TIMES[1]}.get(name, name), *of), end
 
 
-def is_anything(one: StaticType) -> bool:
+def is_anything(kind: StaticType) -> bool:
     """Whether a type goes with every other."""
-    return one is DYN or one is ERROR
+    return kind is DYN or kind is ERROR
 
 
-def is_same(one: StaticType, other: StaticType) -> bool:
+def is_same(kind: StaticType, other: StaticType) -> bool:
     """Whether two types are written alike."""
-    return one is other or (
-        one.name == other.name and one.fields is other.fields and len(one.of) == len(other.of) and all(map(is_same, one.of, other.of))
+    return kind is other or (
+        kind.name == other.name and kind.fields is other.fields and len(kind.of) == len(other.of) and all(map(is_same, kind.of, other.of))
     )
 
 
-def is_more_general(one: StaticType, other: StaticType) -> bool:
+def is_more_general(kind: StaticType, other: StaticType) -> bool:
     """Whether a type is as general as another, or more."""
-    if one is DYN or one.is_parameter:
+    if kind is DYN or kind.is_parameter:
         return True
-    if other is DYN or other.is_parameter or one.name != other.name:
+    if other is DYN or other.is_parameter or kind.name != other.name:
         return False
-    return one.name in _ALIKE or (len(one.of) == len(other.of) and all(map(is_more_general, one.of, other.of)))
+    return kind.name in _ALIKE or (len(kind.of) == len(other.of) and all(map(is_more_general, kind.of, other.of)))
 
 
 class Unifier:
@@ -131,58 +131,58 @@ class Unifier:
                 self._bound[name] = before
         return False
 
-    def resolve(self, one: StaticType, *, unbound: StaticType | None = None) -> StaticType:
+    def resolve(self, kind: StaticType, *, unbound: StaticType | None = None) -> StaticType:
         """A type with what its parameters stand for; `unbound` takes the place of those that stand for nothing yet."""
-        return self._resolved(one, unbound, {}) if one.is_open else one
+        return self._resolved(kind, unbound, {}) if kind.is_open else kind
 
-    def _resolved(self, one: StaticType, unbound: StaticType | None, known: dict[int, StaticType]) -> StaticType:
-        while one.is_parameter and one.name in self._bound:
-            one = self._bound[one.name]
-        if not one.is_open:
-            return one
-        if one.is_parameter:
-            return unbound or one
-        if id(one) not in known:
-            known[id(one)] = make_type(one.name, *(self._resolved(part, unbound, known) for part in one.of))
-        return known[id(one)]
+    def _resolved(self, kind: StaticType, unbound: StaticType | None, known: dict[int, StaticType]) -> StaticType:
+        while kind.is_parameter and kind.name in self._bound:
+            kind = self._bound[kind.name]
+        if not kind.is_open:
+            return kind
+        if kind.is_parameter:
+            return unbound or kind
+        if id(kind) not in known:
+            known[id(kind)] = make_type(kind.name, *(self._resolved(part, unbound, known) for part in kind.of))
+        return known[id(kind)]
 
     def _bind(self, name: str, to: StaticType) -> None:
         self._undo.append((name, self._bound.get(name)))
         self._bound[name] = to
 
-    def _fits(self, one: StaticType, other: StaticType) -> bool:
+    def _fits(self, kind: StaticType, other: StaticType) -> bool:
         if other.is_parameter:
-            fits, was_bound = self._substitute(one, other)
+            fits, was_bound = self._substitute(kind, other)
             if fits or was_bound:
                 return fits
-        if one.is_parameter:
-            return self._substitute(other, one)[0]
-        if is_anything(one) or is_anything(other):
+        if kind.is_parameter:
+            return self._substitute(other, kind)[0]
+        if is_anything(kind) or is_anything(other):
             return True
-        if NULL in (one, other):
-            rest = other if one is NULL else one
+        if NULL in (kind, other):
+            rest = other if kind is NULL else kind
             return rest is NULL or rest.name not in _NEVER_NULL
-        if one.name != other.name or one.fields is not other.fields:
+        if kind.name != other.name or kind.fields is not other.fields:
             return False
-        return one.name in _ALIKE or (len(one.of) == len(other.of) and all(map(self._fits, one.of, other.of)))
+        return kind.name in _ALIKE or (len(kind.of) == len(other.of) and all(map(self._fits, kind.of, other.of)))
 
-    def _substitute(self, one: StaticType, parameter: StaticType) -> tuple[bool, bool]:
+    def _substitute(self, kind: StaticType, parameter: StaticType) -> tuple[bool, bool]:
         """Whether a parameter may stand for a type, and whether it already stood for one."""
-        if is_same(one, parameter):
+        if is_same(kind, parameter):
             return True, True
         bound = self._bound.get(parameter.name)
         if bound is not None:
-            if is_same(one, bound):
+            if is_same(kind, bound):
                 return True, True
-            if not self._fits(one, bound):
+            if not self._fits(kind, bound):
                 return False, True
-            general = one if is_more_general(one, bound) else bound
+            general = kind if is_more_general(kind, bound) else bound
             if not self._occurs(parameter, general, set()):
                 self._bind(parameter.name, general)
             return True, True
-        if self._occurs(parameter, one, set()):
+        if self._occurs(parameter, kind, set()):
             return False, False
-        self._bind(parameter.name, one)
+        self._bind(parameter.name, kind)
         return True, False
 
     def _occurs(self, parameter: StaticType, within: StaticType, seen: set[int]) -> bool:
@@ -193,15 +193,15 @@ class Unifier:
         if within.is_parameter:
             return within.name == parameter.name
         seen.add(id(within))
-        return any(self._occurs(parameter, one, seen) for one in within.of)
+        return any(self._occurs(parameter, part, seen) for part in within.of)
 
 
-def rename(one: StaticType, known: dict[str, StaticType], fresh: Callable[[], StaticType]) -> StaticType:
+def rename(kind: StaticType, known: dict[str, StaticType], fresh: Callable[[], StaticType]) -> StaticType:
     """A type with new parameters in place of its own."""
-    if not one.is_open:
-        return one
-    if one.is_parameter:
-        if one.name not in known:
-            known[one.name] = fresh()
-        return known[one.name]
-    return make_type(one.name, *(rename(part, known, fresh) for part in one.of))
+    if not kind.is_open:
+        return kind
+    if kind.is_parameter:
+        if kind.name not in known:
+            known[kind.name] = fresh()
+        return known[kind.name]
+    return make_type(kind.name, *(rename(part, known, fresh) for part in kind.of))

@@ -169,10 +169,10 @@ MAX_SHOWN_KEY_CHARACTERS: Final = 200
 
 def class_of(value: object) -> type:
     """Returns the Python class that stands for a value's type: that of the language, for a class derived from it."""
-    found = type(value)
-    if found in _KINDS:
-        return found
-    return next((one for one in _BUILT_IN if isinstance(value, one)), found)
+    kind = type(value)
+    if kind in _KINDS:
+        return kind
+    return next((built_in for built_in in _BUILT_IN if isinstance(value, built_in)), kind)
 
 
 def type_of(value: object) -> Type:

@@ -66,10 +66,10 @@ def decompress(content: Any, length: int) -> str | None:
         return None
     try:
         reader = zlib.decompressobj()
-        found = reader.decompress(base64.b64decode(content, validate=True), _TIMES * length)
-        if not reader.eof or reader.unused_data or _cost(found) > _TIMES * length:
+        decompressed = reader.decompress(base64.b64decode(content, validate=True), _TIMES * length)
+        if not reader.eof or reader.unused_data or _cost(decompressed) > _TIMES * length:
             return None
-        return found.decode("utf-8", "surrogatepass")
+        return decompressed.decode("utf-8", "surrogatepass")
     except (ValueError, zlib.error):
         return None
 

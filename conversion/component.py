@@ -85,13 +85,13 @@ class Roles(Group):
         if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # the usual case
             right["type"] = kind
             return
-        said = _type_of(left, context.line)
+        role = _type_of(left, context.line)
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
-        if said is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
-            said = kept["type"]
-        if said is not None:
-            right["type"] = said
-        if context.saving and pair != _roles_of(said) and any(pair.values()):
+        if role is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
+            role = kept["type"]
+        if role is not None:
+            right["type"] = role
+        if context.saving and pair != _roles_of(role) and any(pair.values()):
             save.update(pair)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
@@ -99,15 +99,15 @@ class Roles(Group):
         live = right.get("type")
         if live is not None and not _known(live, context.line):
             save["type"] = live  # the schema refuses it; rules read it in v1alpha1
-        said = _roles_of(live)
+        roles = _roles_of(live)
         remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
-            whole = remembered if "componentType" in remembered else {**said, **remembered}
+            whole = remembered if "componentType" in remembered else {**roles, **remembered}
             if _type_of(whole, context.line) == live or (live is None and _left_out(remembered)):
-                said = whole
-            elif context.line >= Line.V1_3 and _type_of(beside := {**said, **remembered, **said}, context.line) == live:
-                said = beside  # a sub-role stays beside another type, as the Go operator has it
-        left.update(said)
+                roles = whole
+            elif context.line >= Line.V1_3 and _type_of(beside := {**roles, **remembered, **roles}, context.line) == live:
+                roles = beside  # a sub-role stays beside another type, as the Go operator has it
+        left.update(roles)
 
     def rows(self) -> Iterator[Row]:
         """One row."""
@@ -116,8 +116,8 @@ class Roles(Group):
 
 def _type_of(left: Fields, line: Line) -> Any:
     kind, sub = left.get("componentType"), left.get("subComponentType")
-    said = sub if kind == "worker" and sub in _PHASES else kind
-    return said if _known(said, line) else None
+    role = sub if kind == "worker" and sub in _PHASES else kind
+    return role if _known(role, line) else None
 
 
 def _left_out(pair: Fields) -> bool:
@@ -125,15 +125,15 @@ def _left_out(pair: Fields) -> bool:
     return tuple(pair) == ("componentType",) and not _known(pair["componentType"], Line.V1_2)
 
 
-def _known(said: Any, line: Line) -> bool:
+def _known(role: Any, line: Line) -> bool:
     """Whether v1beta1 has the type: any string since line 1.3, as the Go operator copies it, and the values of the schema on line 1.2."""
-    return type(said) is str and (said in _TYPES or (line >= Line.V1_3 and bool(said)))
+    return type(role) is str and (role in _TYPES or (line >= Line.V1_3 and bool(role)))
 
 
-def _roles_of(said: Any) -> Fields:
-    if said is None:
+def _roles_of(role: Any) -> Fields:
+    if role is None:
         return {}
-    return {"componentType": "worker", "subComponentType": said} if said in _PHASES else {"componentType": said}
+    return {"componentType": "worker", "subComponentType": role} if role in _PHASES else {"componentType": role}
 
 
 def _none(value: Any) -> bool:

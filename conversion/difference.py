@@ -16,26 +16,26 @@ def find_differences(have: Any, want: Any) -> list[Entry]:
     """
     if same_text(have, want):
         return []
-    found: list[Entry] = []
-    _compare(have, want, (), found)
-    if len(found) > 1:
-        found.sort(key=_order)
-    return found
+    entries: list[Entry] = []
+    _compare(have, want, (), entries)
+    if len(entries) > 1:
+        entries.sort(key=_order)
+    return entries
 
 
-def same_text(one: Any, other: Any) -> bool:
+def same_text(value: Any, other: Any) -> bool:
     """Whether two values are equal and have the same JSON text, a cheap proof that they are identical.
 
     Equality alone doesn't distinguish 1, 1.0 and true, the text alone doesn't distinguish NaN and null. Values that can't be encoded count
     as different.
     """
     if "orjson" not in sys.modules:  # importing it would cost a command more than this
-        return are_identical(one, other)
+        return are_identical(value, other)
     import orjson
 
     try:
         # encoded first: a value too deep to encode is too deep to compare
-        return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS) and bool(one == other)
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS) and bool(value == other)
     except TypeError:
         return False
 
@@ -44,7 +44,7 @@ def _order(entry: Entry) -> list[tuple[bool, int, str]]:
     return [(type(step) is int, step, "") if type(step) is int else (False, 0, str(step)) for step in entry[0]]
 
 
-def _compare(have: Any, want: Any, path: tuple[Step, ...], found: list[Entry]) -> None:
+def _compare(have: Any, want: Any, path: tuple[Step, ...], entries: list[Entry]) -> None:
     """Compare two values that are not the same object."""
     kind = type(want)
     if type(have) is kind and len(path) < DEPTH:
@@ -52,37 +52,37 @@ def _compare(have: Any, want: Any, path: tuple[Step, ...], found: list[Entry]) -
             for key, theirs in want.items():
                 mine = have.get(key, _ABSENT)
                 if mine is _ABSENT:
-                    found.append([[*path, key], theirs])
+                    entries.append([[*path, key], theirs])
                 elif mine is not theirs and (type(mine) is not str or mine != theirs):  # most are strings
-                    _compare(mine, theirs, (*path, key), found)
+                    _compare(mine, theirs, (*path, key), entries)
             if len(have) != len(want) or have.keys() != want.keys():
-                found.extend([[*path, key]] for key in have if key not in want)
+                entries.extend([[*path, key]] for key in have if key not in want)
             return
         if kind is list and len(have) == len(want):
             for index, theirs in enumerate(want):
                 mine = have[index]
                 if mine is not theirs and (type(mine) is not str or mine != theirs):
-                    _compare(mine, theirs, (*path, index), found)
+                    _compare(mine, theirs, (*path, index), entries)
             return
     if not are_identical(have, want):
-        found.append([[*path], want])
+        entries.append([[*path], want])
 
 
 _ABSENT: Final = object()
 
 
-def are_identical(one: Any, other: Any) -> bool:
+def are_identical(first: Any, other: Any) -> bool:
     """Whether two values are the same JSON; 1, 1.0 and true differ."""
-    if one is other:
+    if first is other:
         return True
-    kind = type(one)
+    kind = type(first)
     if kind is not type(other):
         return False
     if kind is dict:
-        return len(one) == len(other) and all(key in other and are_identical(value, other[key]) for key, value in one.items())
+        return len(first) == len(other) and all(key in other and are_identical(value, other[key]) for key, value in first.items())
     if kind is list:
-        return len(one) == len(other) and all(are_identical(mine, theirs) for mine, theirs in zip(one, other, strict=True))
-    return bool(one == other)
+        return len(first) == len(other) and all(are_identical(mine, theirs) for mine, theirs in zip(first, other, strict=True))
+    return bool(first == other)
 
 
 def apply_differences(value: Any, entries: list[Entry]) -> Any:

@@ -191,11 +191,11 @@ class _Trials:
                 parts = candidate
                 break
             places = _Places(self._wronged(candidate) or self._changed(candidate))
-            found, rest = list[Entry](), list[Entry]()
+            matching, rest = list[Entry](), list[Entry]()
             for entry in others:
-                (found if places.meet(entry[0]) else rest).append(entry)
-            concerned += found or rest
-            others = rest if found else []
+                (matching if places.meet(entry[0]) else rest).append(entry)
+            concerned += matching or rest
+            others = rest if matching else []
         return self._attempt(parts, concerned)
 
     def _attempt(self, current: Fields, entries: list[Entry]) -> Fields:
@@ -214,10 +214,10 @@ class _Trials:
         if not self._quick(candidate) and (not self._wrong or self._wronged(candidate)):
             return False
         form = {**candidate, **{part: value for part, value in self._empty.items() if candidate.get(part) is None}}
-        for each, remainder, one in zip((form, candidate), self._remainders, self._live, strict=True):
+        for each, remainder, live in zip((form, candidate), self._remainders, self._live, strict=True):
             made = self._back.output(each, remainder)
-            if not _alike(made, one):
-                self._unlike = [one, made]
+            if not _alike(made, live):
+                self._unlike = [live, made]
                 return False
         return True
 
@@ -273,18 +273,18 @@ def _save(way: _Way, form: Form, parts: Fields, remainder_in: Remainder, remaind
             remainder_out.legacy += [] if clean else [[kind.spec_key, None, ""]]
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _alike(first: Any, other: Any) -> bool:
     """Whether two values are equal, with null as absent; what they share costs nothing."""
-    if one is other:
+    if first is other:
         return True
-    if type(one) is dict and type(other) is dict:
-        for name, value in one.items():
+    if type(first) is dict and type(other) is dict:
+        for name, value in first.items():
             if not _alike(value, other.get(name)):
                 return False
-        return all(value is None or name in one for name, value in other.items())
-    if type(one) is list and type(other) is list:
-        return len(one) == len(other) and all(_alike(mine, theirs) for mine, theirs in zip(one, other, strict=True))
-    return are_identical(one, other)
+        return all(value is None or name in first for name, value in other.items())
+    if type(first) is list and type(other) is list:
+        return len(first) == len(other) and all(_alike(mine, theirs) for mine, theirs in zip(first, other, strict=True))
+    return are_identical(first, other)
 
 
 def _older(

@@ -28,7 +28,7 @@ def is_enveloped(obj: Fields) -> bool:
 def list_own(part: Fields, version: str, envelope: str) -> Fields:
     """The members of a part that has an envelope, without it, without nulls and without what the definition of its version adds."""
     added = _ADDED[version]
-    return {name: one for name, one in part.items() if one is not None and name != envelope and added.get(name, ...) != one}
+    return {name: value for name, value in part.items() if value is not None and name != envelope and added.get(name, ...) != value}
 
 
 def to_gamma(obj: Fields) -> Fields:
@@ -87,7 +87,7 @@ def _turned(obj: Fields, source: str, target: str) -> Fields:
 
 def _require_alone(name: str, envelope: str, beside: Fields) -> None:
     """Sees to it that an envelope is alone; members that say nothing don't count. Raises: ConversionError."""
-    said = next((member for member, value in beside.items() if value != ""), "")
-    if said:
+    filled = next((member for member, value in beside.items() if value != ""), "")
+    if filled:
         text = f"must not be beside {name}.{envelope}, which holds the whole {name} of another version; remove one of the two"
-        raise ConversionError((name, said), text)
+        raise ConversionError((name, filled), text)

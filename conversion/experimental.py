@@ -56,12 +56,12 @@ class Experimental(Lens):
         In a stored object, null is from server-side apply: a block with only schema defaults.
         """
         block, nothing = right.get("experimental"), True
-        found = block if type(block) is dict else {}
+        features = block if type(block) is dict else {}
         for name in self.left:
-            value, was = found.get(name), kept.get(name)
+            value, was = features.get(name), kept.get(name)
             # the remainder names the features of v1alpha1; of an object that is stored in v1beta1, those of the day when it was written
             known = context.travelled and not context.both and context.line < Line.V1_5
-            if value is None and name in found and context.stored and (object_of(was).get("enabled") is True or not known):
+            if value is None and name in features and context.stored and (object_of(was).get("enabled") is True or not known):
                 value = {}
             nothing = nothing and value is None
             if type(value) is dict:
@@ -75,8 +75,8 @@ class Experimental(Lens):
         if block is not None and nothing:
             save["experimental"] = block
             return
-        aside = {_RIGHT_ONLY: found[_RIGHT_ONLY]} if found.get(_RIGHT_ONLY) is not None else {}
-        switch = object_of(found.get(_SWITCHED)).get("enabled")
+        aside = {_RIGHT_ONLY: features[_RIGHT_ONLY]} if features.get(_RIGHT_ONLY) is not None else {}
+        switch = object_of(features.get(_SWITCHED)).get("enabled")
         if type(switch) is bool and context.line < Line.V1_3:  # its definitions have none, so that it isn't written unless it was there
             aside[_SWITCHED] = {"enabled": switch}
         if aside:

@@ -79,7 +79,7 @@ def _convert_request(obj: Fields, version: str, wanted: Target, *, whole: bool) 
         return done._replace(object=to_gamma(done.object))
     plain, envelopes = take_envelopes(obj)
     if not any(name in plain for name in PARTS):
-        return Converted({**obj, "apiVersion": wanted.api_version, **{name: {GAMMA: one} for name, one in envelopes.items()}}, ())
+        return Converted({**obj, "apiVersion": wanted.api_version, **{name: {GAMMA: envelope} for name, envelope in envelopes.items()}}, ())
     done = _converted(plain, REQUEST, version, wanted, whole=whole)
     return done._replace(object=put_envelopes(done.object, envelopes, plain))
 
@@ -106,7 +106,7 @@ def _has_metadata_alone(obj: Fields, wanted: Target) -> bool:
     known = _VERSIONS_OF.get(str(obj.get("kind")))
     if known is None or group != GROUP or not wanted.ours or type(obj.get("metadata")) is not dict:
         return False
-    later = [one for one in (version, wanted.version) if one not in known]
+    later = [name for name in (version, wanted.version) if name not in known]
     if not later or not all(map(_LATER.fullmatch, later)):
         return False
     return version == wanted.version or not _first_own_field(obj)

@@ -84,7 +84,7 @@ def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bo
 
     In a `part` of an object, annotations of older operators are ignored: server-side apply keeps them when it removes their content.
     """
-    found, damaged, known = Remainder(), {}, False
+    remainder, damaged, known = Remainder(), {}, False
     version = RIGHT if rightward else LEFT
     text = annotations.get(kind.spec_key)
     if text:
@@ -93,43 +93,45 @@ def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bo
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text
         else:
-            found.spec, found.travelled, found.both = payload or {}, True, (envelope or {}).get(BOTH) is True
-            found.sent, found.unpacked = len(text), unpacked
-            _read_envelope(found, envelope or {})
+            remainder.spec, remainder.travelled, remainder.both = payload or {}, True, (envelope or {}).get(BOTH) is True
+            remainder.sent, remainder.unpacked = len(text), unpacked
+            _read_envelope(remainder, envelope or {})
     text = annotations.get(kind.status_key)
     if text:
         status = _object(text)
         if status is None or not _fits(kind, version, "status", status):
             damaged[kind.status_key] = text
         else:
-            found.status, known = status, True
+            remainder.status, known = status, True
     if kind.legacy is not None:
         text = annotations.get(RECORD)
         if text:
-            found.apart = _read_record(found, _envelope(text)[0])
-            damaged |= {} if found.apart else {RECORD: text}
+            remainder.apart = _read_record(remainder, _envelope(text)[0])
+            damaged |= {} if remainder.apart else {RECORD: text}
         if not part:
-            spec, state = kind.legacy.read(annotations, rightward, found.spec if found.travelled else None, found.status if known else None)
-            found.spec, found.status = spec or {}, state or {}
-    return found, damaged
+            spec, state = kind.legacy.read(
+                annotations, rightward, remainder.spec if remainder.travelled else None, remainder.status if known else None
+            )
+            remainder.spec, remainder.status = spec or {}, state or {}
+    return remainder, damaged
 
 
-def _read_envelope(found: Remainder, envelope: Fields) -> None:
+def _read_envelope(remainder: Remainder, envelope: Fields) -> None:
     kept: Any = envelope.get(KEPT) or []
     records = envelope.get("rawJSON")
     if is_well_formed(kept):
-        found.kept = kept
-    _read_record(found, envelope)
-    if type(records) is list and _NAME_RECORD in records and "serviceName" not in found.spec:
-        found.spec = {**found.spec, "serviceName": None}
+        remainder.kept = kept
+    _read_record(remainder, envelope)
+    if type(records) is list and _NAME_RECORD in records and "serviceName" not in remainder.spec:
+        remainder.spec = {**remainder.spec, "serviceName": None}
 
 
-def _read_record(found: Remainder, envelope: Fields | None) -> bool:
+def _read_record(remainder: Remainder, envelope: Fields | None) -> bool:
     """Read how older annotations differed; returns whether the record is valid."""
     legacy: Any = (envelope or {}).get(MEMBER)
     if well_remembered(legacy):
-        found.legacy = legacy
-    return bool(found.legacy) and found.legacy is legacy
+        remainder.legacy = legacy
+    return bool(remainder.legacy) and remainder.legacy is legacy
 
 
 def _envelope(text: Any) -> tuple[Fields | None, int]:
@@ -210,12 +212,12 @@ def _holds_float(value: Any) -> bool:
     """Whether there is a float anywhere: the two encoders write some of them differently."""
     todo = [value]
     while todo:
-        one = todo.pop()
-        if type(one) is dict:
-            todo += one.values()
-        elif type(one) is list:
-            todo += one
-        elif type(one) is float:
+        item = todo.pop()
+        if type(item) is dict:
+            todo += item.values()
+        elif type(item) is list:
+            todo += item
+        elif type(item) is float:
             return True
     return False
 

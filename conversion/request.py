@@ -70,10 +70,10 @@ def _save_left(state: Any, deployment: Any, save: Fields) -> None:
     if type(state) is not str:  # no schema admits it, and typed readers would refuse the remainder
         state = ""
     homeless = bool(state) and state not in _PHASES
-    said = object_of(deployment)
+    members = object_of(deployment)
     if homeless:
         save["state"] = state
-    if type(deployment) is dict and (homeless or any(said.get(name) for name in ("namespace", "state", "created"))):
+    if type(deployment) is dict and (homeless or any(members.get(name) for name in ("namespace", "state", "created"))):
         save["deployment"] = deployment
         if state:
             save["state"] = state
@@ -83,8 +83,8 @@ def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
     state, deployment = kept.get("state"), kept.get("deployment")
     named = _same(object_of(deployment).get("name"), name)
     # a deployment with another phase is outdated, like the state saved with it
-    said = state or left.get("state")
-    fits = not said or _fits(said, deployment, phase if phase is not None else PENDING)
+    effective_state = state or left.get("state")
+    fits = not effective_state or _fits(effective_state, deployment, phase if phase is not None else PENDING)
     if state and fits and phase is not None and (named or state != _DELETED):
         left["state"] = state
     # left-only members of the same deployment stay when the right side writes another phase
@@ -108,8 +108,8 @@ def _copy(source: Fields, target: Fields, *names: str) -> None:
             target[name] = source[name]
 
 
-def _same(one: Any, other: Any) -> bool:
-    return (one or "") == (other or "")
+def _same(value: Any, other: Any) -> bool:
+    return (value or "") == (other or "")
 
 
 class Results(Routes):
@@ -167,13 +167,13 @@ def form(request: Fields, rightward: bool, whole: bool) -> Form | None:
     filled = all(spec.get(name) is not None for name in ("model", "autoApply", *alone))
     if not metadata.get("uid") and (metadata.get("name") or filled):
         return None
-    said = {name: value for name, value in spec.items() if not (name in alone and are_identical(value, alone[name]))}
+    written = {name: value for name, value in spec.items() if not (name in alone and are_identical(value, alone[name]))}
     read = whole or not metadata.get("resourceVersion")
     if not filled and not rightward and metadata.get("uid") and read and spec.get("model") is not None:
-        filled, said = True, {**said, "autoApply": True if spec.get("autoApply") is None else spec["autoApply"]}
+        filled, written = True, {**written, "autoApply": True if spec.get("autoApply") is None else spec["autoApply"]}
     if not rightward:  # server-side apply writes null for a section with only schema defaults
-        said |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
-    plain = {**request, "spec": said} if said != spec else request
+        written |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
+    plain = {**request, "spec": written} if written != spec else request
     if not filled:
         return Form(plain, part=True)
     return Form(plain, _right if rightward else _left if request.get("status") else _left_spec)

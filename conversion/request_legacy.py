@@ -59,8 +59,8 @@ def _read_spec(texts: dict[str, str]) -> Fields | None:
 
 def _read_status(texts: dict[str, str]) -> Fields | None:
     status: Fields = {name: texts[key] for name, key in (("backend", BACKEND), ("profilingResults", RESULTS)) if key in texts}
-    found = _object(texts.get(DEPLOYMENT)) or {}
-    state, deployment = found.pop("requestState", None) or "", found
+    decoded = _object(texts.get(DEPLOYMENT)) or {}
+    state, deployment = decoded.pop("requestState", None) or "", decoded
     if not deployment.get("state"):
         deployment.pop("state", None)  # always written, so an empty one has no meaning
     if deployment.get("name") and state in _STATES and decoder(_KIND, LEFT)({"status": {"deployment": deployment}}) == ():
@@ -120,14 +120,14 @@ def _write_spec(spec: Fields) -> dict[str, str]:
         out[CONFIG_MAP] = encode(reference)
     if (claim := profiling.get("outputPVC")) and type(claim) is str:
         out[OUTPUT] = claim
-    if said := {name: value for name, value in overrides.items() if value and name != "workersImage"}:
-        out[OVERRIDES] = encode(said)
+    if written := {name: value for name, value in overrides.items() if value and name != "workersImage"}:
+        out[OVERRIDES] = encode(written)
     return out
 
 
 def _with_state(deployment: Fields, state: Any) -> Fields:
-    said = {name: value for name, value in deployment.items() if value}
-    return {**said, "state": deployment.get("state") or "", **({"requestState": state} if state else {})}
+    written = {name: value for name, value in deployment.items() if value}
+    return {**written, "state": deployment.get("state") or "", **({"requestState": state} if state else {})}
 
 
 LEGACY: Final = Legacy(KEYS, read, write)

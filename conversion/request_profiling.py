@@ -90,11 +90,11 @@ def collect(sections: Fields, kept: Any, save: Fields) -> Any:
     Sections override; other members of the same objects stay. A direction that the way back would not recognise is saved.
     """
     blob = project(kept, {}, {}) if type(kept) is dict else kept
-    found = {name: value for name, section in TARGETS.items() if _writes(name, value := object_of(sections.get(section)).get(name))}
-    if found:
-        blob = {**object_of(blob), "sla": {**object_of(object_of(blob).get("sla")), **found}}
-        if "optimizationType" in found and not speaks("optimizationType", found["optimizationType"]):
-            save.setdefault("sla", {})["optimizationType"] = found["optimizationType"]
+    targets = {name: value for name, section in TARGETS.items() if _writes(name, value := object_of(sections.get(section)).get(name))}
+    if targets:
+        blob = {**object_of(blob), "sla": {**object_of(object_of(blob).get("sla")), **targets}}
+        if "optimizationType" in targets and not speaks("optimizationType", targets["optimizationType"]):
+            save.setdefault("sla", {})["optimizationType"] = targets["optimizationType"]
     section = object_of(sections.get("modelCache"))
     cache = {name: value for name, other in CACHE.items() if (value := section.get(other)) and type(value) is str}
     if cache:
@@ -119,16 +119,16 @@ def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
     Resources, tolerations and node selector are never taken from the saved job: clearing them on the left clears them.
     """
     resources, tolerations, selector = config.get("resources"), config.get("tolerations"), config.get("nodeSelector")
-    asked: Fields = {}
+    scheduling: Fields = {}
     if tolerations and type(tolerations) is list:
-        asked["tolerations"] = tolerations
+        scheduling["tolerations"] = tolerations
     if selector and type(selector) is dict:
-        asked["nodeSelector"] = selector
+        scheduling["nodeSelector"] = selector
     base = remainder_of(kept, line, saved=True) if type(kept) is dict else {}
-    if not base and not asked and type(resources) is not dict:
+    if not base and not scheduling and type(resources) is not dict:
         return None
     template = object_of(base.get("template"))
-    pod = {**object_of(template.get("spec")), **asked}
+    pod = {**object_of(template.get("spec")), **scheduling}
     if type(resources) is dict:
         pod["containers"] = _with_resources(pod.get("containers"), resources, line)
     if pod:
@@ -141,8 +141,8 @@ def _with_resources(containers: Any, resources: Fields, line: Line) -> list[Any]
     if where is None:
         others = containers if line >= Line.V1_3 and type(containers) is list else []
         return [{"name": name, "resources": resources}, *others]
-    found = containers[where]
-    made = {**found, **({} if found.get("name") else {"name": name}), "resources": resources}
+    container = containers[where]
+    made = {**container, **({} if container.get("name") else {"name": name}), "resources": resources}
     return [*containers[:where], made, *containers[where + 1 :]]
 
 
@@ -151,8 +151,8 @@ def _profiler(containers: Any, line: Line) -> int | None:
     if type(containers) is not list or not containers:
         return None
     if line >= Line.V1_3:
-        for index, one in enumerate(containers):
-            if type(one) is dict and one.get("name") == PROFILER:
+        for index, container in enumerate(containers):
+            if type(container) is dict and container.get("name") == PROFILER:
                 return index
     first = containers[0]
     return 0 if type(first) is dict and (line < Line.V1_3 or not first.get("name")) else None
@@ -190,7 +190,7 @@ def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
     containers = pod.get("containers")
     if type(containers) is list and containers:
         where = _profiler(containers, line)
-        trimmed = [_trimmed(one, first=index == where) for index, one in enumerate(containers)]
+        trimmed = [_trimmed(container, first=index == where) for index, container in enumerate(containers)]
         pod["containers"] = trimmed
         if _lone_and_bare(trimmed) or (line >= Line.V1_3 and not saved and _made(containers)):
             del pod["containers"]
@@ -212,9 +212,13 @@ def _trimmed(container: Any, *, first: bool) -> Any:
 
 def _made(containers: list[Any]) -> bool:
     """Whether the containers are the one that line 1.3 makes of resources."""
-    one = containers[0]
+    container = containers[0]
     return (
-        len(containers) == 1 and type(one) is dict and one.get("name") == PROFILER and len(one) == 2 and type(one.get("resources")) is dict
+        len(containers) == 1
+        and type(container) is dict
+        and container.get("name") == PROFILER
+        and len(container) == 2
+        and type(container.get("resources")) is dict
     )
 
 

@@ -78,7 +78,7 @@ class Services(Lens):
             left[self._map] = services
         order = [name for name, _, _ in named]
         everyone = order != sorted(order)
-        if entries := [{"name": name, **below} for name, below, said in named if said or everyone]:
+        if entries := [{"name": name, **below} for name, below, needed in named if needed or everyone]:
             save[self._list] = entries
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
@@ -196,8 +196,8 @@ class Names(Lens):
         """Restore a saved pair that matches the live names."""
         live = right.get("componentNames") or []
         remembered = {name: kept[name] for name in self.left if kept.get(name)}
-        said = remembered if live and _names_of(remembered) == live else _pair_of(live)
-        left.update(said)
+        pair = remembered if live and _names_of(remembered) == live else _pair_of(live)
+        left.update(pair)
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """The plural is on both sides."""

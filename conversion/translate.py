@@ -43,11 +43,11 @@ class Translation:
         if part not in _PARTS:
             return Place(path, True)
         for length in range(len(path), 1, -1):
-            found = self._translated(path[:length])
-            if found is not None:
+            translated = self._translated(path[:length])
+            if translated is not None:
                 # without a correspondence inside an entry, its lens returns the entry
-                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and found == self._translated(path[:3])
-                return Place(self._placed((part, *found)), length == len(path) and not entry)
+                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and translated == self._translated(path[:3])
+                return Place(self._placed((part, *translated)), length == len(path) and not entry)
         return Place((part,), len(path) == 1)
 
     def _translated(self, path: Path) -> Path | None:

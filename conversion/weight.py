@@ -60,14 +60,14 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | N
     annotations = (there.get("metadata") or {}).get("annotations") or {}
     if annotation_size(annotations) < WARNED:
         return None
-    found, other = least(annotations, packable(kind)), OTHER[version]
-    if found < WARNED:
+    size, other = least(annotations, packable(kind)), OTHER[version]
+    if size < WARNED:
         return None
     remainder, _ = read_remainder(kind, annotations, version == RIGHT)
-    if found <= MAX_ANNOTATION_BYTES and not remainder.says_anything:
+    if size <= MAX_ANNOTATION_BYTES and not remainder.says_anything:
         return None
     path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
-    return Weight(path, found, other, found > MAX_ANNOTATION_BYTES and _is_forgiven(kind, obj, old, version))
+    return Weight(path, size, other, size > MAX_ANNOTATION_BYTES and _is_forgiven(kind, obj, old, version))
 
 
 def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> bool:
@@ -116,11 +116,11 @@ def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any])
 def _parts(content: Any, kept: list[Any], depth: int) -> dict[str | int, int]:
     """The characters of each part of a block: in the sparse object, and in entries whose paths go beyond `depth`."""
     steps = content.items() if type(content) is dict else enumerate(content) if type(content) is list else ()
-    found: dict[str | int, int] = {step: len(encode(value)) for step, value in steps}
+    sizes: dict[str | int, int] = {step: len(encode(value)) for step, value in steps}
     for entry in kept:
         if len(entry[0]) > depth:
-            found[entry[0][depth]] = found.get(entry[0][depth], 0) + len(encode(entry))
-    return found
+            sizes[entry[0][depth]] = sizes.get(entry[0][depth], 0) + len(encode(entry))
+    return sizes
 
 
 def _step(value: Any, content: Any, part: str | int) -> str | int | None:

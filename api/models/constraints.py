@@ -33,9 +33,9 @@ Rules: TypeAlias = tuple[Constraint, ...]
 
 def validations(*constraints: Constraint) -> dict[str, Any]:
     """Writes the rules as a structural schema carries them: those of the newest line, and below each line that changes them the others."""
-    found: dict[str, Any] = {VALIDATIONS: _of(constraints, NEWEST)} if _of(constraints, NEWEST) else {}
+    keywords: dict[str, Any] = {VALIDATIONS: _of(constraints, NEWEST)} if _of(constraints, NEWEST) else {}
     before = {newer: _of(constraints, older) for older, newer in pairwise(Line) if _of(constraints, older) != _of(constraints, newer)}
-    return found | ({BELOW: {str(line): {VALIDATIONS: rules or None} for line, rules in before.items()}} if before else {})
+    return keywords | ({BELOW: {str(line): {VALIDATIONS: rules or None} for line, rules in before.items()}} if before else {})
 
 
 def _of(constraints: Iterable[Constraint], line: Line) -> list[dict[str, Any]]:

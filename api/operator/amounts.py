@@ -34,8 +34,8 @@ def span(length: float) -> str:
 
 def size(text: str) -> int | None:
     """Reads a number of bytes with an optional Ki, Mi or Gi; None when the text is none."""
-    found = _SIZE.fullmatch(text)
-    return int(found[1]) * _SIZES[found[2]] if found else None
+    match = _SIZE.fullmatch(text)
+    return int(match[1]) * _SIZES[match[2]] if match else None
 
 
 def amount(count: int) -> str:

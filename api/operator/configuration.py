@@ -76,7 +76,7 @@ class OperatorConfiguration:
 
 def leaves(declared: type[Any] = OperatorConfiguration, above: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Key]]:
     """Every single value of the file with its path, in the order of declarations."""
-    found = []
+    entries = []
     for name, each in keys_of(declared).items():
-        found += leaves(each.inner, (*above, name)) if each.inner is not None else [((*above, name), each)]
-    return found
+        entries += leaves(each.inner, (*above, name)) if each.inner is not None else [((*above, name), each)]
+    return entries

@@ -115,56 +115,60 @@ def _unknown(path: Path, known: tuple[str, ...]) -> Problem:
     return Problem(path, "unknown key", known, elsewhere)
 
 
-def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: bool) -> Iterator[Problem]:
+def _across(configuration: OperatorConfiguration, data: dict[str, Any], *, complete: bool) -> Iterator[Problem]:
     """What no single value tells."""
     if complete:
-        yield from _required(found, data)
-    if found.leader_election.enabled and not found.leader_election.id:
+        yield from _required(configuration, data)
+    if configuration.leader_election.enabled and not configuration.leader_election.id:
         yield Problem(("leaderElection", "id"), "must be set when leaderElection.enabled is true")
-    if found.server.webhook.client_names and not found.server.webhook.client_ca:
+    if configuration.server.webhook.client_names and not configuration.server.webhook.client_ca:
         yield Problem(("server", "webhook", "clientCA"), "must be set when server.webhook.clientNames is")
-    scope = found.namespace
-    if found.secrets.pull != NONE and not (found.secrets.namespaces or scope.restricted or scope.allowed):
+    scope = configuration.namespace
+    if configuration.secrets.pull != NONE and not (configuration.secrets.namespaces or scope.restricted or scope.allowed):
         yield Problem(
-            ("secrets", "namespaces"), f"must name the namespaces whose Secrets may be read when secrets.pull is {found.secrets.pull}"
+            ("secrets", "namespaces"),
+            f"must name the namespaces whose Secrets may be read when secrets.pull is {configuration.secrets.pull}",
         )
-    if found.certificates.leaf_validity > found.certificates.ca_validity:
-        most, got = span(found.certificates.ca_validity), span(found.certificates.leaf_validity)
+    if configuration.certificates.leaf_validity > configuration.certificates.ca_validity:
+        most, got = span(configuration.certificates.ca_validity), span(configuration.certificates.leaf_validity)
         yield Problem(("certificates", "leafValidity"), f"must be at most certificates.caValidity {most}, got {got}")
-    if found.orchestrators.volcano_scheduler.enabled and found.orchestrators.kai_scheduler.enabled:
+    if configuration.orchestrators.volcano_scheduler.enabled and configuration.orchestrators.kai_scheduler.enabled:
         yield Problem(
             ("orchestrators", "volcanoScheduler", "enabled"), "must be false when kaiScheduler.enabled is true; choose one of both"
         )
-    yield from _lease(found)
-    yield from _mesh(found)
-    yield from _of_lines(found, data)
-    if (wrong := _not_a_url(found.infrastructure.model_express_url)) is not None:
-        address = mask_credentials(found.infrastructure.model_express_url)
+    yield from _lease(configuration)
+    yield from _mesh(configuration)
+    yield from _of_lines(configuration, data)
+    if (wrong := _not_a_url(configuration.infrastructure.model_express_url)) is not None:
+        address = mask_credentials(configuration.infrastructure.model_express_url)
         yield Problem(("infrastructure", "modelExpressURL"), f"must be a URL, got {address}: {wrong}")
 
 
-def _required(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
+def _required(configuration: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
     for key, value in (("apiVersion", API_VERSION), ("kind", KIND)):
         if lookup(data, (key,)) is MISSING:
             yield Problem((key,), f"must be {value}, got nothing")
-    for key, value in (("sshSecretName", found.mpi.ssh_secret_name), ("sshSecretNamespace", found.mpi.ssh_secret_namespace)):
+    for key, value in (
+        ("sshSecretName", configuration.mpi.ssh_secret_name),
+        ("sshSecretNamespace", configuration.mpi.ssh_secret_namespace),
+    ):
         if not value:
             yield Problem(("mpi", key), "must be set")
-    if found.namespace.restricted:
-        if found.namespace.allowed:
+    if configuration.namespace.restricted:
+        if configuration.namespace.allowed:
             yield Problem(("namespace", "allowed"), "must be empty when namespace.restricted is set; remove one of both")
         return
-    roles = dump(found.rbac)
+    roles = dump(configuration.rbac)
     for key in roles:
         if not roles[key]:
             yield Problem(("rbac", key), "must be set unless namespace.restricted is")
 
 
-def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
+def _lease(configuration: OperatorConfiguration) -> Iterator[Problem]:
     """Only the holder of a Lease renews one, so these bind in restricted mode alone."""
-    if not found.namespace.restricted:
+    if not configuration.namespace.restricted:
         return
-    scope, path = found.namespace.scope, ("namespace", "scope")
+    scope, path = configuration.namespace.scope, ("namespace", "scope")
     if scope.lease_duration < 1:
         text = f"must be at least 1s in restricted mode, for a Lease counts whole seconds, got {span(scope.lease_duration)}"
         yield Problem((*path, "leaseDuration"), text)
@@ -180,17 +184,17 @@ def has_key(version: str, key: Path) -> bool:
     return all(key[: len(path)] != path for path in foreign)
 
 
-def _of_lines(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
+def _of_lines(configuration: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
     """Keys that the operator of the release that the file names doesn't have."""
-    version = found.operator.version if lookup(data, ("operator", "version")) is not MISSING else ""
+    version = configuration.operator.version if lookup(data, ("operator", "version")) is not MISSING else ""
     for path, since, until in _OF_LINES:
         if lookup(data, path) is not MISSING and not has_key(version, path):
             which = f"is no key since operator {until}" if until is not None else f"is a key since operator {since}"
             yield Problem(path, f"{which}, and operator.version is {version}")
 
 
-def _mesh(found: OperatorConfiguration) -> Iterator[Problem]:
-    istio = found.service_mesh.active
+def _mesh(configuration: OperatorConfiguration) -> Iterator[Problem]:
+    istio = configuration.service_mesh.active
     if istio is None or istio.tls_mode != "MUTUAL":
         return
     for key, value in (("clientCertificate", istio.client_certificate), ("privateKey", istio.private_key)):

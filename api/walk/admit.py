@@ -50,11 +50,11 @@ def is_tidy(obj: dict[str, Any], schema: Node) -> bool:
 
 def _check(node: Node, *, whole: bool = False) -> Check:
     """The check of the maps and lists under a node; a whole object keeps apiVersion, kind and metadata, whatever its schema."""
-    found = _known.get((id(node), whole))
-    if found is None:
+    known = _known.get((id(node), whole))
+    if known is None:
         meant = resolve(node)
-        found = _known[id(node), whole] = (node, _compiled(meant, whole=whole or bool(meant.get(EMBEDDED))))
-    return found[1]
+        known = _known[id(node), whole] = (node, _compiled(meant, whole=whole or bool(meant.get(EMBEDDED))))
+    return known[1]
 
 
 def _compiled(node: Node, *, whole: bool) -> Check:
@@ -75,13 +75,13 @@ def _compiled(node: Node, *, whole: bool) -> Check:
             return True
         for name, item in value.items():
             if type(item) is dict or type(item) is list:
-                one = fields.get(name)
-                if one is None:
+                field_check = fields.get(name)
+                if field_check is None:
                     if name in properties:
-                        one = fields[name] = _check(properties[name])
+                        field_check = fields[name] = _check(properties[name])
                     else:  # not cached: authors choose the keys of maps
-                        one = others
-                if not one(item):
+                        field_check = others
+                if not field_check(item):
                     return False
             elif item is None or not (named or name in known):
                 return False

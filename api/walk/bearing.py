@@ -30,24 +30,24 @@ class Below(NamedTuple):
 
     def of(self, name: str) -> Node | None:
         """The node of a field that bears something; None for every other name."""
-        found = self.fields.get(name)
-        return found if found is not None or self.extra is None or name in self.known else self.extra
+        node = self.fields.get(name)
+        return node if node is not None or self.extra is None or name in self.known else self.extra
 
 
 def below(node: Node, what: int) -> Below:
     """What of an object's fields a walk need look at; `node` is resolved."""
-    found = _below.get((id(node), what))
-    if found is None:
+    known = _below.get((id(node), what))
+    if known is None:
         properties, extra = node.get("properties") or {}, node.get("additionalProperties")
         fields = {name: resolve(child) for name, child in properties.items() if is_relevant(child, what)}
         rest = resolve(extra) if isinstance(extra, dict) and is_relevant(extra, what) else None
-        found = _below[id(node), what] = (node, Below(fields, frozenset(properties), rest))
-    return found[1]
+        known = _below[id(node), what] = (node, Below(fields, frozenset(properties), rest))
+    return known[1]
 
 
 def _all(node: Node) -> int:
-    found = _known.get(id(node))
-    if found is None:
+    known = _known.get(id(node))
+    if known is None:
         meant = resolve(node)
         bits = _own(meant)
         for child in (meant.get("properties") or {}).values():
@@ -56,8 +56,8 @@ def _all(node: Node) -> int:
             child = meant.get(keyword)
             if isinstance(child, dict):
                 bits |= _all(child)
-        found = _known[id(node)] = (node, bits)
-    return found[1]
+        known = _known[id(node)] = (node, bits)
+    return known[1]
 
 
 def _own(node: Node) -> int:

@@ -34,7 +34,7 @@ class Correlation:
             return MISSING
         names = tuple(node.get("x-kubernetes-list-map-keys") or ())
         if id(old) not in self._by_key:
-            self._by_key[id(old)] = {map_key(one, names): one for one in old if _has_keys(one, names)}
+            self._by_key[id(old)] = {map_key(entry, names): entry for entry in old if _has_keys(entry, names)}
         return self._by_key[id(old)].get(map_key(item, names), MISSING) if _has_keys(item, names) else MISSING
 
     def is_within_unchanged(self, path: Path) -> bool:

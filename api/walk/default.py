@@ -64,8 +64,8 @@ class _Plan(NamedTuple):
 
 
 def _plan(node: Node) -> _Plan:
-    found = _plans.get(id(node))
-    if found is None:
+    known = _plans.get(id(node))
+    if known is None:
         meant = resolve(node)
         children = [(name, resolve(child)) for name, child in (meant.get("properties") or {}).items()]
         fields = below(meant, DEFAULTS)
@@ -77,8 +77,8 @@ def _plan(node: Node) -> _Plan:
             None if fields.extra is None else _plan(fields.extra),
             _plan(items) if items is not None and is_relevant(items, DEFAULTS) else None,
         )
-        found = _plans[id(node)] = (node, plan)
-    return found[1]
+        known = _plans[id(node)] = (node, plan)
+    return known[1]
 
 
 def _default(done: list[Path], path: Path, value: Any, plan: _Plan) -> None:

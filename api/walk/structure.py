@@ -104,8 +104,8 @@ def _list_errors(path: Path, value: list[Any], node: Node) -> Iterator[FieldErro
 
 def _enum_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     allowed = node.get("enum")
-    if allowed is not None and not any(type(one) is type(value) and one == value for one in allowed):
-        names = ", ".join(json.dumps(one) for one in allowed)
+    if allowed is not None and not any(type(choice) is type(value) and choice == value for choice in allowed):
+        names = ", ".join(json.dumps(choice) for choice in allowed)
         yield FieldError(path, format_dotted_path(path), Reason.NOT_SUPPORTED, f"Unsupported value: supported values: {names}")
 
 

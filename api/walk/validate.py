@@ -38,10 +38,10 @@ def _accepts(value: Any, node: Node) -> bool:
 
 
 def _check(node: Node) -> Check:
-    found = _known.get(id(node))
-    if found is None:
-        found = _known[id(node)] = (node, _compiled(resolve(node)))
-    return found[1]
+    known = _known.get(id(node))
+    if known is None:
+        known = _known[id(node)] = (node, _compiled(resolve(node)))
+    return known[1]
 
 
 def _compiled(node: Node) -> Check:
@@ -71,7 +71,7 @@ def _scalar(node: Node, form: str) -> Check:
         wanted = range(max(_SMALL.start, node.get("minimum", _SMALL.start)), min(_SMALL.stop, node.get("maximum", _SMALL.stop) + 1))
         return lambda value: (type(value) is int and value in wanted) or _is_sound(value, node)
     if "enum" in node:
-        allowed = frozenset(one for one in node["enum"] if type(one) is str)
+        allowed = frozenset(choice for choice in node["enum"] if type(choice) is str)
         return lambda value: (type(value) is str and value in allowed) or _is_sound(value, node)
     exact = _EXACT.get(form)
     return _asked(node) if exact is None else lambda value: type(value) is exact or _is_sound(value, node)
@@ -94,13 +94,13 @@ def _object(node: Node) -> Check:
             if name not in value:
                 return False
         for name, item in value.items():
-            one = fields.get(name)
-            if one is None:
+            field_check = fields.get(name)
+            if field_check is None:
                 if name in properties:
-                    one = fields[name] = _check(properties[name])
-                elif (one := others) is None:
+                    field_check = fields[name] = _check(properties[name])
+                elif (field_check := others) is None:
                     continue
-            if not one(item):
+            if not field_check(item):
                 return False
         return True
 
@@ -109,14 +109,14 @@ def _object(node: Node) -> Check:
 
 def _list(node: Node) -> Check:
     items = node.get("items")
-    one = _check(items) if items is not None else None
+    item_check = _check(items) if items is not None else None
     least, most = node.get("minItems", 0), node.get("maxItems", _ENDLESS)
     keys = _keys(node)
 
     def check(value: Any) -> bool:
         if type(value) is not list:
             return _is_sound(value, node)
-        if not (least <= len(value) <= most and (one is None or all(map(one, value)))):
+        if not (least <= len(value) <= most and (item_check is None or all(map(item_check, value)))):
             return False
         return keys is None or _differ(value, keys) or _is_sound(value, node)
 
@@ -131,12 +131,12 @@ def _keys(node: Node) -> tuple[str, ...] | None:
 
 def _differ(value: list[Any], keys: tuple[str, ...]) -> bool:
     """Whether no two items are plainly the same: maps by their keys, if these are texts and numbers, others as texts."""
-    found: set[Any] = set()
+    seen: set[Any] = set()
     for item in value:
         if not keys:
             if type(item) is not str:
                 return False
-            found.add(item)
+            seen.add(item)
         elif type(item) is not dict:
             return False
         else:
@@ -144,8 +144,8 @@ def _differ(value: list[Any], keys: tuple[str, ...]) -> bool:
             for part in parts:
                 if type(part) is not str and type(part) is not int:
                     return False
-            found.add(parts)
-    return len(found) == len(value)
+            seen.add(parts)
+    return len(seen) == len(value)
 
 
 def _ruled(check: Check, node: Node) -> Check:

@@ -51,9 +51,9 @@ def _whole(text: str, wanted: str, *, sign: str) -> int:
     digits = text[1:] if text[:1] and text[0] in sign else text
     whole = digits.lstrip("0") or "0"
     if digits.isascii() and digits.isdigit() and len(whole) <= 20:
-        found = -int(whole) if text[0] == "-" else int(whole)
-        if (SMALLEST <= found <= LARGEST) if sign else found <= LARGEST_UINT:
-            return found
+        number = -int(whole) if text[0] == "-" else int(whole)
+        if (SMALLEST <= number <= LARGEST) if sign else number <= LARGEST_UINT:
+            return number
     raise EvaluationError(f"type conversion error from 'string' to '{wanted}'")
 
 
@@ -74,12 +74,12 @@ def _double_of_string(text: str) -> float:
     if _ENDLESS.fullmatch(text):
         return float(text)
     try:
-        found = float(text) if _DECIMAL.fullmatch(text) else float.fromhex(_HEXADECIMAL.fullmatch(text)[0].replace("_", ""))  # type: ignore[index]
+        number = float(text) if _DECIMAL.fullmatch(text) else float.fromhex(_HEXADECIMAL.fullmatch(text)[0].replace("_", ""))  # type: ignore[index]
     except (TypeError, OverflowError):
-        found = math.inf
-    if math.isinf(found):
+        number = math.inf
+    if math.isinf(number):
         raise EvaluationError("type conversion error from 'string' to 'double'")
-    return found
+    return number
 
 
 @function("string", float)

@@ -141,6 +141,6 @@ def _named(name: str) -> Optional:
 
 
 @method("validate", Format, str)
-def _validate(found: Format, text: str) -> Optional:
-    wrong = found.check(text)
+def _validate(form: Format, text: str) -> Optional:
+    wrong = form.check(text)
     return Optional(wrong) if wrong else NONE

@@ -80,22 +80,24 @@ def _text(frame: Frame, value: Any, _precision: int) -> str:
     parts: list[str] = []
     waiting: list[Any] = [value]
     while waiting:
-        one = waiting.pop()
-        if type(one) is tuple:
-            parts += one
+        part = waiting.pop()
+        if type(part) is tuple:
+            parts += part
             continue
         frame.spend(1)
-        frame.spend_size(one)
-        kind = class_of(one)
+        frame.spend_size(part)
+        kind = class_of(part)
         if kind is list:
-            inner = [each for item in one for each in ((", ",), item)]
+            inner = [each for item in part for each in ((", ",), item)]
             waiting += [("]",), *reversed(inner[1:]), ("[",)]
         elif kind is dict:
-            named = sorted(((_printed(key, _INNER), item) for key, item in zip(keys_of(one), one.values(), strict=True)), key=itemgetter(0))
+            named = sorted(
+                ((_printed(key, _INNER), item) for key, item in zip(keys_of(part), part.values(), strict=True)), key=itemgetter(0)
+            )
             inner = [each for key, item in named for each in ((", ",), (key, ":"), item)]
             waiting += [("}",), *reversed(inner[1:]), ("{",)]
         else:
-            parts.append(_printed(one, _INNER))
+            parts.append(_printed(part, _INNER))
     return "".join(parts)
 
 

@@ -25,18 +25,18 @@ def _sum(items: list[Any]) -> Any:
     return reduce(_add, items) if items else 0
 
 
-def _less(one: Any, other: Any) -> bool:
+def _less(item: Any, other: Any) -> bool:
     """Whether a value is below another; what is no number is below none."""
-    if any(type(value) is float and isnan(value) for value in (one, other)):
+    if any(type(value) is float and isnan(value) for value in (item, other)):
         return False
-    return bool(_below(one, other))
+    return bool(_below(item, other))
 
 
 def _extreme(frame: Frame, items: list[Any], name: str) -> Any:
     frame.spend_size(*items)
     if not items:
         raise EvaluationError(f"{name} called on empty list")
-    return reduce(lambda one, other: other if (_less(other, one) if name == "min" else _less(one, other)) else one, items, items[0])
+    return reduce(lambda item, other: other if (_less(other, item) if name == "min" else _less(item, other)) else item, items, items[0])
 
 
 @method("join", list, str, metered=True)
@@ -65,15 +65,17 @@ method("join", list, metered=True)(lambda frame, items: _join(frame, items, ""))
 
 
 @function("sets.contains", list, list, metered=True)
-def _has_all(frame: Frame, one: list[Any], other: list[Any]) -> bool:
-    frame.spend(len(one) * len(other))
-    return all(any(equal(frame, item, each) for each in one) for item in other)
+def _has_all(frame: Frame, items: list[Any], other: list[Any]) -> bool:
+    frame.spend(len(items) * len(other))
+    return all(any(equal(frame, item, each) for each in items) for item in other)
 
 
 @function("sets.intersects", list, list, metered=True)
-def _meet(frame: Frame, one: list[Any], other: list[Any]) -> bool:
-    frame.spend(len(one) * len(other))
-    return any(any(equal(frame, item, each) for each in one) for item in other)
+def _meet(frame: Frame, items: list[Any], other: list[Any]) -> bool:
+    frame.spend(len(items) * len(other))
+    return any(any(equal(frame, item, each) for each in items) for item in other)
 
 
-function("sets.equivalent", list, list, metered=True)(lambda frame, one, other: _has_all(frame, one, other) and _has_all(frame, other, one))
+function("sets.equivalent", list, list, metered=True)(
+    lambda frame, items, other: _has_all(frame, items, other) and _has_all(frame, other, items)
+)

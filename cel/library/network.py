@@ -43,14 +43,14 @@ def _plain(address: _Address) -> _Address:
 
 def _parse(text: str) -> _Address:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         raise EvaluationError(f"IP Address '{text[:60]}' parse error during conversion from string") from None
     if "%" in text:
         raise EvaluationError("IP Address with zone value is not allowed")
-    if "." in text and _plain(found) is not found:
+    if "." in text and _plain(address) is not address:
         raise EvaluationError("IPv4-mapped IPv6 address is not allowed")
-    return found
+    return address
 
 
 def _parse_range(text: str) -> CIDR:
@@ -60,13 +60,13 @@ def _parse_range(text: str) -> CIDR:
     if not (bits.isascii() and bits.isdigit()) or len(bits) > 3 or (bits[0] == "0" and bits != "0"):
         raise EvaluationError("network address parse error during conversion from string")
     try:
-        found = CIDR(_parse(address), int(bits))
+        cidr = CIDR(_parse(address), int(bits))
     except EvaluationError as wrong:
         mapped = "IPv4-mapped" in str(wrong)
         raise EvaluationError(str(wrong) if mapped else "network address parse error during conversion from string") from None
-    if found.bits > found.address.max_prefixlen:
+    if cidr.bits > cidr.address.max_prefixlen:
         raise EvaluationError("network address parse error during conversion from string")
-    return found
+    return cidr
 
 
 def _reading(name: str, parse: Callable[[str], object]) -> None:

@@ -10,7 +10,7 @@ _ZEROS: Final = (Duration(0), Timestamp(-62_135_596_800 * 10**9))  # a moment's 
 
 function("optional.of", ANY)(Optional)
 function("optional.none")(lambda: NONE)
-method("hasValue", Optional)(lambda found: found is not NONE)
+method("hasValue", Optional)(lambda optional: optional is not NONE)
 method("first", list)(lambda items: Optional(items[0]) if items else NONE)
 method("last", list)(lambda items: Optional(items[-1]) if items else NONE)
 
@@ -23,10 +23,10 @@ def _of_non_zero(value: Any) -> Optional:
 
 
 @method("value", Optional)
-def _value(found: Optional) -> Any:
-    if found is NONE:
+def _value(optional: Optional) -> Any:
+    if optional is NONE:
         raise EvaluationError("optional.none() dereference")
-    return found.value
+    return optional.value
 
 
 @function("optional.unwrap", list)

@@ -56,13 +56,13 @@ def _small(whole: str, fraction: str, bits: int, power: int) -> tuple[int, int] 
     return (value, power) if value <= LARGEST else None
 
 
-def _sum(one: Quantity, other: Quantity, sign: int = 1) -> Quantity:
-    nanos = one.nanos + sign * other.nanos
-    if one.small is None or other.small is None:
+def _sum(quantity: Quantity, other: Quantity, sign: int = 1) -> Quantity:
+    nanos = quantity.nanos + sign * other.nanos
+    if quantity.small is None or other.small is None:
         return Quantity(nanos)
-    (value, power), (more, of_more) = one.small, other.small
+    (value, power), (more, of_more) = quantity.small, other.small
     if not more or not value:
-        return Quantity(nanos, one.small if not more else (sign * more, of_more))
+        return Quantity(nanos, quantity.small if not more else (sign * more, of_more))
     least = min(power, of_more)
     if max(power, of_more) - least > 18:
         return Quantity(nanos)
@@ -77,10 +77,10 @@ def _whole(value: int) -> Quantity:
 
 @function("quantity", str)
 def _quantity(text: str) -> Quantity:
-    found = _parse(text)
-    if found is None:
+    quantity = _parse(text)
+    if quantity is None:
         raise EvaluationError("unable to parse quantity's suffix" if text and _FORM.fullmatch(text) else _WRONG_FORM)
-    return found
+    return quantity
 
 
 @method("isInteger", Quantity)
@@ -99,9 +99,9 @@ def _as_integer(value: Quantity) -> int:
 function("isQuantity", str)(lambda text: _parse(text) is not None)
 function("sign", Quantity)(lambda value: (value.nanos > 0) - (value.nanos < 0))
 method("add", Quantity, Quantity)(_sum)
-method("add", Quantity, int)(lambda one, other: _sum(one, _whole(other)))
-method("sub", Quantity, Quantity)(lambda one, other: _sum(one, other, -1))
-method("sub", Quantity, int)(lambda one, other: _sum(one, _whole(other), -1))
+method("add", Quantity, int)(lambda quantity, other: _sum(quantity, _whole(other)))
+method("sub", Quantity, Quantity)(lambda quantity, other: _sum(quantity, other, -1))
+method("sub", Quantity, int)(lambda quantity, other: _sum(quantity, _whole(other), -1))
 
 
 @method("asApproximateFloat", Quantity)

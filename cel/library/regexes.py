@@ -13,17 +13,17 @@ def _regex(frame: Frame, pattern: str, text: str) -> Regex:
     """The machine of a pattern; it spends what it takes to read the pattern, and to search the text."""
     frame.spend(len(pattern))
     try:
-        found = compile_regex(pattern)
+        machine = compile_regex(pattern)
     except RegexError as wrong:
         raise EvaluationError(f"error parsing regexp: {wrong}") from None
-    frame.spend((1 + len(text)) * len(found) // 2)
-    return found
+    frame.spend((1 + len(text)) * len(machine) // 2)
+    return machine
 
 
 @method("find", str, str, metered=True)
 def _find(frame: Frame, text: str, pattern: str) -> str:
-    found = _regex(frame, pattern, text).find(text)
-    return "" if found is None else text[slice(*found)]
+    span = _regex(frame, pattern, text).find(text)
+    return "" if span is None else text[slice(*span)]
 
 
 @function("matches", str, str, metered=True)
@@ -35,6 +35,6 @@ def _matches(frame: Frame, text: str, pattern: str) -> bool:
 @method("findAll", str, str, metered=True)
 @method("findAll", str, str, int, metered=True)
 def _find_all(frame: Frame, text: str, pattern: str, most: int = -1) -> list[str]:
-    found = _regex(frame, pattern, text)
-    frame.spend((1 + len(text)) * (1 + len(text)) * len(found) // 16)  # each search may read to the end and begin anew a character later
-    return [*islice(found.find_all(text), most if most >= 0 else None)]
+    machine = _regex(frame, pattern, text)
+    frame.spend((1 + len(text)) * (1 + len(text)) * len(machine) // 16)  # each search may read to the end and begin anew a character later
+    return [*islice(machine.find_all(text), most if most >= 0 else None)]

@@ -60,10 +60,10 @@ def _normalised(text: str) -> str:
 @function("semver", str)
 @function("semver", str, bool)
 def _semver(text: str, normalise: bool = False) -> Semver:
-    found = _parse(text, normalise)
-    if found is None:
+    version = _parse(text, normalise)
+    if version is None:
         raise EvaluationError("Invalid Semver: it must be a version such as 1.2.3 or 1.2.3-rc.1")
-    return found
+    return version
 
 
 @function("isSemver", str)

@@ -61,8 +61,8 @@ class Regex:
             at = self._emit(kind, tree[1])
             self._code[at] = (kind, tree[1], (at + 1,))
         elif kind == "cat":
-            for one in tree[1]:
-                self._add(one)
+            for part in tree[1]:
+                self._add(part)
         elif kind == "alt":
             self._add_alternatives(tree[1])
         else:
@@ -106,14 +106,14 @@ class Regex:
         before = ""
         for char in (*text, ""):
             key = (states, before if self._asserts else "", char)
-            found = known.get(key)
-            if found is None:
+            step = known.get(key)
+            if step is None:
                 if len(known) >= _MAX_CACHED_STEPS or self._kept >= _MAX_CACHED_STATES:
                     known.clear()
                     self._kept = 0
-                found = known[key] = self._step((*states, 0), before, char)
-                self._kept += len(found[0])
-            states, done = found
+                step = known[key] = self._step((*states, 0), before, char)
+                self._kept += len(step[0])
+            states, done = step
             if done:
                 return True
             before = char
@@ -173,10 +173,10 @@ class Regex:
         """Yields the matches one behind the other; none is empty right behind another."""
         at, last = 0, -1
         while at <= len(text):
-            found = self.find(text, at)
-            if found is None:
+            match = self.find(text, at)
+            if match is None:
                 return
-            begin, end = found
+            begin, end = match
             if begin == end == last:
                 at = end + 1
                 continue

@@ -57,14 +57,14 @@ class Chars(NamedTuple):
 
     def has(self, char: str) -> bool:
         """Whether a character belongs to the set."""
-        found = self._has(char) or (self.folded and any(map(self._has, orbit(char))))
-        return found is not self.negated
+        belongs = self._has(char) or (self.folded and any(map(self._has, orbit(char))))
+        return belongs is not self.negated
 
     def _has(self, char: str) -> bool:
         after = bisect_right(self.ranges, (char, _LAST))
         return (
             (after > 0 and char <= self.ranges[after - 1][1])
-            or any(one.has(char) for one in self.others)
+            or any(other.has(char) for other in self.others)
             or (bool(self.categories) and unicodedata.category(char).startswith(self.categories))
         )
 
@@ -78,14 +78,18 @@ _ODD: Final = (
 
 def _folded(char: str) -> str:
     """The letter that a letter folds to alone, as CaseFolding.txt of Unicode says for C and S."""
-    return next((one for one in (char.casefold(), char.lower()) if len(one) == 1), char)
+    return next((letter for letter in (char.casefold(), char.lower()) if len(letter) == 1), char)
 
 
 @lru_cache(maxsize=1024)
 def orbit(char: str) -> tuple[str, ...]:
     """Returns the letters that are the same whatever their case, as RE2 takes them: `k`, `K` and the sign of Kelvin."""
     folded = _folded(char)
-    return tuple(one for one in {folded, folded.upper(), folded.title(), folded.lower(), *_ODD} if len(one) == 1 and _folded(one) == folded)
+    return tuple(
+        letter
+        for letter in {folded, folded.upper(), folded.title(), folded.lower(), *_ODD}
+        if len(letter) == 1 and _folded(letter) == folded
+    )
 
 
 ANY_CHAR: Final = Chars(negated=True)
@@ -96,10 +100,10 @@ Tree = tuple[Any, ...]
 def parse(text: str) -> Tree:
     """Returns the tree: ("chars", set), ("cat", trees), ("alt", trees), ("rep", tree, least, most, greedy), ("assert", kind)."""
     parser = _Parser(text)
-    found = parser.alternatives("")
+    tree = parser.alternatives("")
     if parser.at < len(text):
         raise RegexError(f"unexpected ): `{text}`")
-    return found
+    return tree
 
 
 class _Parser:
@@ -120,17 +124,17 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_LEVELS:
             raise RegexError("expression nests too deeply")
-        found: list[Tree] = []
+        branches: list[Tree] = []
         items: list[Tree] = []
         while self.at < len(self.text) and self.text[self.at] != ")":
             if self._skip("|"):
-                found.append(("cat", tuple(items)))
+                branches.append(("cat", tuple(items)))
                 items = []
                 continue
             flags = self._item(items, flags)
         self.depth -= 1
         last: Tree = ("cat", tuple(items))
-        return ("alt", (*found, last)) if found else last
+        return ("alt", (*branches, last)) if branches else last
 
     def _item(self, items: list[Tree], flags: str) -> str:
         """Reads one item with its repetition, and returns the flags for what follows."""
@@ -181,10 +185,10 @@ class _Parser:
         return flags
 
     def _group(self, flags: str, start: int) -> Tree:
-        found = self.alternatives(flags)
+        tree = self.alternatives(flags)
         if not self._skip(")"):
             raise self._wrong("missing closing )", start)
-        return found
+        return tree
 
     def _repeated(self, item: Tree, flags: str, start: int) -> Tree:
         count = 0
@@ -208,7 +212,7 @@ class _Parser:
         if end < 0 or self.text[self.at] != "{":
             return None
         least, comma, most = self.text[self.at + 1 : end].partition(",")
-        if not all(one.isascii() and one.isdigit() for one in (least, most or "0")):
+        if not all(digits.isascii() and digits.isdigit() for digits in (least, most or "0")):
             return None
         self.at = end + 1
         return int(least), (int(most) if most else None) if comma else int(least)
@@ -230,8 +234,8 @@ class _Parser:
         if kind in ("A", "z", "b", "B") and kind:
             self.at += 1
             return ("assert", {"A": "begin", "z": "end", "b": "word", "B": "inside"}[kind])
-        found = self._escaped(start, flags)
-        return ("chars", found if isinstance(found, Chars) else _one(found, flags))
+        escaped = self._escaped(start, flags)
+        return ("chars", escaped if isinstance(escaped, Chars) else _one(escaped, flags))
 
     def _escaped(self, start: int, flags: str) -> Chars | str:
         """What stands behind a backslash: a set or a character."""
@@ -341,10 +345,10 @@ def _one(char: str, flags: str) -> Chars:
 
 
 def _merged(ranges: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+    merged: list[tuple[str, str]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
         else:
-            found.append((low, high))
-    return tuple(found)
+            merged.append((low, high))
+    return tuple(merged)

@@ -147,11 +147,11 @@ def _convert(
     back: Callable[[Fields], Fields],
 ) -> None:
     live = {name: source[name] for name in names if source.get(name) is not None}
-    said = plain = there(live)
+    converted = plain = there(live)
     remembered = {name: kept[name] for name in others if kept.get(name) is not None}
-    if remembered and remembered != said and back(remembered) == live:
-        said = remembered
-    target.update(said)
+    if remembered and remembered != converted and back(remembered) == live:
+        converted = remembered
+    target.update(converted)
     if save is not None and live and back(plain) != live:
         save.update(live)
 
@@ -184,13 +184,13 @@ class Routes(Lens):
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """Translate a right path to the most exact left place; None if there is none."""
-        found = _longest(self._to_left, path)
-        return None if found is None or not found.left else (*found.left, *(path[len(found.right) :] if found.whole else ()))
+        route = _longest(self._to_left, path)
+        return None if route is None or not route.left else (*route.left, *(path[len(route.right) :] if route.whole else ()))
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The mirror image."""
-        found = _longest(self._to_right, path)
-        return None if found is None or not found.right else (*found.right, *(path[len(found.left) :] if found.whole else ()))
+        route = _longest(self._to_right, path)
+        return None if route is None or not route.right else (*route.right, *(path[len(route.left) :] if route.whole else ()))
 
     def rows(self) -> Iterator[Row]:
         """A row a route."""
@@ -210,8 +210,8 @@ class Routes(Lens):
 
 def _longest(table: dict[Steps, Route], path: Path) -> Route | None:
     for length in range(len(path), 0, -1):
-        if (found := table.get(path[:length])) is not None:
-            return found
+        if (route := table.get(path[:length])) is not None:
+            return route
     return None
 
 

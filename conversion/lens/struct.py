@@ -81,12 +81,12 @@ def require_claims(where: str, wanted: frozenset[str] | set[str], claimed: set[s
 
 
 def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
-    found: dict[str, Lens] = {}
+    claims: dict[str, Lens] = {}
     for lens in lenses:
         for name in getattr(lens, side):
-            if found.setdefault(name, lens) is not lens:
+            if claims.setdefault(name, lens) is not lens:
                 raise DeclarationError(f"two lenses claim the {side} member {name}")
-    return found
+    return claims
 
 
 def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> None:

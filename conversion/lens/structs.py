@@ -16,19 +16,19 @@ def object_of(value: Any) -> Fields:
 
 def object_member(struct: Fields, name: str) -> Fields:
     """An object member, or an empty one. Don't change it."""
-    found = struct.get(name)
-    return found if type(found) is dict else _NOTHING
+    member = struct.get(name)
+    return member if type(member) is dict else _NOTHING
 
 
 def object_items(struct: Fields, name: str) -> list[Fields]:
     """The objects of a list member, or an empty list."""
-    found = struct.get(name)
-    if type(found) is not list:
+    members = struct.get(name)
+    if type(members) is not list:
         return []
-    for item in found:
+    for item in members:
         if type(item) is not dict:
-            return [item for item in found if type(item) is dict]
-    return found
+            return [item for item in members if type(item) is dict]
+    return members
 
 
 def present(struct: Fields) -> Fields:

@@ -46,14 +46,14 @@ def content(container: Fields) -> Fields:
 
 def pod_content(extra: Fields) -> Fields:
     """The members of a pod spec without `mainContainer`; containers if there are any, the others unless all are zero."""
-    said = False
+    has_content = False
     out: Fields = {}
     for name, value in extra.items():
         if value is None or name in ("mainContainer", "containers"):
             continue
         out[name] = value
-        said = said or bool(value) or name in _POD_POINTERS
-    if not said:
+        has_content = has_content or bool(value) or name in _POD_POINTERS
+    if not has_content:
         out = {}
     if "containers" in extra and object_items(extra, "containers"):  # nothing but nulls asks for nothing, as an empty list
         out["containers"] = extra["containers"]

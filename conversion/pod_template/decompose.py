@@ -32,9 +32,11 @@ def take_apart(right: Fields, *, secrets: bool) -> Pieces:
     template = object_member(right, "podTemplate")
     spec = object_member(template, "spec")
     containers = object_items(spec, "containers")
-    found = find_container(containers, MAIN)
-    rest = [container for container in containers if container is not found] if len(containers) > 1 or found is None else []
-    main = None if found is None else main_content(found)
+    main_container = find_container(containers, MAIN)
+    rest = (
+        [container for container in containers if container is not main_container] if len(containers) > 1 or main_container is None else []
+    )
+    main = None if main_container is None else main_content(main_container)
     cache = right.get("compilationCache")
     pieces = Pieces(
         present,

@@ -39,9 +39,9 @@ class Counterparts:
 
     def of(self, mount: Fields) -> Fields | None:
         """The counterpart of a mount."""
-        found = self._places.get(mount_key(mount))
-        if found is not None:
-            return found
+        counterpart = self._places.get(mount_key(mount))
+        if counterpart is not None:
+            return counterpart
         alike = self._volumes.get(_volume(mount), [])
         return alike[0] if len(alike) == 1 else None
 
@@ -183,9 +183,9 @@ def split_mounts(
 
     The Go operator mounts caches, too. `alone`: line 1.2 may have written them, which leaves out the flat ones. Costs a look-up a mount.
     """
-    found = read[:1] if cache is not None else []
+    flat_entries = read[:1] if cache is not None else []
     where = [_written(mount) for mount in mounts]
-    entries = flat if is_cache_of(flat, cache) else _reflagged(flat, found)
+    entries = flat if is_cache_of(flat, cache) else _reflagged(flat, flat_entries)
     for made in (join_mounts(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
         if made and where == [_written(mount) for mount in made]:
             return entries, mounts[: len(over)]
@@ -201,8 +201,8 @@ def split_mounts(
             cut = index + 1
     for mount in mounts[cut:]:
         entry = known[mount_key(mount)]
-        found.append(entry if _written(native_mount(entry)) == _written(mount) else flat_mount(mount))
-    return found, mounts[:cut]
+        flat_entries.append(entry if _written(native_mount(entry)) == _written(mount) else flat_mount(mount))
+    return flat_entries, mounts[:cut]
 
 
 def _written(mount: Fields) -> tuple[object, object]:

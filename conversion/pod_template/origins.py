@@ -59,15 +59,15 @@ def collect(
 
 
 def _collect_overlay(
-    left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None, whole: bool
+    left: Fields, pod: Fields, overlay: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None, whole: bool
 ) -> None:
     main = left["extraPodSpec"].get("mainContainer")
     # on line 1.2 a list of one plain secret would return as its name
-    halved = any(_entries(said.get(name)) for name in _SPLIT) or (
-        not whole and read_plain_secret(object_items(said, "envFrom")) is not None
+    halved = any(_entries(overlay.get(name)) for name in _SPLIT) or (
+        not whole and read_plain_secret(object_items(overlay, "envFrom")) is not None
     )
     if type(main) is dict and (eager or main.get("name") or halved):
-        _collect_halves(left, main.get("name"), said, save)
+        _collect_halves(left, main.get("name"), overlay, save)
     if "containers" not in pod or not (containers := object_items(pod, "containers")):
         return
     sidecars = container_names(containers).count(SIDECAR)
@@ -98,26 +98,26 @@ def _says_more(left: Fields, *, native: bool) -> bool:
     return any(type(switch := left.get(name)) is dict and switch.get("enabled") is not True for name in switches)
 
 
-def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> None:
+def _collect_halves(left: Fields, name: object, overlay: Fields, save: Fields) -> None:
     """Save both halves of every group with content."""
     over: Fields = {"name": name} if name else {}
     kept = bool(over)
     for flat, native in _GROUPS:
         mine = left.get(flat)
-        if not (mine or (mine is not None and flat in ("envFromSecret", "resources")) or native in said):
+        if not (mine or (mine is not None and flat in ("envFromSecret", "resources")) or native in overlay):
             continue
         kept = True
         if mine is not None:
             save[flat] = mine
-        if native in said:
-            over[native] = said[native]
+        if native in overlay:
+            over[native] = overlay[native]
     for probe in PROBES:
-        if left.get(probe) is not None or probe in said:
+        if left.get(probe) is not None or probe in overlay:
             kept = True
             if left.get(probe) is not None:
                 save[probe] = left[probe]
-            if probe in said:
-                over[probe] = said[probe]
+            if probe in overlay:
+                over[probe] = overlay[probe]
     if kept:
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "mainContainer": over}
 
@@ -126,18 +126,18 @@ def restore(pieces: Pieces, kept: Fields, line: Line) -> None:
     """Restore the flat fields as written, group by group."""
     extra = object_member(kept, "extraPodSpec")
     over = object_member(extra, "mainContainer")
-    said = content(over) if over else {}
-    _restore_mounts(pieces, kept, said, line)
+    overlay = content(over) if over else {}
+    _restore_mounts(pieces, kept, overlay, line)
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
     main = pieces.main or {}  # without any container, an empty main equals an absent one
     if "containers" in extra and (containers := object_items(extra, "containers")):
         _restore_containers(pieces, containers)
-    _restore_env(pieces, main, kept, said)
-    _restore_sources(pieces, main, kept, said)
-    _restore_resources(pieces, main, kept, said)
-    if not (_PROBES.isdisjoint(kept) and _PROBES.isdisjoint(said)):
-        _restore_probes(pieces, main, kept, said)
+    _restore_env(pieces, main, kept, overlay)
+    _restore_sources(pieces, main, kept, overlay)
+    _restore_resources(pieces, main, kept, overlay)
+    if not (_PROBES.isdisjoint(kept) and _PROBES.isdisjoint(overlay)):
+        _restore_probes(pieces, main, kept, overlay)
     if over.get("name"):
         pieces.over["name"] = over["name"]
     metadata = kept.get("extraPodMetadata")
@@ -163,31 +163,31 @@ def _set(struct: Fields, name: str, value: object) -> None:
         struct.pop(name, None)
 
 
-def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
-    envs, env = kept.get("envs"), said.get("env")
+def _restore_env(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
+    envs, env = kept.get("envs"), overlay.get("env")
     if envs is None and env is None:
         return
-    if (effective_env(kept, said) or []) != (main.get("env") or []):
-        envs, env = _env_halves(main.get("env"), object_items(said, "env"))
+    if (effective_env(kept, overlay) or []) != (main.get("env") or []):
+        envs, env = _env_halves(main.get("env"), object_items(overlay, "env"))
     _set(pieces.flat, "envs", envs)
     _set(pieces.over, "env", env)
 
 
-def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
+def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
     """Restore a secret's name or a list of sources in its original place; the list hides the name."""
     secret = kept.get("envFromSecret")
-    if "envFrom" in said and object_items(said, "envFrom") and object_items(main, "envFrom"):
+    if "envFrom" in overlay and object_items(overlay, "envFrom") and object_items(main, "envFrom"):
         pieces.over["envFrom"] = main["envFrom"]
         _set(pieces.flat, "envFromSecret", secret)
     elif secret == "" and "envFromSecret" not in pieces.flat:
         pieces.flat["envFromSecret"] = secret
 
 
-def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
-    flat, over = kept.get("resources"), said.get("resources")
+def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
+    flat, over = kept.get("resources"), overlay.get("resources")
     if pieces.main is None or (flat is None and over is None) or (flat == pieces.flat.get("resources") and over is None):
         return  # even empty resources need a main; usually the read value is the saved one
-    live, mine, theirs = object_member(main, "resources"), object_member(kept, "resources"), object_member(said, "resources")
+    live, mine, theirs = object_member(main, "resources"), object_member(kept, "resources"), object_member(overlay, "resources")
     if effective_resources(mine, theirs) != live:
         mine, theirs = _resource_halves(live, mine, theirs)
         if effective_resources(mine, theirs) != live:
@@ -197,9 +197,9 @@ def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, said: Fields)
     _set(pieces.over, "resources", over)
 
 
-def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
+def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
     for probe in PROBES:
-        flat, over, live = kept.get(probe), said.get(probe), main.get(probe)
+        flat, over, live = kept.get(probe), overlay.get(probe), main.get(probe)
         if flat is None and over is None:
             continue
         if merge_override(flat, over) != live:
@@ -210,8 +210,8 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
         _set(pieces.over, probe, over)
 
 
-def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields, line: Line) -> None:
-    flat, over = object_items(kept, "volumeMounts"), object_items(said, "volumeMounts") if "volumeMounts" in said else []
+def _restore_mounts(pieces: Pieces, kept: Fields, overlay: Fields, line: Line) -> None:
+    flat, over = object_items(kept, "volumeMounts"), object_items(overlay, "volumeMounts") if "volumeMounts" in overlay else []
     if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
         return  # the read value is the saved one
     if pieces.main is None and pieces.present and not mounts.reproducible(flat):
@@ -221,8 +221,8 @@ def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields, line: Line) -> N
     if over and live and line >= Line.V1_3:
         entries, above = mounts.split_mounts(read, flat, over, pieces.cache, live, alone=kept.get(JOINED) is not True)
         _set(pieces.over, "volumeMounts", above or None)
-    elif (found := mounts.restore_flat_list(read, flat, over, pieces.cache, live)) is not None:
-        entries = found
+    elif (restored := mounts.restore_flat_list(read, flat, over, pieces.cache, live)) is not None:
+        entries = restored
         if over and live:
             pieces.over["volumeMounts"] = live
     else:

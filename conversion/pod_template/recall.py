@@ -70,11 +70,11 @@ def _without_main(containers: list[Fields], remembered: list[Fields], left: Fiel
     main = find_container(containers, MAIN)
     if main is None or find_container(remembered, MAIN) is not None or _means_main(left):
         return containers
-    said = content(main)
-    mounts = said.pop("volumeMounts", [])  # flagged entries after the cache, which alone need no template either
+    members = content(main)
+    mounts = members.pop("volumeMounts", [])  # flagged entries after the cache, which alone need no template either
     if mounts and compose(left, line) is not None:
         return containers
-    return containers if said else [each for each in containers if each is not main]
+    return containers if members else [each for each in containers if each is not main]
 
 
 def _asks(left: Fields) -> bool:
@@ -98,13 +98,13 @@ def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fi
     kept = find_container(remembered, SIDECAR)
     if kept is None:
         return container
-    said = content(kept)
-    extra = {name: value for name, value in said.items() if name not in ("image", "args", "env")}
+    members = content(kept)
+    extra = {name: value for name, value in members.items() if name not in ("image", "args", "env")}
     mine, theirs = object_items(container, "envFrom"), object_items(extra, "envFrom")
     if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and read_plain_secret(mine) == _secret(theirs[0])):
         del extra["envFrom"]
     out: Fields = merge_override(container, extra)
-    return {**{name: value for name, value in kept.items() if name not in said}, **out}
+    return {**{name: value for name, value in kept.items() if name not in members}, **out}
 
 
 def _secret(source: Fields) -> object:

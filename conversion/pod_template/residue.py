@@ -22,7 +22,7 @@ def residue(right: Fields, left: Fields, pieces: Pieces, reference: object, cont
     template = _lacking(right, pieces, reference, made, rebuilt=rebuilt is not None)
     if context.line < Line.V1_3 or context.travelled or pieces.cache is None or not made or _lists_main(template):
         return template
-    return _lacking(right, pieces, reference, [_with_caches(one, left) for one in made], rebuilt=True)
+    return _lacking(right, pieces, reference, [_with_caches(container, left) for container in made], rebuilt=True)
 
 
 def _lists_main(template: Fields | None) -> bool:
@@ -73,7 +73,7 @@ def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
 def _comparable(containers: list[Fields]) -> list[Fields]:
     """Containers with main's resources canonical and without zero values, as composed."""
     main = find_container(containers, MAIN)
-    return [{"name": MAIN, **main_content(one)} if one is main else one for one in containers]
+    return [{"name": MAIN, **main_content(container)} if container is main else container for container in containers]
 
 
 def _same_order(live: list[Fields], made: list[Fields]) -> bool:
@@ -105,10 +105,10 @@ def _entry(container: Fields, other: Fields | None) -> Fields:
     if container == other:
         return entry
     # members that v1alpha1 has for a sidecar are left out, except empty ones
-    said = {name: value for name, value in container.items() if not (value and name in ("name", "image", "args", "env"))}
-    if said.get("envFrom") == other.get("envFrom"):
-        said.pop("envFrom", None)
-    return {**entry, **said}
+    members = {name: value for name, value in container.items() if not (value and name in ("name", "image", "args", "env"))}
+    if members.get("envFrom") == other.get("envFrom"):
+        members.pop("envFrom", None)
+    return {**entry, **members}
 
 
 def _mount_entry(mount: Fields, theirs: Counterparts) -> Fields:

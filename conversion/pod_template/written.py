@@ -114,8 +114,8 @@ def _renamed(rest: Path, names: dict[str, str]) -> Path:
 
 
 def _entries(struct: Fields, name: str) -> list[Any]:
-    found = struct.get(name)
-    return found if type(found) is list else []
+    entries = struct.get(name)
+    return entries if type(entries) is list else []
 
 
 def _places(entries: list[Any], names: tuple[str, ...], key: tuple[object, ...]) -> list[int]:

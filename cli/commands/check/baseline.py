@@ -49,7 +49,7 @@ def fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:
 def name_findings(result: Result) -> list[tuple[str, LocatedFinding, Suppressed | None]]:
     """All findings with their fingerprints, in order, and what suppresses one; such findings count among equal ones, too."""
     both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in result.findings]
-    both = sorted([*both, *((one.finding, one) for one in result.suppressed)], key=lambda pair: pair[0].order)
+    both = sorted([*both, *((suppression.finding, suppression) for suppression in result.suppressed)], key=lambda pair: pair[0].order)
     return [(name, *pair) for name, pair in zip(fingerprints(finding for finding, _ in both), both, strict=True)]
 
 
@@ -116,7 +116,7 @@ def load(file: str, *, missing: bool = False) -> list[Entry]:
         raise UsageError(f"{_FLAG} {file}: must be a baseline, an object with format and findings")
     if data.get("format") != FORMAT:
         raise UsageError(f"{_FLAG} {file}: format must be {FORMAT}, got {json.dumps(data.get('format'))[:80]}")
-    return [_entry(one, f"{_FLAG} {file}: findings[{index}]") for index, one in enumerate(data["findings"])]
+    return [_entry(row, f"{_FLAG} {file}: findings[{index}]") for index, row in enumerate(data["findings"])]
 
 
 def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], heard: Heard, *, learn: bool) -> Held:
@@ -126,25 +126,29 @@ def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], h
     """
     known = {entry.fingerprint: entry for entry in entries}
     named = [(name, finding) for name, finding, by in name_findings(result) if by is None]
-    found = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
-    new = [entry for name, entry in found.items() if name not in known] if learn else []
-    passing = found if learn else {name: entry for name, entry in found.items() if name in known}
+    current = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
+    new = [entry for name, entry in current.items() if name not in known] if learn else []
+    passing = current if learn else {name: entry for name, entry in current.items() if name in known}
     hidden = {id(finding): passing[name] for name, finding in named if name in passing}
-    suppressed = [Suppressed(one, BASELINE, hidden[id(one)].reason) for one in result.findings if id(one) in hidden]
-    silent = [entry for entry in entries if entry.fingerprint not in found and takes(entry)]
+    suppressed = [Suppressed(finding, BASELINE, hidden[id(finding)].reason) for finding in result.findings if id(finding) in hidden]
+    silent = [entry for entry in entries if entry.fingerprint not in current and takes(entry)]
     # objects with a file that was not read: overlays of one graph share its name, and fingerprints don't distinguish files
-    seen = {one.source.name for one in result.checked}
+    seen = {obj.source.name for obj in result.checked}
     unseen = {entry.about_object for entry in entries if entry.kind and entry.file not in seen and Path(entry.file).is_file()}
-    outdated = [one for one in _outdated(silent, result, heard) if one.about_object not in unseen]
+    outdated = [entry for entry in _outdated(silent, result, heard) if entry.about_object not in unseen]
     gone = {entry.fingerprint for entry in outdated}
     kept = [
-        entry if entry.about_object in unseen else found.get(entry.fingerprint, entry) for entry in entries if entry.fingerprint not in gone
+        entry if entry.about_object in unseen else current.get(entry.fingerprint, entry)
+        for entry in entries
+        if entry.fingerprint not in gone
     ]
     cleared = result._replace(
-        findings=[one for one in result.findings if id(one) not in hidden],
-        suppressed=sorted([*result.suppressed, *suppressed], key=lambda one: one.finding.order),
+        findings=[finding for finding in result.findings if id(finding) not in hidden],
+        suppressed=sorted([*result.suppressed, *suppressed], key=lambda suppression: suppression.finding.order),
     )
-    return Held(cleared, outdated, new, sorted({entry.fingerprint: entry for entry in (*kept, *new)}.values(), key=lambda one: one.order))
+    return Held(
+        cleared, outdated, new, sorted({entry.fingerprint: entry for entry in (*kept, *new)}.values(), key=lambda entry: entry.order)
+    )
 
 
 def write(file: str, entries: list[Entry]) -> None:
@@ -164,15 +168,15 @@ def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[En
     """Those entries whose findings would be there if they still were: their object or file was seen, and their rule could have spoken."""
     operations: defaultdict[object, set[str]] = defaultdict(set)  # by identity, and by file
     notes: defaultdict[object, list[NotEvaluated]] = defaultdict(list)
-    for one in result.checked:
-        for key in (tuple(one.identity), one.source.name):
-            operations[key].add(one.operation)
+    for obj in result.checked:
+        for key in (tuple(obj.identity), obj.source.name):
+            operations[key].add(obj.operation)
     for note in result.not_evaluated:
         notes[tuple(note.identity)].append(note)
     for entry in entries:
         about = entry.about_object if entry.kind else entry.file
-        asked = heard._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))
-        if about in operations and (explain_unknown_word(entry.rule) or could_speak(entry.rule, asked)):
+        narrowed = heard._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))
+        if about in operations and (explain_unknown_word(entry.rule) or could_speak(entry.rule, narrowed)):
             yield entry
 
 

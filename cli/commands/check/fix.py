@@ -56,10 +56,10 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
 def write(done: list[Mended]) -> int:
     """Writes all files that have not changed meanwhile; returns the exit code."""
     codes = [OK]
-    for one in done:
-        codes.append(write_if_unchanged(one.source.name, one.text, one.source.text))
+    for mended in done:
+        codes.append(write_if_unchanged(mended.source.name, mended.text, mended.source.text))
         if codes[-1] == OK:
-            write_stderr(f"{one.source.name}: {one.edits} fixed")
+            write_stderr(f"{mended.source.name}: {mended.edits} fixed")
     return worst_code(codes)
 
 
@@ -82,7 +82,9 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     named = source if text == source.text else Source(source.name, text)
     documents = documents if named is source else _objects(named)
     rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
-    wanted: list[Any] = [apply_fixes(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
+    wanted: list[Any] = [
+        apply_fixes(document.data, rest[number]) if rest.get(number) else None for number, document in enumerate(documents)
+    ]
     moves = {number: [edit for edit in some if edit.what == MOVE] for number, some in rest.items()}
     if any(moves.values()):
         from .version_change import move_fields
@@ -103,8 +105,8 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
 
 def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:
     """The text with new values over the old ones, and over an anchor's where aliases share it; None where it then says anything else."""
-    documents = [one for one in read_text(source) if isinstance(one, Document)]
-    ours = [one.document for one in find_manifests(documents)]
+    documents = [document for document in read_text(source) if isinstance(document, Document)]
+    ours = [manifest.document for manifest in find_manifests(documents)]
     json = source.text.lstrip()[:1] in ("{", "[")
     spots: dict[tuple[int, int], str] = {}
     for number, some in edits.items():
@@ -116,9 +118,9 @@ def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -
                 word = json and isinstance(edit.value, str) and old[:1] not in ("'", '"')
                 spots[first, last] = anchor + (emit_double_quoted(edit.value) if word else emit_flow_scalar(edit.value, old))
     text = _spliced(source.text, spots)
-    swaps = {id(one.data): new for one, new in zip(ours, wanted, strict=True) if new is not None}
-    after = [_kept(one) for one in read_data(Source(source.name, text))]
-    return text if is_same_json([_kept(replace_in_document(one.data, swaps)) for one in documents], after) else None
+    swaps = {id(document.data): new for document, new in zip(ours, wanted, strict=True) if new is not None}
+    after = [_kept(content) for content in read_data(Source(source.name, text))]
+    return text if is_same_json([_kept(replace_in_document(document.data, swaps)) for document in documents], after) else None
 
 
 def _kept(data: Any) -> Any:
@@ -135,9 +137,9 @@ def _certain(edits: list[Edit]) -> list[Edit]:
 
 def _objects(source: Source) -> list[Document]:
     documents = list(read_text(source))
-    if any(isinstance(one, InputError) for one in documents):
+    if any(isinstance(document, InputError) for document in documents):
         raise NotWrittenError("a part of it can't be read")
-    return [one.document for one in find_manifests(one for one in documents if isinstance(one, Document))]
+    return [manifest.document for manifest in find_manifests(document for document in documents if isinstance(document, Document))]
 
 
 def write_comment(source: Source, line: int, rule: str) -> str | None:
@@ -161,4 +163,4 @@ def _spliced(text: str, edits: dict[tuple[int, int], str]) -> str:
 
 def read_data(source: Source) -> list[Any]:
     """The data of the documents of a text; None for what can't be read."""
-    return [one.data if isinstance(one, Document) else None for one in read_text(source)]
+    return [document.data if isinstance(document, Document) else None for document in read_text(source)]

@@ -220,12 +220,12 @@ def _claims(component: Fields) -> Iterator[str]:
 
 
 def _services(children: Iterable[Fields], graph: str, names: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    services: dict[str, list[str]] = {}
     for child in children:
         if child.get("kind") == "Service":
             name = str(child["metadata"]["name"])
-            found.setdefault(_owner(name.removeprefix(f"{graph}-"), names), []).append(name)
-    return found
+            services.setdefault(_owner(name.removeprefix(f"{graph}-"), names), []).append(name)
+    return services
 
 
 def _owner(name: str, parts: Iterable[str]) -> str:
@@ -235,33 +235,33 @@ def _owner(name: str, parts: Iterable[str]) -> str:
 
 def _restarted(before: list[Fields], after: list[Fields], graph: str, names: list[str]) -> set[str]:
     """The components whose pods restart, by controllers' names, and on Grove by those of cliques."""
-    found: set[str] = set()
-    for one in find_restarts(*([Child("", child) for child in side] for side in (before, after))):
-        if one.what == "restart":
-            cliques = [reason[len(_CLIQUE) :].partition("]")[0] for reason in one.reasons if reason.startswith(_CLIQUE)]
-            found.update(_owner(name, names) for name in cliques or [one.name.removeprefix(f"{graph}-")])
-    return found
+    components: set[str] = set()
+    for restart in find_restarts(*([Child("", child) for child in side] for side in (before, after))):
+        if restart.what == "restart":
+            cliques = [reason[len(_CLIQUE) :].partition("]")[0] for reason in restart.reasons if reason.startswith(_CLIQUE)]
+            components.update(_owner(name, names) for name in cliques or [restart.name.removeprefix(f"{graph}-")])
+    return components
 
 
 def draw(rendered: Outcome) -> tuple[list[Drawn], list[str]]:
     """The pictures of all graphs in a rendered text, in order, and problems; children that can't be rendered are left out."""
     drawn: list[Drawn] = []
     problems: list[str] = []
-    for one in rendered.made:
-        if one.found.identity.kind not in KINDS or not one.found.known:
+    for graph in rendered.made:
+        if graph.found.identity.kind not in KINDS or not graph.found.known:
             continue
-        if one.object is None:
-            problems += one.problems
+        if graph.object is None:
+            problems += graph.problems
             continue
         try:
-            drawn.append(Drawn(one.found.document.source.name, picture(one.object, one.children, one.line), one.children))
+            drawn.append(Drawn(graph.found.document.source.name, picture(graph.object, graph.children, graph.line), graph.children))
         except RenderError as error:
-            problems.append(format_problem(one.found, error.path, error.reason))
+            problems.append(format_problem(graph.found, error.path, error.reason))
     return drawn, problems
 
 
 def pair_pictures(before: list[Drawn], after: list[Drawn]) -> list[Picture]:
     """The pictures of both sides, paired by kind, namespace and name, with what the change does; those that are gone come last."""
-    sides = ([Placed(one.file, one.identity, one) for one in side] for side in (before, after))
+    sides = ([Placed(graph.file, graph.identity, graph) for graph in side] for side in (before, after))
     made = (_marked(was and was.value, now and now.value) for was, now in pair_up(*sides))
     return [picture for picture in made if picture is not None]

@@ -85,10 +85,10 @@ def _rendered(options: Options) -> Iterator[Source | InputError]:
 
     for folder in dict.fromkeys(options.kustomize):
         words = kustomization_command(folder)
-        one = render_kustomization(folder, words)
-        if not options.quiet and not isinstance(one, InputError):
-            write_stderr(f"{one.name}: lines are those that `{' '.join(words)}` prints")
-        yield one
+        rendered = render_kustomization(folder, words)
+        if not options.quiet and not isinstance(rendered, InputError):
+            write_stderr(f"{rendered.name}: lines are those that `{' '.join(words)}` prints")
+        yield rendered
 
 
 def _agree(options: Options) -> None:

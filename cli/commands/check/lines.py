@@ -49,12 +49,12 @@ def add_later_lines(result: Result, now: Line, to: Line, judge: Callable[[Line],
     known, noted = set(map(_about, findings)), set(map(_of_note, notes))
     for line in steps:
         later = judge(line)
-        fresh = [one for one in later.findings if _about(one) not in known]
+        fresh = [finding for finding in later.findings if _about(finding) not in known]
         known |= set(map(_about, fresh))
-        findings += [one._replace(message=f"since operator {line}: {one.message}", since="") for one in fresh]
-        new = [one for one in later.not_evaluated if _of_note(one) not in noted]
+        findings += [finding._replace(message=f"since operator {line}: {finding.message}", since="") for finding in fresh]
+        new = [note for note in later.not_evaluated if _of_note(note) not in noted]
         noted |= set(map(_of_note, new))
         notes += new
-    told = "; ".join(filter(None, (_UPGRADE, explain_upgrades(now, steps[-1]))))
-    lines = (*result.lines, *(JudgedBy(str(line), told if line is steps[-1] else _UPGRADE) for line in steps))
+    origin = "; ".join(filter(None, (_UPGRADE, explain_upgrades(now, steps[-1]))))
+    lines = (*result.lines, *(JudgedBy(str(line), origin if line is steps[-1] else _UPGRADE) for line in steps))
     return result._replace(findings=findings, not_evaluated=notes, lines=lines)

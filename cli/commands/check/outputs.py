@@ -24,18 +24,18 @@ def list_reports(options: Options) -> tuple[ReportRequest, ...]:
 
     Raises: UsageError when two reports would mix, or a file's folder does not exist.
     """
-    asked = options.outputs or (ReportRequest("text"),)
-    printed = [one.form for one in asked if not one.file]
+    requests = options.outputs or (ReportRequest("text"),)
+    printed = [report.form for report in requests if not report.file]
     if len(printed) > 1:
         raise UsageError(f"-o {printed[0]} and -o {printed[1]} would both be printed; give one a file: -o {printed[1]}=FILE")
     seen: set[str] = set()
     needed = _needed(options)
-    for one in asked:
-        if not one.file:
+    for request in requests:
+        if not request.file:
             continue
-        place = os.path.realpath(one.file)
+        place = os.path.realpath(request.file)
         taken = place in needed and (os.path.isfile(place) or not os.path.exists(place))  # noqa: PTH110, PTH113 - as below
-        named = f"-o {one.form}={one.file}"
+        named = f"-o {request.form}={request.file}"
         refuse(
             (place in seen, f"{named}: another report is written to this file already"),
             (os.path.isdir(place), f"{named}: must be a file, and is a folder"),  # noqa: PTH112 - pathlib's raises for a path that is too long
@@ -44,16 +44,16 @@ def list_reports(options: Options) -> tuple[ReportRequest, ...]:
         )
         seen.add(place)
     if options.project.file is not None and "outputs" in options.project.laid:
-        spare_others(asked, options.project.file.origins["outputs"])
-    return asked
+        spare_others(requests, options.project.file.origins["outputs"])
+    return requests
 
 
-def spare(asked: Sequence[ReportRequest], result: Result) -> None:
+def spare(requests: Sequence[ReportRequest], result: Result) -> None:
     """Raises: UsageError where a report would take the place of a file that objects were found in; one of an earlier run has none."""
-    places = {os.path.realpath(one.file): one for one in asked if one.file}
-    for file in {one.source.name for one in result.checked} if places else ():
-        if (one := places.get(os.path.realpath(file))) is not None:
-            raise UsageError(f"-o {one.form}={one.file}: {_TAKEN}")
+    places = {os.path.realpath(report.file): report for report in requests if report.file}
+    for file in {obj.source.name for obj in result.checked} if places else ():
+        if (request := places.get(os.path.realpath(file))) is not None:
+            raise UsageError(f"-o {request.form}={request.file}: {_TAKEN}")
 
 
 def _needed(options: Options) -> set[str]:
@@ -65,24 +65,24 @@ def _needed(options: Options) -> set[str]:
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 
-def write_reports(options: Options, asked: Sequence[ReportRequest], result: Result, code: int) -> int:
+def write_reports(options: Options, requests: Sequence[ReportRequest], result: Result, code: int) -> int:
     """Write the reports, files first, and diagnostics to stderr; return the exit code.
 
     A report that can't be written turns the code into wrong usage; the others are written nevertheless.
     """
-    for one in sorted(asked, key=lambda one: not one.file):
+    for request in sorted(requests, key=lambda report: not report.file):
         try:
-            _put(options, one, result, code)
+            _put(options, request, result, code)
         except UsageError as failure:
-            write_stderr(f"dynamo-webhooks check: -o {one.form}: {failure}")
+            write_stderr(f"dynamo-webhooks check: -o {request.form}: {failure}")
             code = worst_code((code, USAGE))
     excuse(result, code, quiet=options.quiet)
-    if options.quiet and any(one == ReportRequest("text") for one in asked):
+    if options.quiet and any(report == ReportRequest("text") for report in requests):
         from .reports.shared import group_notes
 
         for group in group_notes(result.not_evaluated):
             write_stderr(f"not evaluated: {group.sentence}")
-    if code != NOTHING_FOUND and not options.quiet and not any(one.form in JSON_FORMATS and not one.file for one in asked):
+    if code != NOTHING_FOUND and not options.quiet and not any(report.form in JSON_FORMATS and not report.file for report in requests):
         from .reports.text import format_summary
 
         write_stderr(format_summary(result))
@@ -91,8 +91,8 @@ def write_reports(options: Options, asked: Sequence[ReportRequest], result: Resu
 
 def excuse(result: Result, code: int, *, quiet: bool) -> None:
     """Says to stderr what could not be looked at, and why."""
-    for said in (*result.unreadable, *(() if quiet else result.passed), *result.unreachable):
-        write_stderr(str(said))
+    for problem in (*result.unreadable, *(() if quiet else result.passed), *result.unreachable):
+        write_stderr(str(problem))
     if code == NOTHING_FOUND:
         write_stderr(NO_OBJECT)
     if code == BUG:
@@ -102,27 +102,27 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
         write_stderr(f"internal error: a rule raised an exception; to replay it: {replay}")
 
 
-def _put(options: Options, one: ReportRequest, result: Result, code: int) -> None:
-    report = _report(options, one, result, code)
-    if one.form == "text" and not one.file:
+def _put(options: Options, request: ReportRequest, result: Result, code: int) -> None:
+    report = _report(options, request, result, code)
+    if request.form == "text" and not request.file:
         write_stdout(report, painted=True)
         return
-    report = report if one.form in _ESCAPED else inert(report)
+    report = report if request.form in _ESCAPED else inert(report)
     data = report.encode("utf-8", "backslashreplace")  # whatever the terminal's encoding is: programs read it
-    if not one.file:
+    if not request.file:
         write_bytes(data)
         return
     from ...files.write import replace_file
 
-    replace_file(one.file, data)
+    replace_file(request.file, data)
 
 
-def _report(options: Options, one: ReportRequest, result: Result, code: int) -> str:
-    form = one.form
+def _report(options: Options, request: ReportRequest, result: Result, code: int) -> str:
+    form = request.form
     if form == "text":
         from .reports.text import text
 
-        return text(result, colour=_coloured(options.color, to_file=bool(one.file)), quiet=options.quiet)
+        return text(result, colour=_coloured(options.color, to_file=bool(request.file)), quiet=options.quiet)
     if form == "github":
         from .reports import github
 

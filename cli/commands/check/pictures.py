@@ -20,20 +20,22 @@ GRAPHS: Final = 40
 def draw_graphs(options: Options, result: Result, facts: Facts) -> tuple[list[Picture], list[str]]:
     """The pictures of the first graphs, in order, and problems of others; with `--against` only those that the change touches, marked."""
     operator = choose_operator(facts, None)[0]._replace(restarted=options.against is not None)
-    asked = Asked(facts, operator, DEFAULT_NAMESPACE)
+    request = Asked(facts, operator, DEFAULT_NAMESPACE)
     if options.against is None:
-        texts = {one.source.name: one.source.text for one in result.checked if one.identity.kind in KINDS}
-        drawn, undrawn = _draw(texts.items(), asked)
-        return [one.picture for one in drawn], undrawn
-    now = {one.source.name: one.source.text for one in result.checked}
+        texts = {obj.source.name: obj.source.text for obj in result.checked if obj.identity.kind in KINDS}
+        drawn, undrawn = _draw(texts.items(), request)
+        return [graph.picture for graph in drawn], undrawn
+    now = {obj.source.name: obj.source.text for obj in result.checked}
     before, after, changed = _changed(options, options.against, now)
-    new, undrawn = _draw(after.items(), asked)
-    shown = {one.identity for one in new}
-    placed = {(one.file, *one.identity) for one in new}
+    new, undrawn = _draw(after.items(), request)
+    shown = {graph.identity for graph in new}
+    placed = {(graph.file, *graph.identity) for graph in new}
     # what a changed file holds and is not drawn may have moved there: its old file doesn't show that it is gone
-    held = ((one.source.name, one.identity) for one in result.checked if one.source.name in changed)
-    kept = {key for file, one in held if (file, *(key := (one.kind, one.namespace or "default", one.name))) not in placed}
-    old = [one for one in _draw(before.items(), asked)[0] if one.identity in shown or one.identity not in kept]
+    held = ((obj.source.name, obj.identity) for obj in result.checked if obj.source.name in changed)
+    kept = {
+        key for file, identity in held if (file, *(key := (identity.kind, identity.namespace or "default", identity.name))) not in placed
+    }
+    old = [graph for graph in _draw(before.items(), request)[0] if graph.identity in shown or graph.identity not in kept]
     return [picture for picture in pair_pictures(old, new) if any(part.change for part in picture.parts)], undrawn
 
 
@@ -48,17 +50,17 @@ def _changed(options: Options, revision: str, now: dict[str, str]) -> tuple[dict
     return {name: was[name] for name in names if name in was}, {name: now[name] for name in names if name in now}, changed
 
 
-def _draw(texts: Iterable[tuple[str, str]], asked: Asked) -> tuple[list[Drawn], list[str]]:
-    found: list[Drawn] = []
+def _draw(texts: Iterable[tuple[str, str]], request: Asked) -> tuple[list[Drawn], list[str]]:
+    graphs: list[Drawn] = []
     problems: list[str] = []
     for number, (name, text) in enumerate(texts):
-        if number == FILES or len(found) >= GRAPHS:
+        if number == FILES or len(graphs) >= GRAPHS:
             problems.append(f"{name} and later files: a report draws at most {GRAPHS} graphs of {FILES} files")
             break
         if len(text) > MAX_PICTURE_CHARACTERS:
             problems.append(f"{name}: must have at most {MAX_PICTURE_CHARACTERS:,} characters to be drawn, got {len(text):,}")
             continue
-        drawn, more = draw(render_text(name, text, asked))
-        found += drawn
+        drawn, more = draw(render_text(name, text, request))
+        graphs += drawn
         problems += more
-    return found[:GRAPHS], problems
+    return graphs[:GRAPHS], problems

@@ -68,11 +68,11 @@ class _Place(NamedTuple):
         return _Place((*self.path, named), node, self.sure and step not in _OF_SHELLS)
 
 
-def _find_placeholders(found: Manifest) -> list[_Open]:
+def _find_placeholders(manifest: Manifest) -> list[_Open]:
     """The values and keys of an object that hold placeholders, once for each place in the file."""
-    document = found.document
+    document = manifest.document
     opened: dict[Position, _Open] = {}
-    root = _Place((), whole_schema(found.identity.kind, found.version) if found.known else None, sure=True)
+    root = _Place((), whole_schema(manifest.identity.kind, manifest.version) if manifest.known else None, sure=True)
     for place, text, key in _texts(document.data, root):
         texts, sure = _placeholders(text, place)
         if texts:
@@ -118,58 +118,60 @@ def _likely(text: str, texts: tuple[str, ...], place: _Place, *, key: bool) -> A
     return f"{filled}:{_VERSION}" if place.path[-1] == "image" and ":" not in filled else filled
 
 
-def check_unfilled(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
     """Check an object that may have placeholders. Its data are changed on the way, as by `check_object`."""
-    opened = _find_placeholders(found)
-    written = copy.deepcopy(found.data) if opened else {}
-    given = check_object(found, operation, old, settings)
-    refused = {one.position for one in given.findings if one.stage != POLICIES and one.level == ERROR}
-    opened = [one for one in opened if one.sure or one.position in refused]
+    opened = _find_placeholders(manifest)
+    written = copy.deepcopy(manifest.data) if opened else {}
+    given = check_object(manifest, operation, old, settings)
+    refused = {finding.position for finding in given.findings if finding.stage != POLICIES and finding.level == ERROR}
+    opened = [holder for holder in opened if holder.sure or holder.position in refused]
     if not opened:
         return given
-    without, filled = (check_object(_changed(found, written, opened, remove=remove), operation, old, settings) for remove in (True, False))
-    twice = {_key(one) for one in without.findings}
-    kept = [one for one in filled.findings if _key(one) in twice or one.level == FAULT]
-    known = {_key(one) for one in kept}
-    gone = [one for one in given.findings if _key(one) not in known]
+    without, filled = (
+        check_object(_changed(manifest, written, opened, remove=remove), operation, old, settings) for remove in (True, False)
+    )
+    twice = {_key(finding) for finding in without.findings}
+    kept = [finding for finding in filled.findings if _key(finding) in twice or finding.level == FAULT]
+    known = {_key(finding) for finding in kept}
+    gone = [finding for finding in given.findings if _key(finding) not in known]
     notes = set(given.not_evaluated) - set(filled.not_evaluated)
-    if any(one.stage == POLICIES and one.position not in {each.position for each in opened} for one in gone) or notes:
-        filled.not_evaluated.append(_note(found, opened))
-    for one in opened:
-        text = f"must hold no placeholder, got {one.shown}"
-        source, level = found.document.source, _level(one, gone)
-        made = report_own(UNFILLED, level, DECODE, source, one.position, found.identity, one.name, text)
-        kept.append(made._replace(fix=one.remedy))
+    if any(finding.stage == POLICIES and finding.position not in {each.position for each in opened} for finding in gone) or notes:
+        filled.not_evaluated.append(_note(manifest, opened))
+    for holder in opened:
+        text = f"must hold no placeholder, got {holder.shown}"
+        source, level = manifest.document.source, _level(holder, gone)
+        made = report_own(UNFILLED, level, DECODE, source, holder.position, manifest.identity, holder.name, text)
+        kept.append(made._replace(fix=holder.remedy))
     return Outcome(kept, filled.not_evaluated)
 
 
-def _level(one: _Open, findings: list[LocatedFinding]) -> str:
+def _level(holder: _Open, findings: list[LocatedFinding]) -> str:
     """Whether a server refuses the placeholder, there or in what holds it."""
     for each in findings:
-        holds = each.stage != POLICIES and one.name.startswith(each.path) and one.name[len(each.path) :][:1] in ("", ".", "[")
-        if each.level == ERROR and (holds or each.position == one.position):
+        holds = each.stage != POLICIES and holder.name.startswith(each.path) and holder.name[len(each.path) :][:1] in ("", ".", "[")
+        if each.level == ERROR and (holds or each.position == holder.position):
             return ERROR
     return WARNING
 
 
-def _changed(found: Manifest, written: Fields, opened: list[_Open], *, remove: bool) -> Manifest:
+def _changed(manifest: Manifest, written: Fields, opened: list[_Open], *, remove: bool) -> Manifest:
     """The object without the values that hold placeholders, or with likely ones; keys and items of lists are likely ones in any case."""
-    document = copy.copy(found.document)
+    document = copy.copy(manifest.document)
     document.data = copy.deepcopy(written)
-    for one in sorted(opened, key=lambda one: -len(one.path)):  # values below a key before the key
-        parent, step = lookup(document.data, one.path[:-1]), one.path[-1]
-        if one.key and isinstance(parent, dict) and step in parent:
-            parent[one.likely] = parent.pop(step)
+    for holder in sorted(opened, key=lambda holder: -len(holder.path)):  # values below a key before the key
+        parent, step = lookup(document.data, holder.path[:-1]), holder.path[-1]
+        if holder.key and isinstance(parent, dict) and step in parent:
+            parent[holder.likely] = parent.pop(step)
         elif remove and isinstance(parent, dict):
             parent.pop(step, None)
         elif isinstance(parent, (dict, list)):
-            parent[step] = one.likely  # type: ignore[index]  # a path fits the data that it was made from
-    return found._replace(document=document)
+            parent[step] = holder.likely  # type: ignore[index]  # a path fits the data that it was made from
+    return manifest._replace(document=document)
 
 
-def _note(found: Manifest, opened: list[_Open]) -> NotEvaluated:
-    texts = [*dict.fromkeys(text for one in opened for text in one.texts)]
+def _note(manifest: Manifest, opened: list[_Open]) -> NotEvaluated:
+    texts = [*dict.fromkeys(text for holder in opened for text in holder.texts)]
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    document = found.document
+    document = manifest.document
     reason = f"rules that read {shorten(texts[0], _MAX_PLACEHOLDER_CHARACTERS)}{more} wait until a value is there"
-    return NotEvaluated("policies", "", document.source, document.position(()).line, found.identity, reason, "")
+    return NotEvaluated("policies", "", document.source, document.position(()).line, manifest.identity, reason, "")

@@ -27,7 +27,7 @@ def in_shares(work: Callable[[int, Sequence[T]], R], items: Sequence[T], least: 
     shares = [(start, items[start : start + size]) for start in range(0, len(items), size)]
     children = [_fork(work, *share) for share in shares[1:]]
     try:
-        found = [work(0, items[:size])]
+        results = [work(0, items[:size])]
         for share, child in zip(shares[1:], children, strict=True):
             sent = b""
             if child is not None:
@@ -36,14 +36,14 @@ def in_shares(work: Callable[[int, Sequence[T]], R], items: Sequence[T], least: 
                 with os.fdopen(child[1], "rb", closefd=False) as pipe:
                     sent = pipe.read()
             try:
-                found.append(pickle.loads(sent))  # noqa: S301 - what our own process has written
+                results.append(pickle.loads(sent))  # noqa: S301 - what our own process has written
             except (EOFError, pickle.UnpicklingError):  # nothing, or a part: it has failed, or was killed
-                found.append(work(*share))
+                results.append(work(*share))
     finally:
         for number, reader in filter(None, children):
             os.close(reader)
             os.waitpid(number, 0)
-    return found
+    return results
 
 
 def _fork(work: Callable[[int, Sequence[T]], R], start: int, share: Sequence[T]) -> tuple[int, int] | None:

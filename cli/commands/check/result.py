@@ -90,21 +90,21 @@ def join_results(parts: Sequence[Result]) -> Result:
     whole = empty_result()
     for name, held in whole._asdict().items():
         if isinstance(held, list):
-            held.extend(one for part in parts for one in getattr(part, name))
+            held.extend(item for part in parts for item in getattr(part, name))
     return whole
 
 
-def sort_result(found: Result) -> Result:
+def sort_result(result: Result) -> Result:
     """Sort findings by file, line and rule, and the other lists alike."""
     order = attrgetter("name", "line", "column", "text")  # of errors
-    return found._replace(
-        findings=sorted(found.findings, key=lambda finding: finding.order),
-        not_evaluated=sorted(found.not_evaluated, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
-        unreadable=sorted(found.unreadable, key=order),
-        checked=sorted(found.checked, key=lambda one: (one.source.name, one.line, one.identity)),
-        suppressed=sorted(found.suppressed, key=lambda one: one.finding.order),
-        answers=sorted(found.answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
-        passed=sorted(found.passed, key=order),
+    return result._replace(
+        findings=sorted(result.findings, key=lambda finding: finding.order),
+        not_evaluated=sorted(result.not_evaluated, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
+        unreadable=sorted(result.unreadable, key=order),
+        checked=sorted(result.checked, key=lambda obj: (obj.source.name, obj.line, obj.identity)),
+        suppressed=sorted(result.suppressed, key=lambda suppression: suppression.finding.order),
+        answers=sorted(result.answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
+        passed=sorted(result.passed, key=order),
     )
 
 
@@ -122,22 +122,22 @@ def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty:
 def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
     """A finding for each object that occurred before: with its namespace, or in the same folder or text."""
     seen: dict[tuple[object, ...], Checked] = {}
-    for one in checked:
-        if one.name is None or one.operation == DELETE:
+    for obj in checked:
+        if obj.name is None or obj.operation == DELETE:
             continue
-        places = _places(one)
+        places = _places(obj)
         before = next((seen[place] for place in places if place in seen), None)
         if before is not None:
             where = f"{before.source.name}:{before.line}"
             text = f"must name one object, and {where} has the same kind and name; of both, the one applied last stays"
-            yield report_own(DUPLICATE, WARNING, DECODE, one.source, one.name, one.identity, "metadata.name", text)
+            yield report_own(DUPLICATE, WARNING, DECODE, obj.source, obj.name, obj.identity, "metadata.name", text)
         for place in places:
-            seen.setdefault(place, one)
+            seen.setdefault(place, obj)
 
 
-def _places(one: Checked) -> list[tuple[object, ...]]:
+def _places(obj: Checked) -> list[tuple[object, ...]]:
     """The places where an object would collide with another of its name."""
-    name, identity = one.source.name, one.identity
+    name, identity = obj.source.name, obj.identity
     if name.startswith(("kustomize:", "cluster:")):  # no files; each holds what one place applies
         return [(name, identity)]
     folder = name.rpartition("/")[0]

@@ -83,7 +83,7 @@ class Run:
             from .processes import in_shares
 
             shares = in_shares(take_all, files, MIN_FILES_FOR_ORJSON, progress.tick)
-        self._found, self._others = join_results([found for found, _ in shares]), sum(others for _, others in shares)
+        self._found, self._others = join_results([part for part, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
     def take(self, file: Item, stdin_name: str) -> None:
@@ -98,80 +98,82 @@ class Run:
     def _take(self, file: Item, stdin_name: str) -> None:
         findings: list[LocatedFinding] = []
         source: Source | None = None
-        found = self._found
+        result = self._found
         number = 0
-        noted, checked = len(found.not_evaluated), len(found.checked)
+        noted, checked = len(result.not_evaluated), len(result.checked)
         for document in read_documents(file, stdin_name, lenient=self.lenient):
             if isinstance(document, InputError):
-                (found.passed if isinstance(document, ForeignInputError) else found.unreadable).append(document)
+                (result.passed if isinstance(document, ForeignInputError) else result.unreadable).append(document)
                 continue
             source = document.source
             for written in unfold_all([document]):
                 if not isinstance(written, Manifest):
                     self._others += 1
                     continue
-                one = place_in(written, self.settings.namespace)
-                located = self._object(one, written.identity)  # an edit knows which object of the file it is for
+                manifest = place_in(written, self.settings.namespace)
+                located = self._object(manifest, written.identity)  # an edit knows which object of the file it is for
                 findings += [each._replace(edit=each.edit and each.edit._replace(number=number)) for each in located]
                 number += 1
         if source is not None:
-            notes, operations = tuple(found.not_evaluated[noted:]), frozenset(one.operation for one in found.checked[checked:])
+            notes, operations = tuple(result.not_evaluated[noted:]), frozenset(obj.operation for obj in result.checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.line, self.settings.schema))
-            found.suppressed.extend(one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code))
+            result.suppressed.extend(
+                suppression for suppression in suppressed if self.choice.takes(suppression.finding.rule, suppression.finding.code)
+            )
             self._weigh(kept)
 
     def result(self) -> Result:
         """Everything, sorted; asked for once, when all files are done."""
-        for one in find_duplicates(sort_result(self._found).checked):
-            reason = reason_for(one)
+        for finding in find_duplicates(sort_result(self._found).checked):
+            reason = reason_for(finding)
             if not reason:
-                self._weigh([one])
-            elif self.choice.takes(one.rule, one.code):
-                self._found.suppressed.append(Suppressed(one, COMMENT, reason))
+                self._weigh([finding])
+            elif self.choice.takes(finding.rule, finding.code):
+                self._found.suppressed.append(Suppressed(finding, COMMENT, reason))
         return sort_result(self._found._replace(others=self._others))
 
     def _weigh(self, findings: list[LocatedFinding]) -> None:
         """Keep findings that flags and project select, at the project's level; internal errors are always kept."""
         choice = self.choice
-        for one in findings:
-            if one.level == FAULT or choice.takes(one.rule, one.code):
-                self._found.findings.append(choice.weighed(one))
-            elif choice.asks(one.rule, one.code):
-                self._found.suppressed.append(Suppressed(one, PROJECT, choice.why_off(one.rule)))
+        for finding in findings:
+            if finding.level == FAULT or choice.takes(finding.rule, finding.code):
+                self._found.findings.append(choice.weighed(finding))
+            elif choice.asks(finding.rule, finding.code):
+                self._found.suppressed.append(Suppressed(finding, PROJECT, choice.why_off(finding.rule)))
 
-    def _object(self, found: Manifest, written: Identity) -> list[LocatedFinding]:
-        past = self._past(found, written)
+    def _object(self, manifest: Manifest, written: Identity) -> list[LocatedFinding]:
+        past = self._past(manifest, written)
         if isinstance(past, InputError):
             self._found.unreadable.append(past)
             return []
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
-        source, line = found.document.source, found.document.position(()).line
-        name = found.document.value_position(_NAME) if isinstance(lookup(found.data, _NAME), str) else None
-        self._found.checked.append(Checked(source, line, found.identity, operation, name))
+        source, line = manifest.document.source, manifest.document.position(()).line
+        name = manifest.document.value_position(_NAME) if isinstance(lookup(manifest.data, _NAME), str) else None
+        self._found.checked.append(Checked(source, line, manifest.identity, operation, name))
         if past.applied is not None:
-            found.document.data = past.applied
+            manifest.document.data = past.applied
         settings = self.settings._replace(server_side=past.server_side, held=past.held)
         if self.answering:
             from ...validation.server_response import simulate_server
 
-            self._found.answers.append(simulate_server(found, operation, past.object, settings))
-        outcome = _checked(found, operation, past.object, settings)
-        unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
+            self._found.answers.append(simulate_server(manifest, operation, past.object, settings))
+        outcome = _checked(manifest, operation, past.object, settings)
+        unsure = [NotEvaluated("updates", "", source, line, manifest.identity, past.why, "")] if past.why else []
         self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
-        staying = _staying(found, past.moved) if past.moved is not None else []
+        staying = _staying(manifest, past.moved) if past.moved is not None else []
         return outcome.findings + staying
 
-    def _past(self, found: Manifest, written: Identity) -> Previous | InputError:
+    def _past(self, manifest: Manifest, written: Identity) -> Previous | InputError:
         """The stored object, if the operation needs it: `auto` is an update if there is an old object.
 
         Files with stored objects may leave the namespace out, too.
         """
-        if self.old is None or not found.known or self.operation not in (AUTO, "update"):
+        if self.old is None or not manifest.known or self.operation not in (AUTO, "update"):
             return Previous()
-        past = self.old.past(found, self.settings.line)
-        if found.identity == written or self.old.placed or (isinstance(past, Previous) and past.object is not None):
+        past = self.old.past(manifest, self.settings.line)
+        if manifest.identity == written or self.old.placed or (isinstance(past, Previous) and past.object is not None):
             return past
-        return self.old.past(found._replace(identity=written), self.settings.line)
+        return self.old.past(manifest._replace(identity=written), self.settings.line)
 
 
 def _zeros(count: int, *, shared: bool) -> memoryview[int]:
@@ -184,21 +186,21 @@ def _zeros(count: int, *, shared: bool) -> memoryview[int]:
     return memoryview(bytearray(size)).cast("I")
 
 
-def _checked(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+def _checked(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
     """Returns the findings and notes of an object, with or without placeholders: none are in a text without their marks."""
-    if any(map(found.document.source.holds, ("$", "<", "{{"))):
+    if any(map(manifest.document.source.holds, ("$", "<", "{{"))):
         from .placeholders import check_unfilled
 
-        return check_unfilled(found, operation, old, settings)
-    return check_object(found, operation, old, settings)
+        return check_unfilled(manifest, operation, old, settings)
+    return check_object(manifest, operation, old, settings)
 
 
-def _staying(found: Manifest, old: Fields) -> list[LocatedFinding]:
+def _staying(manifest: Manifest, old: Fields) -> list[LocatedFinding]:
     """Findings about fields of the old manifest that stay when its version changes."""
     from .version_change import stays
 
-    document, made = found.document, []
-    for path, text in stays(old, found.data):
-        told = [shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(path), text)]
-        made.append(report_own(STAYS_AFTER_MOVE, WARNING, CONVERSION, document.source, document.position(path), found.identity, *told))
+    document, made = manifest.document, []
+    for path, text in stays(old, manifest.data):
+        texts = [shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(path), text)]
+        made.append(report_own(STAYS_AFTER_MOVE, WARNING, CONVERSION, document.source, document.position(path), manifest.identity, *texts))
     return made

@@ -77,7 +77,7 @@ def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Se
             raise UsageError(f"{flag} {word}: no rule has this name, code or beginning{near}")
     won = {UNKNOWN_FIELD.name} if validated else set()
     won |= {name for name, code in _known() if severities and {name, code} & {*chosen}}
-    left = {name: one for name, one in severities.items() if name not in won}
+    left = {name: severity for name, severity in severities.items() if name not in won}
     return Choice(chosen, ignored, left)
 
 
@@ -96,8 +96,8 @@ def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError
     def documents() -> list[Fields]:
         if files is None or STDIN in files:
             raise UnknownError("only a run over files knows the other documents")
-        found = (document for file in files for document in read_documents(file, "", lenient=True))
-        return [one.data for document in found if not isinstance(document, InputError) for one in unfold_list(document)]
+        read = (document for file in files for document in read_documents(file, "", lenient=True))
+        return [item.data for document in read if not isinstance(document, InputError) for item in unfold_list(document)]
 
     def pods() -> Pods:
         from ..render.pods import read_pods  # takes longer to import than a small file to check

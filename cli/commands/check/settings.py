@@ -22,16 +22,16 @@ def _rows(options: Options, name: str, flag: str) -> Iterator[tuple[str, str, st
     laid = options.project.value(name)
     match name:
         case "rules":
-            for rule, one in (laid or {}).items():
-                yield f"rules.{rule}", one.level, f"{one.origin} ({one.reason})"
+            for rule, severity in (laid or {}).items():
+                yield f"rules.{rule}", severity.level, f"{severity.origin} ({severity.reason})"
             for word, words in (("select", options.select), ("ignore", options.ignore)):
                 if words:
                     yield word, ", ".join(words), f"flag --{word}"
         case "exclude" if laid is not None:
             yield name, ", ".join(laid), ""
         case "outputs":
-            for one in options.outputs or (ReportRequest("text"),):
-                yield f"outputs.{one.form}", one.file or "-", "" if laid is not None else "flag -o" if options.outputs else "default"
+            for report in options.outputs or (ReportRequest("text"),):
+                yield f"outputs.{report.form}", report.file or "-", "" if laid is not None else "flag -o" if options.outputs else "default"
         case _:
             given = {"paths": options.paths, "exclude": options.exclude, "line": options.facts.line, "facts": options.facts.file}
             value = laid if laid is not None else {**given, "baseline": options.baseline}.get(name)

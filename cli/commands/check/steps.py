@@ -99,7 +99,7 @@ def judge(plan: Plan, mends: Sequence[Mended] = (), upgraded: Line | None = None
     if upgraded is not None:
         settings = settings._replace(facts=facts_of_line(settings.facts, upgraded), before=settings.line)
     running = Run(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
-    mended = {one.source.name: Source(one.source.name, one.text) for one in mends}
+    mended = {mend.source.name: Source(mend.source.name, mend.text) for mend in mends}
     files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
     return running.through(files, options.stdin_name, tell=options.verbose)
 
@@ -114,7 +114,7 @@ def change(plan: Plan, result: Result) -> tuple[Result, int]:
 
     mends, code = fix_files(result.findings)
     if options.diff:
-        write_document("".join(format_diff(one.source.name, one.source.text, one.text) for one in mends))
+        write_document("".join(format_diff(mend.source.name, mend.source.text, mend.text) for mend in mends))
         code = worst_code((code, REFUSED if mends else OK))
     else:
         code = worst_code((code, write(mends)))
@@ -150,7 +150,7 @@ def deliver(plan: Plan, result: Result, changed: int) -> int:
         if result.findings and not options.quiet:
             write_stderr(f"--fix leaves {count_of(len(result.findings), 'finding')}; check without --fix lists them")
         return code
-    if any(one.form in DRAWN for one in plan.reports):
+    if any(report.form in DRAWN for report in plan.reports):
         from .pictures import draw_graphs
 
         pictures, undrawn = draw_graphs(options, result, plan.settings.facts)
@@ -168,10 +168,10 @@ def _leave_out_known(plan: Plan, result: Result, known: list[Entry]) -> Result:
     file = options.baseline or ""
     if options.update_baseline:
         write(file, held.entries)
-        said = [f"{file}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
+        sentences = [f"{file}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
     else:
         more = "; --update-baseline removes it"
-        said = [f"{file}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
-    for sentence in () if options.quiet else said:
+        sentences = [f"{file}: no longer found: {entry.rule} in {entry.about}{more}" for entry in held.outdated]
+    for sentence in () if options.quiet else sentences:
         write_stderr(escape_unprintable(sentence))
     return held.result

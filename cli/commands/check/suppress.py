@@ -61,16 +61,16 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     What the schema finds at the very value goes with them: it is the same mistake. A comment without a reason ignores nothing and is a
     finding itself, as is one that nothing made necessary or that names no rule.
     """
-    found = _comments(source)
-    if not found:
+    comments = _comments(source)
+    if not comments:
         return findings, []
-    ignores = [ignore for comment in found for ignore in _ignores(comment)]
+    ignores = [ignore for comment in comments for ignore in _ignores(comment)]
     speaking = _speaking(source)
     kept: list[LocatedFinding] = []
     suppressed: list[Suppressed] = []
     used: set[_Ignore] = set()
     reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
-    for finding in sorted(findings, key=lambda one: one.rule in _SCHEMA_NAMES):
+    for finding in sorted(findings, key=lambda finding: finding.rule in _SCHEMA_NAMES):
         covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
         used.update(covering)
         reason = next((ignore.reason for ignore in covering if ignore.reason), "")
@@ -82,12 +82,15 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
             suppressed.append(Suppressed(finding, COMMENT, reason))
         else:
             kept.append(finding)
-    return [*kept, *_misspelt(source, found), *_wrong(source, ignores, used, heard)], suppressed
+    return [*kept, *_misspelt(source, comments), *_wrong(source, ignores, used, heard)], suppressed
 
 
 def reason_for(finding: LocatedFinding) -> str:
     """The reason of a comment that ignores a finding made after its file was done; empty without one."""
-    return next((one.reason for one in _speaking(finding.source).get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
+    return next(
+        (ignore.reason for ignore in _speaking(finding.source).get(finding.position.line, ()) if ignore.covers(finding) and ignore.reason),
+        "",
+    )
 
 
 def _comments(source: Source) -> list[Comment]:
@@ -102,35 +105,35 @@ def _comments(source: Source) -> list[Comment]:
 @lru_cache(maxsize=1)  # findings come file by file
 def _speaking(source: Source) -> dict[int, list[_Ignore]]:
     """Ignore comments by line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
-    found: dict[int, list[_Ignore]] = {}
+    by_line: dict[int, list[_Ignore]] = {}
     for ignore in (ignore for comment in _comments(source) for ignore in _ignores(comment)):
         for line in {ignore.comment.line, ignore.comment.of}:
-            found.setdefault(line, []).append(ignore)
-    return found
+            by_line.setdefault(line, []).append(ignore)
+    return by_line
 
 
 def _ignores(comment: Comment) -> Iterator[_Ignore]:
-    if found := re.search(IGNORE, comment.text):
-        for word in found["rules"].split(","):
-            yield _Ignore(word.strip(), found["reason"].strip(), comment, found.end("rules") + 1)
+    if match := re.search(IGNORE, comment.text):
+        for word in match["rules"].split(","):
+            yield _Ignore(word.strip(), match["reason"].strip(), comment, match.end("rules") + 1)
 
 
-def _misspelt(source: Source, found: list[Comment]) -> Iterator[LocatedFinding]:
-    for comment in found:
+def _misspelt(source: Source, comments: list[Comment]) -> Iterator[LocatedFinding]:
+    for comment in comments:
         if re.search(_MEANT, comment.text, re.IGNORECASE) and not re.search(IGNORE, comment.text):
             text = "the comment ignores nothing: it must read # dynamo-webhooks: ignore[rule] reason"
             yield _complaint(source, UNUSED_IGNORE, WARNING, comment, len(comment.text), text)
 
 
 def _wrong(source: Source, ignores: list[_Ignore], used: set[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
-    for one in ignores:
-        place = one.comment, one.width
-        if one not in used and (mistake := explain_unknown_word(one.word)):
+    for ignore in ignores:
+        place = ignore.comment, ignore.width
+        if ignore not in used and (mistake := explain_unknown_word(ignore.word)):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}")
-        elif not one.reason:
-            yield _complaint(source, IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {one.word} without a reason")
-        elif one not in used and could_speak(one.word, heard):
-            yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {one.word}, which finds nothing here")
+        elif not ignore.reason:
+            yield _complaint(source, IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {ignore.word} without a reason")
+        elif ignore not in used and could_speak(ignore.word, heard):
+            yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {ignore.word}, which finds nothing here")
 
 
 def explain_unknown_word(word: str) -> str:

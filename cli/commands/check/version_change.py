@@ -84,9 +84,11 @@ def _by_default(obj: Fields, path: Path) -> bool:
 def _components(obj: Fields) -> dict[str, tuple[Path, Fields]]:
     """Where the components of a graph are, by name, and what each says; for a component the spec."""
     spec = obj.get("spec") or {}
-    found: dict[str, tuple[Path, Fields]] = {} if obj["kind"] == "DynamoGraphDeployment" else {"": (("spec",), spec)}
-    found |= {name: (("spec", "services", Key(name)), one or {}) for name, one in (spec.get("services") or {}).items()}
-    return found | {one.get("name"): (("spec", "components", index), one) for index, one in enumerate(spec.get("components") or ())}
+    components: dict[str, tuple[Path, Fields]] = {} if obj["kind"] == "DynamoGraphDeployment" else {"": (("spec",), spec)}
+    components |= {name: (("spec", "services", Key(name)), service or {}) for name, service in (spec.get("services") or {}).items()}
+    return components | {
+        component.get("name"): (("spec", "components", index), component) for index, component in enumerate(spec.get("components") or ())
+    }
 
 
 def _entries(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
@@ -96,11 +98,11 @@ def _entries(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
         where = (*path, "podTemplate", "spec", "containers", number)
         flat = {"main": before, after.get("frontendSidecar"): sidecar}.get(container.get("name")) or {}
         for (name, key), (other, other_key) in _ENTRIES.items():
-            said = [item.get(key) for item in container.get(name) or ()]
+            listed = [item.get(key) for item in container.get(name) or ()]
             if name == "volumeMounts":
-                said += [(after.get("compilationCache") or {}).get("mountPath")] if after.get("compilationCache") else []
-            gone = [item[other_key] for item in flat.get(other) or () if item.get(other_key) and item[other_key] not in said]
-            if gone and said:
+                listed += [(after.get("compilationCache") or {}).get("mountPath")] if after.get("compilationCache") else []
+            gone = [item[other_key] for item in flat.get(other) or () if item.get(other_key) and item[other_key] not in listed]
+            if gone and listed:
                 yield Stay((*where, name), f"still holds {', '.join(map(str, gone))} after the move from v1alpha1: {_WHOLE}")
 
 
@@ -204,16 +206,16 @@ def _leaves(value: Any, path: Path) -> Iterator[Path]:
         yield path
 
 
-def _merged(one: Any, other: Any) -> Any:
+def _merged(value: Any, other: Any) -> Any:
     """Both values in one; MISSING where they say different things of one field."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        both = {**one, **other, **{name: _merged(one[name], other[name]) for name in one.keys() & other.keys()}}
+    if isinstance(value, dict) and isinstance(other, dict):
+        both = {**value, **other, **{name: _merged(value[name], other[name]) for name in value.keys() & other.keys()}}
         return MISSING if MISSING in both.values() else both
-    if isinstance(one, list) and isinstance(other, list) and all(map(_name, (*one, *other))):
-        found = {_name(item): item for item in one}
-        found |= {name: _merged(found.get(name, item), item) for item in other for name in (_name(item),)}
-        return MISSING if MISSING in found.values() else list(found.values())
-    return one if is_same_json(one, other) else MISSING
+    if isinstance(value, list) and isinstance(other, list) and all(map(_name, (*value, *other))):
+        merged = {_name(item): item for item in value}
+        merged |= {name: _merged(merged.get(name, item), item) for item in other for name in (_name(item),)}
+        return MISSING if MISSING in merged.values() else list(merged.values())
+    return value if is_same_json(value, other) else MISSING
 
 
 def _name(item: Any) -> str:

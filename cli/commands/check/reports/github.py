@@ -43,9 +43,9 @@ def _lines(result: Result, here: str) -> Iterator[str]:
     for finding in result.findings:
         line, column, end = finding.position
         where = {"file": relative(finding.source.name, here), "line": str(line), "col": str(column), "endColumn": str(max(end, column))}
-        told = (str(finding.identity or ""), finding.about, f"fix: {finding.fix}" if finding.fix else "")
+        texts = (str(finding.identity or ""), finding.about, f"fix: {finding.fix}" if finding.fix else "")
         title = f"{finding.rule} ({finding.code})"
-        yield _command(_level(finding), {**where, "title": title}, "\n".join(filter(None, told)))
+        yield _command(_level(finding), {**where, "title": title}, "\n".join(filter(None, texts)))
     for error in result.unreadable:
         where = {"file": relative(error.name, here)} if error.name else {}
         if error.line:
@@ -63,5 +63,5 @@ def _level(finding: LocatedFinding) -> str:
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:
-    said = ",".join(f"{name}={escape_unprintable(value).translate(_IN_PROPERTY)}" for name, value in properties.items())
-    return f"::{level}" + inert(f" {said}::{escape_unprintable_lines(message).translate(_IN_MESSAGE)}")
+    pairs = ",".join(f"{name}={escape_unprintable(value).translate(_IN_PROPERTY)}" for name, value in properties.items())
+    return f"::{level}" + inert(f" {pairs}::{escape_unprintable_lines(message).translate(_IN_MESSAGE)}")

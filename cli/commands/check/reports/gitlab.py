@@ -28,12 +28,12 @@ def document(result: Result, folder: str = "") -> str:
             path = relative(error.name, folder)
             digest = hashlib.sha256(f"{UNREADABLE}:{path}:{error.text}".encode("utf-8", "surrogatepass")).hexdigest()
             issues.append(_issue(UNREADABLE, error.text, digest[:32], FAULT, path, max(error.line, 1)))
-    for name, one, by in name_findings(result):
+    for name, finding, by in name_findings(result):
         if by is None:
-            text = (f"{one.identity}: " if one.identity else "") + (
-                f"{one.about.removesuffix('.')}. Fix: {one.fix}" if one.fix else one.about
+            text = (f"{finding.identity}: " if finding.identity else "") + (
+                f"{finding.about.removesuffix('.')}. Fix: {finding.fix}" if finding.fix else finding.about
             )
-            issues.append(_issue(one.rule, text, name, one.level, relative(one.source.name, folder), one.position.line))
+            issues.append(_issue(finding.rule, text, name, finding.level, relative(finding.source.name, folder), finding.position.line))
     return encode_json(issues, orjson.OPT_APPEND_NEWLINE)
 
 

@@ -35,7 +35,10 @@ def _everything(result: Result, code: int) -> dict[str, Any]:
         "findings": [describe_finding(finding) for finding in result.findings],
         "notEvaluated": [_note(note) for note in result.not_evaluated],
         "unreadable": [error.as_data() for error in result.unreadable],
-        "suppressed": [{**describe_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed],
+        "suppressed": [
+            {**describe_finding(suppression.finding), "by": suppression.by, "reason": suppression.reason}
+            for suppression in result.suppressed
+        ],
         "answers": [_answer(answer) for answer in result.answers],
         "unreachable": result.unreachable,
         "passedOver": [error.as_data() for error in result.passed],
@@ -59,7 +62,7 @@ def describe_finding(finding: LocatedFinding) -> dict[str, Any]:
         "message": finding.message,
         "fix": finding.fix,
         **({"since": finding.since} if finding.since else {}),
-        **({"also": [one._asdict() for one in finding.also]} if finding.also else {}),
+        **({"also": [other._asdict() for other in finding.also]} if finding.also else {}),
     }
 
 
@@ -92,7 +95,7 @@ def _note(note: NotEvaluated) -> dict[str, Any]:
 
 
 def _summary(result: Result, code: int) -> dict[str, Any]:
-    lines = [{"line": one.line, "from": one.told} for one in result.lines]
+    lines = [{"line": line.line, "from": line.told} for line in result.lines]
     line = {"operatorLine": lines[0]["line"], "operatorLineFrom": lines[0]["from"]} if len(lines) == 1 else {}
     return {
         "objects": len(result.checked),

@@ -21,14 +21,14 @@ from .shared import format_reason
 def document(result: Result, fail_on: str) -> str:
     """The whole document; `fail_on` is the threshold of the run."""
     files = sorted(_by_file(result).items())
-    return format_junit("dynamo-webhooks check", [(name, _cases(name, found, REFUSING[fail_on])) for name, found in files])
+    return format_junit("dynamo-webhooks check", [(name, _cases(name, file, REFUSING[fail_on])) for name, file in files])
 
 
 def _by_file(result: Result) -> dict[str, Result]:
     files: defaultdict[str, Result] = defaultdict(empty_result)
     for held in ("checked", "findings", "not_evaluated"):
-        for one in getattr(result, held):
-            getattr(files[one.source.name], held).append(one)
+        for item in getattr(result, held):
+            getattr(files[item.source.name], held).append(item)
     for error in result.unreadable:
         files[error.name or "inputs"].unreadable.append(error)
     if result.unreachable:
@@ -49,7 +49,7 @@ def _cases(name: str, file: Result, refusing: tuple[str, ...]) -> list[Case]:
         case = Case(f"{objects.of(note.identity, note.line).name}: {note.rule}")
         case.skipped.append(element("skipped", "", format_reason(note), ""))
         cases.append(case)
-    unread = [f"line {one.line}, column {one.column}: {one.text}" if one.line else one.text for one in file.unreadable]
+    unread = [f"line {error.line}, column {error.column}: {error.text}" if error.line else error.text for error in file.unreadable]
     unread += file.unreachable
     if unread:
         case = Case("can be read")
@@ -63,7 +63,7 @@ class _Objects:
 
     def __init__(self, checked: Iterable[Checked]) -> None:
         self._same: dict[Identity, list[tuple[int, Case]]] = {}
-        self.cases = [self._add(one.identity, one.line) for one in checked]
+        self.cases = [self._add(obj.identity, obj.line) for obj in checked]
 
     def of(self, identity: Identity, line: int) -> Case:
         """The case of the object that a line belongs to: the last one of that identity that begins at or above it."""

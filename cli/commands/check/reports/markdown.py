@@ -34,7 +34,9 @@ def document(result: Result, folder: str = "") -> str:
     sections = [
         *_graphs(result.pictures),
         *_listed("Not drawn", list(result.undrawn)),
-        *_listed("Not checked", [f"{relative(one.name, here)}:{one.line}: {one.text}" for one in result.unreadable] + result.unreachable),
+        *_listed(
+            "Not checked", [f"{relative(error.name, here)}:{error.line}: {error.text}" for error in result.unreadable] + result.unreachable
+        ),
         *(_file(relative(name, here), list(group)) for name, group in files),
         *_listed("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),
     ]
@@ -50,14 +52,14 @@ def document(result: Result, folder: str = "") -> str:
 
 def _table(result: Result) -> Iterator[str]:
     """A row for each rule and level: errors first, then the most frequent."""
-    found: dict[tuple[str, str, str], list[LocatedFinding]] = {}
-    for one in result.findings:
-        found.setdefault((one.rule, one.code, one.level), []).append(one)
-    if found:
+    by_rule: dict[tuple[str, str, str], list[LocatedFinding]] = {}
+    for finding in result.findings:
+        by_rule.setdefault((finding.rule, finding.code, finding.level), []).append(finding)
+    if by_rule:
         yield from ("", "| Rule | Level | Findings | Files |", "| --- | --- | ---: | ---: |")
-    rows = sorted(found.items(), key=lambda row: (row[0][2] == WARNING, -len(row[1]), row[0][0]))
+    rows = sorted(by_rule.items(), key=lambda row: (row[0][2] == WARNING, -len(row[1]), row[0][0]))
     for (rule, code, level), some in rows[:ROWS]:
-        yield f"| {_code(rule)} ({code}) | {level} | {len(some)} | {len({one.source.name for one in some})} |"
+        yield f"| {_code(rule)} ({code}) | {level} | {len(some)} | {len({finding.source.name for finding in some})} |"
     if len(rows) > ROWS:
         yield f"| {len(rows) - ROWS} more | | | |"
 
@@ -67,8 +69,8 @@ def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
     blocks, room, left = [], _CHARTS, 0
-    for one in pictures:
-        chart = mermaid(one)
+    for picture in pictures:
+        chart = mermaid(picture)
         fits = len(chart) <= room and chart.count("-->") + chart.count("-.-") <= _EDGES
         room -= len(chart) if fits else 0
         left += not fits
@@ -92,23 +94,23 @@ def _file(name: str, findings: list[LocatedFinding]) -> str:
 
 def _finding(finding: LocatedFinding) -> str:
     about = "  ".join(part for part in (str(finding.identity or ""), finding.path) if part)
-    also = (f"also {one}: {one.message}" for one in finding.also)
+    also = (f"also {other}: {other.message}" for other in finding.also)
     words = (about, finding.sentence, *also, *([f"fix: {finding.fix}"] if finding.fix else []))
-    told = [line for line in map(escape_unprintable, words) if line]
+    lines = [line for line in map(escape_unprintable, words) if line]
     head = f"**{finding.level}** {_code(finding.rule)} ({finding.code}), line {finding.position.line}"
-    return f"{head}\n{_fenced([*told, *frame(finding.source.lines, finding.position)])}"
+    return f"{head}\n{_fenced([*lines, *frame(finding.source.lines, finding.position)])}"
 
 
-def _listed(title: str, told: list[str]) -> Iterator[str]:
+def _listed(title: str, texts: list[str]) -> Iterator[str]:
     """A section of lines, up to what one may hold."""
     lines, room = [], _A_FILE
-    for line in map(escape_unprintable, told):
+    for line in map(escape_unprintable, texts):
         room -= len(line)
         lines.append(line if room >= 0 else "...")
         if room < 0:
             break
-    if told:
-        yield _folded(f"{title}: {len(told)}", [_fenced(lines)])
+    if texts:
+        yield _folded(f"{title}: {len(texts)}", [_fenced(lines)])
 
 
 def _folded(title: str, blocks: Iterable[str]) -> str:

@@ -50,4 +50,4 @@ def _label(part: Part) -> str:
 
 def _quoted(text: str) -> str:
     """A text inside of quotes: what might be markup by its number."""
-    return "".join(one if one.isalnum() or one in " -_./:,()" else f"#{ord(one)};" for one in text)
+    return "".join(char if char.isalnum() or char in " -_./:,()" else f"#{ord(char)};" for char in text)

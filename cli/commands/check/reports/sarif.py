@@ -45,8 +45,8 @@ class _Log:
         self.places: dict[str, Data] = {}
 
     def whole(self, exit_code: int) -> Data:
-        for one in self.result.checked:
-            self._place(one.source.name)
+        for obj in self.result.checked:
+            self._place(obj.source.name)
         # an internal error is no result, but counts among equal findings, as in a baseline
         results = [self._result(finding, by, name) for name, finding, by in name_findings(self.result) if finding.level != FAULT]
         invocation = self._invocation(exit_code)
@@ -106,7 +106,9 @@ class _Log:
             execution.append(self._notification("error", error.text, [self._physical(error.name, region)] if error.name else []))
         execution += (self._notification("error", sentence, []) for sentence in self.result.unreachable)
         faults = (finding for finding in self.result.findings if finding.level == FAULT)
-        execution += (self._notification("error", one.message, [self._location(one)], one.rule, one.code) for one in faults)
+        execution += (
+            self._notification("error", finding.message, [self._location(finding)], finding.rule, finding.code) for finding in faults
+        )
         return {
             "executionSuccessful": code not in _FAILED,
             "exitCode": code,

@@ -17,7 +17,7 @@ LEVELS: Final = (ERROR, WARNING, FAULT)
 
 def count_levels(findings: Iterable[LocatedFinding]) -> str:
     """Count the findings of each level."""
-    counts = Counter(one.level for one in findings)
+    counts = Counter(finding.level for finding in findings)
     return ", ".join(count_of(counts[level], level) for level in LEVELS if counts[level])
 
 

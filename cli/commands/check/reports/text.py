@@ -42,7 +42,7 @@ def text(result: Result, *, colour: bool, quiet: bool) -> str:
 
 def format_summary(result: Result) -> str:
     """One line of counts."""
-    hidden = Counter(one.by for one in result.suppressed)
+    hidden = Counter(suppression.by for suppression in result.suppressed)
     counts = [
         (result.count(ERROR), "error", "errors"),
         (result.count(WARNING), "warning", "warnings"),
@@ -54,7 +54,7 @@ def format_summary(result: Result) -> str:
         (len(result.unreadable), "unreadable", "unreadable"),
         (len(result.unreachable), "cluster not reached", "clusters not reached"),
     ]
-    said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
+    phrases = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
     checked = f"{many(len(result.checked), 'object')} checked"
     if result.lines:
         checked += f" for {' and '.join(map(str, result.lines))}"
@@ -62,7 +62,7 @@ def format_summary(result: Result) -> str:
     if result.own_rules is not None:
         checked += f", by {result.own_rules[0]} of {many(result.own_rules[1], 'rule')} of your own"
     others = f", {many(result.others, 'document')} of other kinds not" if result.others else ""
-    return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
+    return f"{checked}{others}: {', '.join(phrases) if phrases else 'nothing found'}"
 
 
 def _block(finding: LocatedFinding, colour: bool) -> Iterator[str]:
@@ -71,8 +71,8 @@ def _block(finding: LocatedFinding, colour: bool) -> Iterator[str]:
     if about:
         yield f"  {escape_unprintable(about)}"
     yield f"  {escape_unprintable(finding.sentence)}"
-    for one in finding.also:
-        yield f"  also {one}" + (f": {escape_unprintable(one.message)}" if one.message != finding.message else "")
+    for other in finding.also:
+        yield f"  also {other}" + (f": {escape_unprintable(other.message)}" if other.message != finding.message else "")
     *lines, carets = frame(finding.source.lines, finding.position) or [""]
     yield from (_painted(line, _DIM, colour) for line in lines)
     if carets:
@@ -82,8 +82,8 @@ def _block(finding: LocatedFinding, colour: bool) -> Iterator[str]:
 
 def _remedy(finding: LocatedFinding) -> Iterator[str]:
     # a shell would take * for names of files; fields of a schema hold no quotes
-    asked = f"'{finding.field}'" if "*" in finding.field else finding.field or finding.rule
-    more = f"more: dynamo-webhooks explain {asked}"
+    topic = f"'{finding.field}'" if "*" in finding.field else finding.field or finding.rule
+    more = f"more: dynamo-webhooks explain {topic}"
     fix = f"  fix: {escape_unprintable(finding.fix)}" if finding.fix else ""
     if fix and len(finding.fix) + len(more) <= _WIDTH:
         yield f"{fix}      {more}"

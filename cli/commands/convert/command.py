@@ -86,8 +86,8 @@ def _convert(options: Options, to: str) -> int:
         some = some or bool(outcome.objects)
         codes += [REFUSED] * bool(outcome.failures or refused) + [UNREADABLE] * bool(outcome.unreadable)
         notes = () if options.quiet else outcome.notes
-        for told in (*map(str, outcome.unreadable), *outcome.failures, *outcome.legacy, *notes, *refused):
-            write_stderr(told)
+        for sentence in (*map(str, outcome.unreadable), *outcome.failures, *outcome.legacy, *notes, *refused):
+            write_stderr(sentence)
         if options.check and outcome.converted:
             write_stderr(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
             codes.append(REFUSED)
@@ -141,13 +141,13 @@ def _builds(files: Iterable[str | InputError]) -> list[Any]:
 
     Unreadable files are reported elsewhere; standard input can't be read twice.
     """
-    found: list[Any] = []
+    builds: list[Any] = []
     for file in files:
         try:
             text = load_text(file) if isinstance(file, str) and file != STDIN else ""
         except InputError:
             continue
         if any(name in text for name in ("DynamoComponent", "DynamoNim")):
-            documents = (one.data for one in read_text(Source(str(file), text)) if isinstance(one, Document))
-            found += [data for data in documents if recognise(data) is not None]
-    return found
+            documents = (document.data for document in read_text(Source(str(file), text)) if isinstance(document, Document))
+            builds += [data for data in documents if recognise(data) is not None]
+    return builds

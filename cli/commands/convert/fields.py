@@ -41,11 +41,11 @@ def trace_modernised(notes: Iterable[Note]) -> Origin:
     return lambda path: moved.get(path, path)
 
 
-def behind(one: Origin, before: Origin) -> Origin:
+def behind(after: Origin, before: Origin) -> Origin:
     """Two changes, one after the other."""
 
     def origin(path: Path) -> Path | None:
-        between = one(path)
+        between = after(path)
         return None if between is None else before(between)
 
     return origin
@@ -53,11 +53,11 @@ def behind(one: Origin, before: Origin) -> Origin:
 
 def describe_remainder(obj: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """The annotations that conversion wrote on an object, each with the fields that it holds, at most a dozen and a count of the rest."""
-    found = []
+    remainders = []
     for key, fields in _remainders(obj):
         more = [f"and {len(fields) - _MAX_LISTED_FIELDS} more"] if len(fields) > _MAX_LISTED_FIELDS else []
-        found.append((key, fields[:_MAX_LISTED_FIELDS] + more))
-    return found
+        remainders.append((key, fields[:_MAX_LISTED_FIELDS] + more))
+    return remainders
 
 
 def list_marks(obj: dict[str, Any]) -> list[str]:
@@ -89,7 +89,7 @@ def _fields(text: Any, part: str) -> Iterator[str]:
 
 
 def _is_mark(value: Any) -> bool:
-    return value == {} or (isinstance(value, list) and all(isinstance(one, dict) and one.keys() <= {"name"} for one in value))
+    return value == {} or (isinstance(value, list) and all(isinstance(item, dict) and item.keys() <= {"name"} for item in value))
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:

@@ -57,10 +57,10 @@ class Outcome:
 
     def read(self, text: str) -> None:
         """Converts the text of the file."""
-        found = list(split_documents(self.name, text))
-        self.others = [document.data for piece in found for document in piece.documents]
+        pieces = list(split_documents(self.name, text))
+        self.others = [document.data for piece in pieces for document in piece.documents]
         parts: list[str] = []
-        for piece in found:
+        for piece in pieces:
             if self.foreign:
                 self.notes += [str(ForeignInputError.of(error)) for error in piece.errors]
             else:
@@ -187,8 +187,8 @@ class _Document:
             return self._refused(whole, path, error)
         if self.file.verify and lacking:
             lost = "does not round-trip: {} has no type {}, and would lose it"
-            said = (f"{format_path(place)}: {lost.format(wanted.version, json.dumps(kind))}" for place, kind in lacking)
-            self.file.failures += [f"{where}: {one}" for one in said]
+            sentences = (f"{format_path(place)}: {lost.format(wanted.version, json.dumps(kind))}" for place, kind in lacking)
+            self.file.failures += [f"{where}: {sentence}" for sentence in sentences]
             return whole
         if self.file.verify and not _same(leave_out_marks(home), leave_out_marks(data), wanted.line):
             self.file.failures.append(f"{where}: does not round-trip through {wanted.version}; this is an internal error")
@@ -255,8 +255,10 @@ def convert_accepted(name: str, text: str, version: str, *, line: Line, **how: A
         return done, []
     kept = convert_text(name, text, version, line=line, leaving=frozenset(written for written, _ in refused), **how)
     stays = "it stays as it is, because " if kept.text != done.text else ""
-    told = [f"{finding.identity}: {stays}check refuses the converted object: {finding.about} ({finding.rule})" for _, finding in refused]
-    return kept, [f"{name}: {sentence}" for sentence in told]
+    sentences = [
+        f"{finding.identity}: {stays}check refuses the converted object: {finding.about} ({finding.rule})" for _, finding in refused
+    ]
+    return kept, [f"{name}: {sentence}" for sentence in sentences]
 
 
 def _newly_refused(name: str, before: str, after: str, line: Line) -> list[tuple[str, LocatedFinding]]:
@@ -267,8 +269,8 @@ def _newly_refused(name: str, before: str, after: str, line: Line) -> list[tuple
     """
     objects: list[str] = []
     known = {(number, finding.rule) for number, finding in _errors(name, before, line, objects)}
-    found = ((objects[number], finding) for number, finding in _errors(name, after, line, []) if (number, finding.rule) not in known)
-    return [(obj, finding) for obj, finding in found if not (_is_of_v1alpha1(finding.rule) and _remembers_author(json.loads(obj)))]
+    errors = ((objects[number], finding) for number, finding in _errors(name, after, line, []) if (number, finding.rule) not in known)
+    return [(obj, finding) for obj, finding in errors if not (_is_of_v1alpha1(finding.rule) and _remembers_author(json.loads(obj)))]
 
 
 def _remembers_author(obj: Fields) -> bool:
@@ -279,16 +281,16 @@ def _remembers_author(obj: Fields) -> bool:
 
 
 def _is_of_v1alpha1(rule: str) -> bool:
-    found = find_rule(rule)
-    return found is not None and found.module.startswith("dynamo_webhooks.policies.v1alpha1.")
+    declared = find_rule(rule)
+    return declared is not None and declared.module.startswith("dynamo_webhooks.policies.v1alpha1.")
 
 
 def _errors(name: str, text: str, line: Line, objects: list[str]) -> Iterator[tuple[int, LocatedFinding]]:
     """The errors of a text with the numbers of their objects, which are added as they were written."""
     settings = Settings(Facts(operatorLine=line))
-    documents = (one for one in read_text(Source(name, text)) if isinstance(one, Document))
-    for number, found in enumerate(find_manifests(documents)):
-        objects.append(json.dumps(found.data))
-        for finding in check_object(found, CREATE, None, settings).findings:
+    documents = (document for document in read_text(Source(name, text)) if isinstance(document, Document))
+    for number, manifest in enumerate(find_manifests(documents)):
+        objects.append(json.dumps(manifest.data))
+        for finding in check_object(manifest, CREATE, None, settings).findings:
             if finding.level == ERROR:
                 yield number, finding

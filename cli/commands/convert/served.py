@@ -54,12 +54,12 @@ def leave_out_types(obj: dict[str, Any], wanted: Target) -> tuple[dict[str, Any]
     if wanted.line < Line.V1_3 or wanted.version != BETA:
         return obj, []
     parts = _parts_of_v1alpha1(obj)
-    found = [((*part, _TYPE), block[_TYPE]) for part in parts if isinstance(block := lookup(obj, part), dict) and _is_own_type(block)]
-    new = copy.deepcopy(obj) if found else obj
-    for place, _ in found:
+    types = [((*part, _TYPE), block[_TYPE]) for part in parts if isinstance(block := lookup(obj, part), dict) and _is_own_type(block)]
+    new = copy.deepcopy(obj) if types else obj
+    for place, _ in types:
         component: Any = lookup(new, place[:-1])
         del component[_TYPE]
-    return new, found
+    return new, types
 
 
 def leave_out_marks(obj: Object) -> Object:
@@ -112,10 +112,10 @@ def convert_as_served(obj: Object, wanted: Target) -> Converted:
         metadata["annotations"] = annotations
     elif metadata.get("annotations"):
         del metadata["annotations"]
-    found = {**_with_blocks(done.object, full), "metadata": metadata}
+    converted = {**_with_blocks(done.object, full), "metadata": metadata}
     if "status" not in obj and "status" not in full:
-        found.pop("status", None)  # a manager who applied it would fight with the controller
-    return Converted(_without_marks(found, target(obj["apiVersion"], wanted.line)), done.damaged)
+        converted.pop("status", None)  # a manager who applied it would fight with the controller
+    return Converted(_without_marks(converted, target(obj["apiVersion"], wanted.line)), done.damaged)
 
 
 def _without_marks(obj: Object, back: Target) -> Object:
@@ -127,8 +127,8 @@ def _without_marks(obj: Object, back: Target) -> Object:
     if bare is not obj:
         with suppress(ConversionError):
             homes = [
-                [leave_out_marks(convert_object(form, back, whole=True).object) for form in (one, _stored(one, back.line))]
-                for one in (obj, bare)
+                [leave_out_marks(convert_object(form, back, whole=True).object) for form in (variant, _stored(variant, back.line))]
+                for variant in (obj, bare)
             ]
             return bare if homes[0] == homes[1] else obj
     return obj

@@ -50,8 +50,8 @@ class Cause(NamedTuple):
 
 def read_cause(text: str) -> Cause:
     """Reads a text as one cause: terminals and mails break messages anywhere."""
-    found = _PATH.search(text)
-    path = found[0].rstrip(".") if found else ""
+    match = _PATH.search(text)
+    path = match[0].rstrip(".") if match else ""
     return Cause(" ".join(text.split()), frozenset(kind for kind in _KIND.findall(text) if kind in BY_NAME), path)
 
 
@@ -65,9 +65,9 @@ def split_causes(text: str) -> list[Cause]:
     lead, invalid, causes = text.partition(_INVALID)
     lead, causes = (f"{lead[-_MAX_LEAD_CHARACTERS:]}{invalid} ", causes) if invalid else ("", text)
     listed = causes.lstrip().startswith("[")
-    found = [read_cause(f"{lead}{part}") for part in _JOINTS.split(causes, maxsplit=_MAX_CAUSES)]
-    last = found[-1]._replace(cut=listed and not text.rstrip().endswith("]"))
-    return [*found[:-1], last]
+    parts = [read_cause(f"{lead}{part}") for part in _JOINTS.split(causes, maxsplit=_MAX_CAUSES)]
+    last = parts[-1]._replace(cut=listed and not text.rstrip().endswith("]"))
+    return [*parts[:-1], last]
 
 
 @cache
@@ -83,24 +83,24 @@ def operator_messages() -> dict[Rule, tuple[tuple[str, ...], ...]]:
 
 def find_operator_rules(cause: Cause) -> list[Rule]:
     """The rules of the longest message of the Go operator that a cause has: two rules may share one message."""
-    found = [
+    matches = [
         (sum(map(len, pieces)), rule)
         for rule, messages in operator_messages().items()
         if not cause.kinds or any(read.partition("/")[0] in cause.kinds for read in rule.kinds)
         for pieces in messages
         if _has(cause.text, pieces)
     ]
-    longest = max((length for length, _ in found), default=0)
-    return [rule for length, rule in found if length == longest]
+    longest = max((length for length, _ in matches), default=0)
+    return [rule for length, rule in matches if length == longest]
 
 
 def _has(text: str, pieces: tuple[str, ...]) -> bool:
     at = 0
     for piece in pieces:
-        found = text.find(piece, at)
-        if found < 0:
+        start = text.find(piece, at)
+        if start < 0:
             return False
-        at = found + len(piece)
+        at = start + len(piece)
     return True
 
 
@@ -113,13 +113,15 @@ class Sentence(NamedTuple):
 
 def find_sentence(cause: Cause) -> Sentence | None:
     """The longest message of a definition's rule in a cause, else the one at its field that is most like it; None for another cause."""
-    said = max((one for one in sentences() if one.text in cause.text), key=lambda one: len(one.text), default=None)
-    other = _CEL.search(cause.text) if said is None else None
+    longest = max(
+        (sentence for sentence in sentences() if sentence.text in cause.text), key=lambda sentence: len(sentence.text), default=None
+    )
+    other = _CEL.search(cause.text) if longest is None else None
     if other is None:
-        return said
+        return longest
     words = _words(other[1])
-    near = [(_likeness(words, one), one) for one in sentences() if any(_is_at(cause, *place) for place in one.places)]
-    return max((one for one in near if one[0] > 0), key=lambda one: one[0], default=(0, None))[1]
+    near = [(_likeness(words, sentence), sentence) for sentence in sentences() if any(_is_at(cause, *place) for place in sentence.places)]
+    return max((pair for pair in near if pair[0] > 0), key=lambda pair: pair[0], default=(0, None))[1]
 
 
 def _is_at(cause: Cause, kind: str, _: str, path: Steps) -> bool:
@@ -143,10 +145,10 @@ def _words(text: str) -> frozenset[str]:
 @cache
 def sentences() -> tuple[Sentence, ...]:
     """Every message of a CEL rule in any line's definitions."""
-    found: dict[str, dict[tuple[str, str, Steps], None]] = {}
+    by_text: dict[str, dict[tuple[str, str, Steps], None]] = {}
     for place, text in _stated():
-        found.setdefault(text, {})[place] = None
-    return tuple(Sentence(text, tuple(places)) for text, places in found.items())
+        by_text.setdefault(text, {})[place] = None
+    return tuple(Sentence(text, tuple(places)) for text, places in by_text.items())
 
 
 def _stated() -> Iterator[tuple[tuple[str, str, Steps], str]]:

@@ -56,9 +56,9 @@ def correct_path(word: str) -> str | None:
     lead, path = (steps[:1], steps[1:]) if kind else ((), steps)
     for at in _versions(kind):
         schema = whole_schema(*at)
-        found = [place for count in range(len(path)) if (place := walk(schema, path[:count])) is not None]
-        known = len(found) - 1  # steps that the kind has
-        name = nearest(path[known], found[known][0].get("properties") or {})
+        places = [place for count in range(len(path)) if (place := walk(schema, path[:count])) is not None]
+        known = len(places) - 1  # steps that the kind has
+        name = nearest(path[known], places[known][0].get("properties") or {})
         right = (*path[:known], name or "", *path[known + 1 :])
         if walk(schema, right) is not None:
             return ".".join((*lead, *right))
@@ -71,11 +71,11 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
 
 def describe_place(kind: str, version: str, steps: Steps) -> Page | None:
     """Everything about a field of one version as data; None if no operator release has it."""
-    nodes = {line: found for line in Line if (found := walk(load_schema(kind, version, line), steps)) is not None}
+    nodes = {line: field for line in Line if (field := walk(load_schema(kind, version, line), steps)) is not None}
     if not nodes:
         return None
     node, path, keyed = nodes[max(nodes)]
-    values = {line: _values(one) for line, (one, _, _) in nodes.items()}
+    values = {line: _values(schema) for line, (schema, _, _) in nodes.items()}
     other = find_other_version(kind, version, path, keyed)
     at = {f"{kind}/{version}": path}
     if other is not None and other["exact"]:
@@ -90,7 +90,7 @@ def describe_place(kind: str, version: str, steps: Steps) -> Page | None:
         "type": _type(node),
         "description": _span([*nodes]) + node.get("description", ""),
         **values[max(nodes)],
-        "byLine": [{"line": str(line), **one} for line, one in values.items() if one != values[max(nodes)]],
+        "byLine": [{"line": str(line), **page} for line, page in values.items() if page != values[max(nodes)]],
         "fields": sorted(node.get("properties") or {}),
         "schemaRules": [rule["message"] for rule in node.get("x-kubernetes-validations", ()) if "message" in rule],
         "other": other,
@@ -140,10 +140,10 @@ def walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | N
 
 def find_by_name(word: str, most: int) -> list[str]:
     """The paths of the fields with that very name that lie nearest to the root, without indices and keys, each once; at most so many."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for kind, version in list_kind_versions():
-        found |= dict.fromkeys(_search(whole_schema(kind, version), word.strip(), ()))
-    return sorted(found, key=lambda path: (path.count("."), path))[:most]
+        paths |= dict.fromkeys(_search(whole_schema(kind, version), word.strip(), ()))
+    return sorted(paths, key=lambda path: (path.count("."), path))[:most]
 
 
 def _search(node: Node, word: str, path: Steps) -> Iterator[str]:
@@ -180,9 +180,9 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
     return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= read_texts(rule).words
 
 
-def short(found: Iterable[Rule]) -> list[dict[str, str]]:
+def short(rules: Iterable[Rule]) -> list[dict[str, str]]:
     """Rules as data in a list."""
-    return [{"rule": rule.name, "code": rule.code, "title": rule.title} for rule in found]
+    return [{"rule": rule.name, "code": rule.code, "title": rule.title} for rule in rules]
 
 
 def markdown(page: Page) -> str:
@@ -202,8 +202,8 @@ def place_parts(place: Page) -> list[str]:
     if place["fields"]:
         facts.append("fields " + ", ".join(f"`{name}`" for name in place["fields"]))
     lines: dict[str, list[str]] = {}
-    for one in place["byLine"]:
-        lines.setdefault("; ".join(_value_texts(one)) or "any value", []).append(one["line"])
+    for entry in place["byLine"]:
+        lines.setdefault("; ".join(_value_texts(entry)) or "any value", []).append(entry["line"])
     filling = [rule for rule in place["rules"] if rule["rule"] in place["filledBy"]]
     judging = [rule for rule in place["rules"] if rule not in filling]
     parts = (
@@ -240,9 +240,9 @@ def _other(other: Page | None) -> str:
     return f"In {other['version']}: `{other['path']}`" + (f" ({other['how']})." if other["how"] not in ("", "copied") else ".")
 
 
-def format_rules(found: list[dict[str, str]]) -> list[str]:
+def format_rules(rules: list[dict[str, str]]) -> list[str]:
     """A line for each rule."""
-    return [f"`{rule['rule']}` ({rule['code']}): {rule['title']}" for rule in found]
+    return [f"`{rule['rule']}` ({rule['code']}): {rule['title']}" for rule in rules]
 
 
 def format_list(lead: str, lines: list[str]) -> str:
@@ -300,10 +300,10 @@ def _how(kind: str, version: str, path: tuple[str, ...]) -> str:
     from ....conversion.kinds import KINDS, field_rows
 
     own = ".".join(path)
-    best, said = 0, ""
+    best, how = 0, ""
     for left, right, rule in field_rows(KINDS[kind]):
         for name in (left if version == "v1alpha1" else right).split(", "):
             plain = name.replace("{}", ".*").replace("[]", ".*").replace("[main]", ".*")
             if len(plain) > best and (own == plain or own.startswith(f"{plain}.")):
-                best, said = len(plain), rule
-    return said
+                best, how = len(plain), rule
+    return how

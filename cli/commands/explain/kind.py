@@ -17,15 +17,20 @@ def find(word: str) -> Page | None:
     if name is None:
         return None
     kind = BY_NAME[name]
-    stored = {one.name: [str(line) for line in Line if kind.stored(line) == one.name] for one in kind.of_line(NEWEST)}
+    stored = {version.name: [str(line) for line in Line if kind.stored(line) == version.name] for version in kind.of_line(NEWEST)}
     return {
         "kind": name,
         "group": GROUP,
         "plural": kind.plural,
         "shortName": kind.short,
         "versions": [
-            {"name": one.name, "stored": DEFAULT_LINE in stored[one.name], "storedOn": stored[one.name], "deprecated": one.deprecated}
-            for one in kind.of_line(NEWEST)
+            {
+                "name": version.name,
+                "stored": DEFAULT_LINE in stored[version.name],
+                "storedOn": stored[version.name],
+                "deprecated": version.deprecated,
+            }
+            for version in kind.of_line(NEWEST)
         ],
         "description": load_schema(name, kind.storage_version, DEFAULT_LINE).get("description", ""),
         "rules": short(rule for rule in list_rules() if any(read.startswith(f"{name}/") for read in rule.kinds)),
@@ -34,7 +39,7 @@ def find(word: str) -> Page | None:
 
 def markdown(page: Page) -> str:
     """The page for people."""
-    versions = ", ".join(one["name"] + _mark(one["storedOn"]) for one in page["versions"])
+    versions = ", ".join(version["name"] + _mark(version["storedOn"]) for version in page["versions"])
     about = f"Versions of `{page['group']}`: {versions}. Plural `{page['plural']}`, short name `{page['shortName']}`."
     more = f"`dynamo-webhooks explain {page['shortName']}.spec` lists its fields."
     if len(page["versions"]) > 1:

@@ -59,11 +59,11 @@ def names_policy(text: str) -> bool:
 def _known(text: str) -> Iterator[Words]:
     """The known messages in a text; only the first of the transport if there is one, because the object wasn't judged then."""
     for who, table in tables().items():
-        found = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
-        if found and who == "transport":
-            yield found[0]
+        matches = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
+        if matches and who == "transport":
+            yield matches[0]
             return
-        yield from found
+        yield from matches
 
 
 def markdown(page: Page) -> str:
@@ -77,13 +77,13 @@ def markdown(page: Page) -> str:
 
 def find(text: str) -> list[Page]:
     """The pages, each once, in the order of the message; empty for a text that says nothing we know."""
-    found: dict[str, Page] = {}
+    pages: dict[str, Page] = {}
     for refusal in split_refusals(text[:_MAX_MESSAGE_CHARACTERS]):
         for page in _explain(refusal):
-            told = found.setdefault(str(page.get("rule") or page.get("words") or page.get("field")), page)
+            reported = pages.setdefault(str(page.get("rule") or page.get("words") or page.get("field")), page)
             if "fields" in page:
-                told["fields"] = [*dict.fromkeys((*told["fields"], *page["fields"]))][:_FIELDS]
-    return [*found.values()]
+                reported["fields"] = [*dict.fromkeys((*reported["fields"], *page["fields"]))][:_FIELDS]
+    return [*pages.values()]
 
 
 def _explain(text: str) -> list[Page]:
@@ -93,19 +93,19 @@ def _explain(text: str) -> list[Page]:
     plain: dict[Cause, list[Words]] = {}  # causes in the API server's words
     other: list[Cause] = []
     for cause in split_causes(text):
-        found = _find_rules(cause)
-        said = [*_known(cause.text)]
-        if not found and not said:
-            found = [rule.page(one) for one in rules_saying(cause.text)]
-        pages += found
-        if found or (cause.cut and (pages or plain)):  # what a cut off cause would have said is unknown
+        rule_pages = _find_rules(cause)
+        known = [*_known(cause.text)]
+        if not rule_pages and not known:
+            rule_pages = [rule.page(likely_rule) for likely_rule in rules_saying(cause.text)]
+        pages += rule_pages
+        if rule_pages or (cause.cut and (pages or plain)):  # what a cut off cause would have said is unknown
             continue
-        if said:
-            plain[cause] = said
+        if known:
+            plain[cause] = known
         else:
             other.append(cause)
-    told = [words for words in around if words.rule not in _OF_CAUSES or any(words in said for said in plain.values())]
-    pages += [{**words.page, "fields": _fields(words, plain)} for words in told]
+    messages = [words for words in around if words.rule not in _OF_CAUSES or any(words in listed for listed in plain.values())]
+    pages += [{**words.page, "fields": _fields(words, plain)} for words in messages]
     return pages + (_other_pages(other, alone=not pages) if all(words.rule in _OF_CAUSES for words in around) else [])
 
 
@@ -114,27 +114,27 @@ _OF_CAUSES: Final = (SCHEMA_RULE, WRONG_TYPE)  # of which the API server refuses
 
 def _find_rules(cause: Cause) -> list[Page]:
     """The pages of the rules and of one's own policies that a cause names, or of the rule whose words it has."""
-    own = (rule.find(f"{USER}{found[found.lastgroup or 0]}") for found in _POLICY.finditer(cause.text))
+    own = (rule.find(f"{USER}{match[match.lastgroup or 0]}") for match in _POLICY.finditer(cause.text))
     named = [*rule.in_message(cause.text), *filter(None, own)]
     if named:
         return named
-    found = find_operator_rules(cause)
-    if found:
-        return [rule.page(one) for one in found]
+    rules = find_operator_rules(cause)
+    if rules:
+        return [rule.page(operator_rule) for operator_rule in rules]
     sentence = find_sentence(cause)
     return [] if sentence is None else [_sentence_page(sentence)]
 
 
 def _fields(words: Words, causes: Mapping[Cause, Sequence[Words]]) -> list[str]:
     """The first fields of our kinds of which the causes say a known message; for an unknown field the nearest one that exists."""
-    said = [cause for cause, known in causes.items() if words in known]
+    matching = [cause for cause, known in causes.items() if words in known]
     if words.rule is UNKNOWN_FIELD:
-        paths = [(cause.kinds, found[found.lastgroup or 0]) for cause in said for found in _UNKNOWN.finditer(cause.text)]
+        paths = [(cause.kinds, match[match.lastgroup or 0]) for cause in matching for match in _UNKNOWN.finditer(cause.text)]
         near = [field.correct_path(".".join((*kinds, path))) for kinds, path in paths]
         return [*dict.fromkeys(filter(None, near))][:_FIELDS]
     if words.rule not in _OF_CAUSES:
         return []
-    return [path for path in dict.fromkeys(cause.path for cause in said) if field.find(path) is not None][:_FIELDS]
+    return [path for path in dict.fromkeys(cause.path for cause in matching) if field.find(path) is not None][:_FIELDS]
 
 
 _OTHER: Final = Words(
@@ -149,8 +149,8 @@ _OTHER: Final = Words(
 
 def _other_pages(causes: Iterable[Cause], *, alone: bool) -> list[Page]:
     """Advice for causes that match no rule, with the page of each field; `alone`: the refusal has no other page."""
-    found = [page for cause in causes if (page := _field_page(cause)) is not None][:_FIELDS]
-    return [_OTHER.page, *found] if found or (alone and any(cause.kinds and cause.path for cause in causes)) else []
+    pages = [page for cause in causes if (page := _field_page(cause)) is not None][:_FIELDS]
+    return [_OTHER.page, *pages] if pages or (alone and any(cause.kinds and cause.path for cause in causes)) else []
 
 
 def _field_page(cause: Cause) -> Page | None:

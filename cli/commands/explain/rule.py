@@ -65,8 +65,8 @@ def _other(place: Page) -> Page | None:
     from .field import find_other_version, walk
 
     kind, _, version = place["kind"].partition("/")
-    found = walk(load_schema(kind, version, DEFAULT_LINE), tuple(place["path"].split(".")))
-    return None if found is None else find_other_version(kind, version, found[1], found[2])
+    field = walk(load_schema(kind, version, DEFAULT_LINE), tuple(place["path"].split(".")))
+    return None if field is None else find_other_version(kind, version, field[1], field[2])
 
 
 def beside(place: Page) -> str:

@@ -33,8 +33,8 @@ def rules_saying(sentence: str) -> list[Rule]:
     best = max(scores.values(), default=(0, 0))
     if best[0] < MIN_RULE_CHARACTERS:
         return []
-    found = {rule.name: rule for rule, score in reversed(scores.items()) if score == best}
-    return [*reversed(found.values())] if len(found) <= _MAX_RULES else []
+    rules = {rule.name: rule for rule, score in reversed(scores.items()) if score == best}
+    return [*reversed(rules.values())] if len(rules) <= _MAX_RULES else []
 
 
 def _asked(cause: Cause) -> list[Rule]:
@@ -48,16 +48,16 @@ def _asked(cause: Cause) -> list[Rule]:
 def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     """The number of characters of the rule's texts in the message, the field included; among equals, how much of the path it mentions."""
     pieces, words = read_texts(rule)
-    said = sum(len(piece) for piece in pieces if piece in text)
+    characters = sum(len(piece) for piece in pieces if piece in text)
     end = text.rpartition(": ")[2]
     if len(end) >= MIN_RULE_CHARACTERS and any(end in piece for piece in pieces):
-        said += len(end)  # the message was cut off within a text
+        characters += len(end)  # the message was cut off within a text
     if _ONE_OF in text and _ONE_OF in pieces:
-        said += sum(len(word) for word in words if f'"{word}"' in text)
-    if not said:
+        characters += sum(len(word) for word in words if f'"{word}"' in text)
+    if not characters:
         return 0, 0
     named = _WORD.findall(re.sub(r"\[[^\]]*\]", "", path))
-    return said + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), len(words.intersection(_WORD.findall(path)))
+    return characters + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), len(words.intersection(_WORD.findall(path)))
 
 
 class Said(NamedTuple):
@@ -75,7 +75,7 @@ def read_texts(rule: Rule) -> Said:
     if any(function.__module__ in _CHECKS for function in functions):
         constants |= {text for name in _CHECKS for text in _texts(read_code(name)) if not text.endswith(".")}  # as documentation ends
     constants |= {NAMES[text] for text in constants if text in NAMES}
-    texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}
+    texts = {piece for text in constants for wording in in_words(text) for piece in _VALUE.split(wording)}
     pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
     return Said(pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text)))
 
@@ -90,8 +90,8 @@ def _functions(rule: Rule) -> Iterator[FunctionType]:
             yield function
             continue
         if is_compiled(function) and function.__module__.startswith(_ROOM):
-            found = vars(interpret(function.__module__)).get(function.__name__)
-            function = found.check if isinstance(found, Rule) else found
+            interpreted = vars(interpret(function.__module__)).get(function.__name__)
+            function = interpreted.check if isinstance(interpreted, Rule) else interpreted
         if not isinstance(function, FunctionType) or function in seen or function.__module__ in _FOREIGN:
             continue
         seen.add(function)

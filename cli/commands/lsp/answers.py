@@ -78,12 +78,12 @@ class Action(NamedTuple):
     finding: LocatedFinding | None = None
 
 
-def find_problems(name: str, text: str, asked: Asked) -> Seen:
+def find_problems(name: str, text: str, how: Asked) -> Seen:
     """Everything that is wrong with a text; files of others are not looked at."""
-    marks = find_marks(Source(name, text), asked.minor, asked.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
+    marks = find_marks(Source(name, text), how.minor, how.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
     if not is_ours(text):
         return Seen([], [], marks)
-    run = Run(asked.settings(), asked.choice, AUTO, None)
+    run = Run(how.settings(), how.choice, AUTO, None)
     run.take(Source(name, text), "")
     result = run.result()
     return Seen(merge_duplicates(result.findings), result.unreadable, marks)
@@ -94,21 +94,21 @@ def is_ours(text: str) -> bool:
     return GROUP in text and len(text) <= MAX_TEXT_CHARACTERS
 
 
-def meaning(name: str, text: str, asked: Asked, line: int, column: int) -> str:
+def meaning(name: str, text: str, how: Asked, line: int, column: int) -> str:
     """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field, or a name in an expression of a policy."""
-    if len(text) <= MAX_TEXT_CHARACTERS and (told := describe_word(Source(name, text), line, column, asked.settings().line)):
-        return told
+    if len(text) <= MAX_TEXT_CHARACTERS and (description := describe_word(Source(name, text), line, column, how.settings().line)):
+        return description
     at = _at(name, text, line, column)
     if at is None or not at[1]:
         return ""
-    found, path = at
-    kind = found.identity.kind
+    manifest, path = at
+    kind = manifest.identity.kind
     page = field.find(kind + "".join("[*]" if isinstance(step, int) else f"[{step}]" for step in path))
-    places = [place for place in (page or {}).get("places", ()) if place["kind"] == f"{kind}/{found.version}"]
+    places = [place for place in (page or {}).get("places", ()) if place["kind"] == f"{kind}/{manifest.version}"]
     return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
 
 
-def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[Offer]:
+def offers(name: str, text: str, how: Asked, line: int, column: int) -> list[Offer]:
     """What can be written where the cursor is: fields, values of the field before it, names in expressions, or objects in an empty text."""
     if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
         return [Offer(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
@@ -116,10 +116,10 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
     before, behind = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
-    words = list_words(Source(name, text), line, column, asked.settings().line, asked.minor)
+    words = list_words(Source(name, text), line, column, how.settings().line, how.minor)
     if words is not None:
         kinds: dict[bool, Literal["Field", "Function"]] = {False: "Field", True: "Function"}
-        return [Offer(one.text, one.type, one.description, kinds[one.is_function], one.text) for one in words]
+        return [Offer(word.text, word.type, word.description, kinds[word.is_function], word.text) for word in words]
     entry = _ENTRY.fullmatch(before)
     if entry is None:
         return []
@@ -128,43 +128,45 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
     rest = re.sub(r"[\w./-]*(:[ \t]+[^,{}[\]]*)?", "", behind, count=1) if _open_brackets(entry["lead"]) else ""
     for end in (rest, _open_brackets("\n".join([*lines[: line - 1], entry["lead"]]))):
         lines[line - 1] = f"{entry['lead']}{f'{key}: {_HERE}' if key else f'{_HERE}: 0'}{end}"
-        for found in list_objects(name, "\n".join(lines)):
-            path = next(_paths(found.data, key), None)
-            if path is not None and found.known:
-                node = find_node(load_schema(found.identity.kind, found.version, asked.settings().line), path)
-                return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
+        for manifest in list_objects(name, "\n".join(lines)):
+            path = next(_paths(manifest.data, key), None)
+            if path is not None and manifest.known:
+                node = find_node(load_schema(manifest.identity.kind, manifest.version, how.settings().line), path)
+                return [] if node is None else _values(node) if key else _fields(node, lookup(manifest.data, path))
     return []
 
 
 def _open_brackets(text: str) -> str:
     """The characters that close the brackets open at the end of a text."""
     closing: list[str] = []
-    for found in _BRACKET.finditer(text):
-        if (bracket := found["bracket"]) in ("{", "["):
+    for match in _BRACKET.finditer(text):
+        if (bracket := match["bracket"]) in ("{", "["):
             closing.append("}" if bracket == "{" else "]")
         elif bracket and closing:
             closing.pop()
     return "".join(reversed(closing))
 
 
-def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[Action]:
+def actions(name: str, text: str, how: Asked, first: int, last: int) -> list[Action]:
     """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
-    source, whole = Source(name, text), _find_mendable(name, text, asked)
-    here = [one for one in whole if first <= one.position.line <= last]
-    found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here[:OFFERED]]
-    found += [_edited(source, _title(whole), whole)] if len(whole) > 1 else []
-    return [one for one in found if one is not None] + _converted(name, text, asked)
+    source, whole = Source(name, text), _find_mendable(name, text, how)
+    here = [finding for finding in whole if first <= finding.position.line <= last]
+    fixes = [_edited(source, f"{finding.fix or finding.message} ({finding.rule})", [finding]) for finding in here[:OFFERED]]
+    fixes += [_edited(source, _title(whole), whole)] if len(whole) > 1 else []
+    return [action for action in fixes if action is not None] + _converted(name, text, how)
 
 
-def fix_all(name: str, text: str, asked: Asked) -> Action | None:
+def fix_all(name: str, text: str, how: Asked) -> Action | None:
     """The edit for all findings of a text, if it has one for any."""
-    whole = _find_mendable(name, text, asked)
+    whole = _find_mendable(name, text, how)
     return _edited(Source(name, text), _title(whole), whole)
 
 
-def _find_mendable(name: str, text: str, asked: Asked) -> list[LocatedFinding]:
+def _find_mendable(name: str, text: str, how: Asked) -> list[LocatedFinding]:
     """The findings with an edit; two rules may have one remedy."""
-    return list({one.edit: one for one in reversed(find_problems(name, text, asked).findings) if one.edit is not None}.values())[::-1]
+    return list(
+        {finding.edit: finding for finding in reversed(find_problems(name, text, how).findings) if finding.edit is not None}.values()
+    )[::-1]
 
 
 def _title(whole: list[LocatedFinding]) -> str:
@@ -173,9 +175,9 @@ def _title(whole: list[LocatedFinding]) -> str:
 
 def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> Action | None:
     edits: dict[int, list[Edit]] = {}
-    for one in findings:
-        if one.edit is not None:
-            edits.setdefault(one.edit.number, []).append(one.edit)
+    for finding in findings:
+        if finding.edit is not None:
+            edits.setdefault(finding.edit.number, []).append(finding.edit)
     try:
         text = with_edits(source, edits)
     except NotWrittenError:
@@ -183,12 +185,12 @@ def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> A
     return Action(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
 
 
-def _converted(name: str, text: str, asked: Asked) -> list[Action]:
+def _converted(name: str, text: str, how: Asked) -> list[Action]:
     from ..convert.run import convert_accepted
 
     if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):
         return []
-    outcome, refused = convert_accepted(name, text, BETA, line=asked.settings().line, verify=True)
+    outcome, refused = convert_accepted(name, text, BETA, line=how.settings().line, verify=True)
     failed = refused or outcome.failures or outcome.unreadable
     return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
 
@@ -197,16 +199,22 @@ def _at(name: str, text: str, line: int, column: int) -> tuple[Manifest, Path] |
     """The object at a place, and the path there: of the last document, and its last object, that begin before it."""
     if not is_ours(text):
         return None
-    documents = [one for one in read_text(Source(name, text)) if isinstance(one, Document) and one.path_at(line, column) is not None]
-    found = [(one, path) for one in find_manifests(documents[-1:]) if (path := one.document.path_at(line, column)) is not None]
-    return found[-1] if found else None
+    documents = [
+        document
+        for document in read_text(Source(name, text))
+        if isinstance(document, Document) and document.path_at(line, column) is not None
+    ]
+    places = [
+        (manifest, path) for manifest in find_manifests(documents[-1:]) if (path := manifest.document.path_at(line, column)) is not None
+    ]
+    return places[-1] if places else None
 
 
 def list_objects(name: str, text: str) -> list[Manifest]:
     """The Dynamo objects of a text, in order; none of a text that is too long."""
     if not is_ours(text):
         return []
-    return list(find_manifests(one for one in read_text(Source(name, text)) if isinstance(one, Document)))
+    return list(find_manifests(document for document in read_text(Source(name, text)) if isinstance(document, Document)))
 
 
 def _paths(data: object, key: str | None, path: Path = ()) -> Iterator[Path]:
@@ -244,9 +252,9 @@ def find_named_rule(name: str, text: str, line: int, column: int) -> str:
     if not source.holds(MARK):
         return ""
     for comment in comments(source, MARK):
-        found = re.search(IGNORE, comment.text) if comment.line == line else None
-        for word in re.finditer(r"[^\s,]+", found["rules"]) if found else ():
-            start = comment.column + found.start("rules") + word.start() if found else 0
+        match = re.search(IGNORE, comment.text) if comment.line == line else None
+        for word in re.finditer(r"[^\s,]+", match["rules"]) if match else ():
+            start = comment.column + match.start("rules") + word.start() if match else 0
             page = rule.find(word[0]) if start <= column <= start + len(word[0]) else None
             if page is not None:
                 return rule.markdown(page, examples=True)
@@ -275,21 +283,22 @@ class Symbol(NamedTuple):
 def find_symbols(name: str, text: str) -> list[Symbol]:
     """The objects of a text, in order; files of others have none."""
     return [
-        _symbol(one, (), one.identity.name or one.identity.kind, one.identity.kind, list(_parts(one))) for one in list_objects(name, text)
+        _symbol(manifest, (), manifest.identity.name or manifest.identity.kind, manifest.identity.kind, list(_parts(manifest)))
+        for manifest in list_objects(name, text)
     ]
 
 
-def _parts(found: Manifest) -> Iterator[Symbol]:
-    spec = found.data.get("spec")
+def _parts(manifest: Manifest) -> Iterator[Symbol]:
+    spec = manifest.data.get("spec")
     for group, type_field in (("services", "componentType"), ("components", "type")):
         listed = spec.get(group) if isinstance(spec, dict) else None
         entries: Iterable[tuple[str | int, Any]] = enumerate(listed) if isinstance(listed, list) else ()
         for step, value in listed.items() if isinstance(listed, dict) else entries:
             about = value if isinstance(value, dict) else {}
             named = step if isinstance(step, str) else about.get("name")
-            yield _symbol(found, ("spec", group, step), str(named or step), str(about.get(type_field) or ""), [])
+            yield _symbol(manifest, ("spec", group, step), str(named or step), str(about.get(type_field) or ""), [])
 
 
-def _symbol(found: Manifest, path: Path, name: str, detail: str, parts: list[Symbol]) -> Symbol:
-    named = found.document.value_position((*path, "name") if path else ("metadata", "name"))
-    return Symbol(name, detail, found.document.extent(path), named, parts)
+def _symbol(manifest: Manifest, path: Path, name: str, detail: str, parts: list[Symbol]) -> Symbol:
+    named = manifest.document.value_position((*path, "name") if path else ("metadata", "name"))
+    return Symbol(name, detail, manifest.document.extent(path), named, parts)

@@ -58,24 +58,24 @@ class _Expression(NamedTuple):
 
 def list_words(source: Source, line: int, column: int, release: Line, minor: int) -> list[Word] | None:
     """What can be written at a place, by the schemas of an operator release, for a minor one of Kubernetes; None outside of expressions."""
-    found = _find(source, line, column)
-    if found is None:
+    expression = _find(source, line, column)
+    if expression is None:
         return None
     words: dict[str, Word] = {}
-    for names in _list_names(found, release):
-        place = find_gap(found.text, found.at, names)
-        for word in () if place is None else _words(place, 0 if found.policy.kind == CHECK else minor):
+    for names in _list_names(expression, release):
+        place = find_gap(expression.text, expression.at, names)
+        for word in () if place is None else _words(place, 0 if expression.policy.kind == CHECK else minor):
             words.setdefault(word.text, word)
     return list(words.values())
 
 
 def describe_word(source: Source, line: int, column: int, release: Line) -> str:
     """What the word at a place means, as Markdown; empty outside of expressions, and for what has no name."""
-    found = _find(source, line, column)
-    if found is None:
+    expression = _find(source, line, column)
+    if expression is None:
         return ""
-    for names in _list_names(found, release):
-        place = find_place(found.text, found.at, names)
+    for names in _list_names(expression, release):
+        place = find_place(expression.text, expression.at, names)
         if place is None or (place.owner is not None and place.type is DYN and place.name not in fields_of(place.owner)):
             continue  # this kind has no such field; another one may
         if place.type is None:
@@ -90,7 +90,9 @@ def _find(source: Source, line: int, column: int) -> _Expression | None:
     """The expression at a place of a policy file."""
     if not (source.holds(POLICY_GROUP) or source.holds(CHECK_VERSION)):
         return None
-    documents = [one for one in read_text(source) if isinstance(one, Document) and one.path_at(line, column) is not None]
+    documents = [
+        document for document in read_text(source) if isinstance(document, Document) and document.path_at(line, column) is not None
+    ]
     path = (documents[-1].path_at(line, column) or ()) if documents else ()
     match path:
         case ("spec", str(), int(), key) if key in _KEYS and is_policy(documents[-1].data):
@@ -124,31 +126,31 @@ def _offset(document: Document, path: Path, text: str, line: int, column: int) -
     return before[0] + 1 if before[1] == cursor - 1 else len(text)
 
 
-def _list_names(found: _Expression, release: Line) -> Iterator[Mapping[str, StaticType]]:
+def _list_names(expression: _Expression, release: Line) -> Iterator[Mapping[str, StaticType]]:
     """The names that the expression may use, with their types, for each kind and version that the policy is about."""
-    policy, known = found.policy, False
-    for kind, _, version in (one.partition("/") for one in policy.match.places()):
+    policy, known = expression.policy, False
+    for kind, _, version in (place.partition("/") for place in policy.match.places()):
         try:
             names = list_names(policy.kind, type_of_kind(kind, version, release), policy.param, release)
         except KeyError:  # of a later release
             continue
         known = True
-        yield _with_variables(found, names)
+        yield _with_variables(expression, names)
     if not known:
-        yield _with_variables(found, list_names(policy.kind, DYN, policy.param, release))
+        yield _with_variables(expression, list_names(policy.kind, DYN, policy.param, release))
 
 
-def _with_variables(found: _Expression, names: dict[str, StaticType]) -> dict[str, StaticType]:
+def _with_variables(expression: _Expression, names: dict[str, StaticType]) -> dict[str, StaticType]:
     """The names, with the variables above the expression; conditions have none."""
-    if found.path[1] == "matchConditions":
+    if expression.path[1] == "matchConditions":
         return names
-    variables = lookup(found.data, ("spec", "variables"))
+    variables = lookup(expression.data, ("spec", "variables"))
     types: dict[str, StaticType] = {}
     names = {**names, VARIABLES: StaticType(VARIABLES, (), types)}
-    above = int(found.path[2]) if found.path[1] == "variables" else None
-    for one in variables[:above] if isinstance(variables, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("name"), str):
-            types[one["name"]] = _type_of(one.get("expression"), names)
+    above = int(expression.path[2]) if expression.path[1] == "variables" else None
+    for variable in variables[:above] if isinstance(variables, list) else ():
+        if isinstance(variable, dict) and isinstance(variable.get("name"), str):
+            types[variable["name"]] = _type_of(variable.get("expression"), names)
     return names
 
 
@@ -161,9 +163,9 @@ def _type_of(expression: object, names: Mapping[str, StaticType]) -> StaticType:
 
 def _words(place: Place, minor: int) -> Iterator[Word]:
     if place.owner is not None:
-        yield from (Word(name, str(found), _describe(place.owner, name)) for name, found in fields_of(place.owner).items())
+        yield from (Word(name, str(static_type), _describe(place.owner, name)) for name, static_type in fields_of(place.owner).items())
     elif not place.space:
-        yield from (Word(name, str(found), _NAMES.get(name, "")) for name, found in place.names.items() if "." not in name)
+        yield from (Word(name, str(static_type), _NAMES.get(name, "")) for name, static_type in place.names.items() if "." not in name)
         yield from (Word(space, "", f"functions such as `{space}.…`") for space in SPACES)
     for name, signatures in list_functions(place, minor).items():
         yield Word(name, signatures[0], "\n".join(signatures), is_function=True)

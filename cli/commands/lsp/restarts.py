@@ -23,27 +23,27 @@ class Lens(NamedTuple):
     reasons: list[str]
 
 
-def find_lenses(name: str, text: str, asked: Asked) -> list[Lens]:
+def find_lenses(name: str, text: str, how: Asked) -> list[Lens]:
     """The objects whose pods restart; none without Git, the revision or the file in it, and none for objects that can't be rendered."""
-    text_before = _text_before(name, asked.against) if is_ours(text) else None
+    text_before = _text_before(name, how.against) if is_ours(text) else None
     if text_before is None:
         return []
-    settings = asked.settings()
+    settings = how.settings()
     operator = choose_operator(settings.facts, None)[0]._replace(restarted=True)
     rendering = Rendering(settings.facts, operator, DEFAULT_NAMESPACE)
-    old = {one.found.identity: one for one in render_text(name, text_before, rendering).made}
-    found = []
-    for one in render_text(name, text, rendering).made:
-        was = old.get(one.found.identity)
-        if was is None or was.problems or one.problems:
+    old = {made.found.identity: made for made in render_text(name, text_before, rendering).made}
+    lenses = []
+    for made in render_text(name, text, rendering).made:
+        was = old.get(made.found.identity)
+        if was is None or was.problems or made.problems:
             continue
-        before, after = ([Child("", child) for child in side.children] for side in (was, one))
+        before, after = ([Child("", child) for child in side.children] for side in (was, made))
         restarts = [each for each in find_restarts(before, after) if each.what == "restart"]
         pods = sum(each.pods for each in restarts)
         if pods:
-            title = f"restarts {pods} pod{'s' * (pods != 1)} against {asked.against}"
-            found.append(Lens(one.found.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
-    return found
+            title = f"restarts {pods} pod{'s' * (pods != 1)} against {how.against}"
+            lenses.append(Lens(made.found.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
+    return lenses
 
 
 def _text_before(name: str, revision: str) -> str | None:

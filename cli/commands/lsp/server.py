@@ -67,12 +67,12 @@ class Text:
     def edits(self, text: str) -> list[types.TextEdit]:
         """Edits that turn this text into another: only what differs, so that the cursor and folds stay."""
         changes = find_changes(self.source.text, text)
-        return [types.TextEdit(types.Range(self._position(one.start), self._position(one.end)), one.text) for one in changes]
+        return [types.TextEdit(types.Range(self._position(change.start), self._position(change.end)), change.text) for change in changes]
 
     def range(self, line: int, column: int, end: int) -> types.Range:
         """A span on one of our lines, at least one character wide."""
-        found = self.span(Extent(line, column, line, end))
-        first, last = found.start, found.end
+        span = self.span(Extent(line, column, line, end))
+        first, last = span.start, span.end
         return types.Range(first, last if last != first else types.Position(first.line, first.character + 1))
 
     def span(self, extent: Extent) -> types.Range:
@@ -134,7 +134,7 @@ class Server(LanguageServer):
             write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
 
 
-def server(asked: Asked) -> Server:
+def server(how: Asked) -> Server:
     """A server that judges texts as asked; `start_io` runs it."""
     made = Server(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
@@ -149,13 +149,13 @@ def server(asked: Asked) -> Server:
     @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
     @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
-        _publish(made, asked, params.text_document.uri)
+        _publish(made, how, params.text_document.uri)
 
     @made.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(_: types.DidSaveTextDocumentParams) -> None:
-        asked.reload()
+        how.reload()
         for document in [*made.workspace.text_documents.values()]:
-            _publish(made, asked, document.uri)
+            _publish(made, how, document.uri)
 
     @made.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
@@ -165,44 +165,44 @@ def server(asked: Asked) -> Server:
     def hover(params: types.HoverParams) -> types.Hover | None:
         text = read(params.text_document.uri)
         which, place = (text.source.name, text.source.text), text.place(params.position)
-        page = find_named_rule(*which, *place) or meaning(*which, asked, *place)
+        page = find_named_rule(*which, *place) or meaning(*which, how, *place)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page)) if page else None
 
     @made.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", "\n", "{", "[", ",", ".", "("]))
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
         text = read(params.text_document.uri)
-        found = offers(text.source.name, text.source.text, asked, *text.place(params.position))
-        return [_item(one, snippets=made.snippets) for one in found]
+        completions = offers(text.source.name, text.source.text, how, *text.place(params.position))
+        return [_item(offer, snippets=made.snippets) for offer in completions]
 
     @made.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix, _FIX_ALL]))
     def act(params: types.CodeActionParams) -> list[types.CodeAction]:
-        return _actions(made, read(params.text_document.uri), asked, params)
+        return _actions(made, read(params.text_document.uri), how, params)
 
     @made.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         text = read(params.text_document.uri)
-        return [_symbol(text, one, types.SymbolKind.Object) for one in find_symbols(text.source.name, text.source.text)]
+        return [_symbol(text, symbol, types.SymbolKind.Object) for symbol in find_symbols(text.source.name, text.source.text)]
 
     @made.feature(types.TEXT_DOCUMENT_CODE_LENS)
     @made.thread()  # Git may be slow
     def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         text = read(params.text_document.uri)
-        found = find_lenses(text.source.name, text.source.text, asked)
-        return [types.CodeLens(text.range(*one.position), types.Command(one.title, "", "\n".join(one.reasons))) for one in found]
+        restarts = find_lenses(text.source.name, text.source.text, how)
+        return [types.CodeLens(text.range(*lens.position), types.Command(lens.title, "", "\n".join(lens.reasons))) for lens in restarts]
 
     @made.feature(STATUS)
     def status(_params: Any) -> dict[str, Any]:
-        settings = asked.settings()
+        settings = how.settings()
         known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
         return {"version": installed_version(), "line": str(settings.line), "facts": known}
 
     return made
 
 
-def _publish(made: Server, asked: Asked, uri: str) -> None:
+def _publish(made: Server, how: Asked, uri: str) -> None:
     text = made.read(uri)
-    found = _diagnostics(text, asked, made.hidden)
-    made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=text.version))
+    diagnostics = _diagnostics(text, how, made.hidden)
+    made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=text.version))
 
 
 def _hidden(options: Any) -> frozenset[str]:
@@ -214,46 +214,46 @@ def _hidden(options: Any) -> frozenset[str]:
     return _SCHEMA if schema == "off" else frozenset()
 
 
-def _item(one: Offer, *, snippets: bool) -> types.CompletionItem:
-    filled = one.kind == "Snippet" and snippets
+def _item(offer: Offer, *, snippets: bool) -> types.CompletionItem:
+    filled = offer.kind == "Snippet" and snippets
     return types.CompletionItem(
-        label=one.text,
-        insert_text=one.insert if filled or one.kind != "Snippet" else re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert),
+        label=offer.text,
+        insert_text=offer.insert if filled or offer.kind != "Snippet" else re.sub(r"\$\{\d+:(.*?)\}", r"\1", offer.insert),
         insert_text_format=types.InsertTextFormat.Snippet if filled else types.InsertTextFormat.PlainText,
-        kind=types.CompletionItemKind[one.kind],
-        detail=one.type,
-        documentation=one.description,
+        kind=types.CompletionItemKind[offer.kind],
+        detail=offer.type,
+        documentation=offer.description,
     )
 
 
-def _actions(made: Server, text: Text, asked: Asked, params: types.CodeActionParams) -> list[types.CodeAction]:
+def _actions(made: Server, text: Text, how: Asked, params: types.CodeActionParams) -> list[types.CodeAction]:
     uri, shown, only = params.text_document.uri, params.context.diagnostics, params.context.only
-    found = []
+    code_actions = []
     if only is None or _covers(only, types.CodeActionKind.QuickFix.value):
         first, _ = text.place(types.Position(params.range.start.line, 0))
         last, _ = text.place(types.Position(params.range.end.line, _BEHIND))
         workspace = made.client_capabilities.workspace
         edits = workspace.workspace_edit if workspace else None
         snippets = bool(edits and edits.document_changes and edits.snippet_edit_support)
-        found += [_fix(uri, text, one, shown) for one in actions(text.source.name, text.source.text, asked, first, last)]
-        found += _ignores(uri, text, shown, snippets=snippets)
+        code_actions += [_fix(uri, text, action, shown) for action in actions(text.source.name, text.source.text, how, first, last)]
+        code_actions += _ignores(uri, text, shown, snippets=snippets)
     # only for editors that ask for it, such as when they save a file
-    if only and _covers(only, _FIX_ALL) and (whole := fix_all(text.source.name, text.source.text, asked)):
-        found.append(types.CodeAction(whole.title, _FIX_ALL, edit=types.WorkspaceEdit(changes={uri: text.edits(whole.text)})))
-    return found
+    if only and _covers(only, _FIX_ALL) and (whole := fix_all(text.source.name, text.source.text, how)):
+        code_actions.append(types.CodeAction(whole.title, _FIX_ALL, edit=types.WorkspaceEdit(changes={uri: text.edits(whole.text)})))
+    return code_actions
 
 
 def _covers(kinds: Sequence[types.CodeActionKind | str], kind: str) -> bool:
     """Whether one of the kinds is this one, or one above it."""
-    asked = [one.value if isinstance(one, types.CodeActionKind) else one for one in kinds]
-    return any(f"{kind}.".startswith(f"{one}." if one else "") for one in asked)
+    prefixes = [listed.value if isinstance(listed, types.CodeActionKind) else listed for listed in kinds]
+    return any(f"{kind}.".startswith(f"{prefix}." if prefix else "") for prefix in prefixes)
 
 
-def _fix(uri: str, text: Text, one: Action, shown: Sequence[types.Diagnostic]) -> types.CodeAction:
+def _fix(uri: str, text: Text, action: Action, shown: Sequence[types.Diagnostic]) -> types.CodeAction:
     """A quick fix with the diagnostics of its finding; preferred if it fixes a single finding."""
-    mended = [each for each in shown if one.finding and each.code == one.finding.rule and _begins(text, each, one.finding)]
-    edit = types.WorkspaceEdit(changes={uri: text.edits(one.text)})
-    return types.CodeAction(one.title, types.CodeActionKind.QuickFix, mended or None, bool(one.finding), edit=edit)
+    mended = [each for each in shown if action.finding and each.code == action.finding.rule and _begins(text, each, action.finding)]
+    edit = types.WorkspaceEdit(changes={uri: text.edits(action.text)})
+    return types.CodeAction(action.title, types.CodeActionKind.QuickFix, mended or None, bool(action.finding), edit=edit)
 
 
 def _begins(text: Text, shown: types.Diagnostic, finding: LocatedFinding) -> bool:
@@ -262,10 +262,10 @@ def _begins(text: Text, shown: types.Diagnostic, finding: LocatedFinding) -> boo
 
 def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
     """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
-    found = []
-    for one in [one for one in shown if one.source == _NAME][:OFFERED]:
-        line, _ = text.place(one.range.start)
-        written = ignore(text.source.name, text.source.text, str(one.code), line)
+    code_actions = []
+    for diagnostic in [diagnostic for diagnostic in shown if diagnostic.source == _NAME][:OFFERED]:
+        line, _ = text.place(diagnostic.range.start)
+        written = ignore(text.source.name, text.source.text, str(diagnostic.code), line)
         if written is None:
             continue
         edits: list[types.TextEdit] = text.edits(written.text)
@@ -273,8 +273,8 @@ def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippet
         if snippets:
             which = types.OptionalVersionedTextDocumentIdentifier(uri, text.version)
             edit = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(which, [_snippet(each) for each in edits])])
-        found.append(types.CodeAction(written.title, types.CodeActionKind.QuickFix, [one], edit=edit))
-    return found
+        code_actions.append(types.CodeAction(written.title, types.CodeActionKind.QuickFix, [diagnostic], edit=edit))
+    return code_actions
 
 
 def _snippet(edit: types.TextEdit) -> types.SnippetTextEdit:
@@ -284,40 +284,40 @@ def _snippet(edit: types.TextEdit) -> types.SnippetTextEdit:
     return types.SnippetTextEdit(edit.range, types.StringValue(f"{line}$0{text[len(line) :]}"))
 
 
-def _symbol(text: Text, one: Symbol, kind: types.SymbolKind) -> types.DocumentSymbol:
-    whole, name = text.span(one.extent), text.range(*one.position)
+def _symbol(text: Text, symbol: Symbol, kind: types.SymbolKind) -> types.DocumentSymbol:
+    whole, name = text.span(symbol.extent), text.range(*symbol.position)
     start, end = ((place.line, place.character) for place in (whole.start, whole.end))
     if not start <= (name.start.line, name.start.character) <= (name.end.line, name.end.character) <= end:
         name = types.Range(whole.start, whole.start)  # the protocol wants it inside; an alias is written elsewhere
-    parts = [_symbol(text, part, types.SymbolKind.Field) for part in one.parts]
-    return types.DocumentSymbol(one.name, kind, whole, name, one.detail, children=parts)
+    parts = [_symbol(text, part, types.SymbolKind.Field) for part in symbol.parts]
+    return types.DocumentSymbol(symbol.name, kind, whole, name, symbol.detail, children=parts)
 
 
-def _diagnostics(text: Text, asked: Asked, hidden: frozenset[str]) -> list[types.Diagnostic]:
-    told = find_problems(text.source.name, text.source.text, asked)
+def _diagnostics(text: Text, how: Asked, hidden: frozenset[str]) -> list[types.Diagnostic]:
+    seen = find_problems(text.source.name, text.source.text, how)
     out = []
-    for one in told.findings:
-        if one.rule in hidden:
+    for finding in seen.findings:
+        if finding.rule in hidden:
             continue
-        line, column, end = one.position
-        level = types.DiagnosticSeverity.Warning if one.level == WARNING else types.DiagnosticSeverity.Error
-        fix = f"\nfix: {one.fix}" if one.fix else ""
-        page = rule_address(asked.site, one.rule)
+        line, column, end = finding.position
+        level = types.DiagnosticSeverity.Warning if finding.level == WARNING else types.DiagnosticSeverity.Error
+        fix = f"\nfix: {finding.fix}" if finding.fix else ""
+        page = rule_address(how.site, finding.rule)
         out.append(
             types.Diagnostic(
                 text.range(line, column, end),
-                f"{one.about}{fix}",
+                f"{finding.about}{fix}",
                 level,
-                code=one.rule,
+                code=finding.rule,
                 code_description=types.CodeDescription(page) if page else None,
                 source=_NAME,
             )
         )
-    for mark in told.marks:
+    for mark in seen.marks:
         level = types.DiagnosticSeverity.Error if mark.is_error else types.DiagnosticSeverity.Warning
         where = text.range(mark.line, mark.column, mark.column + 1)
         out.append(types.Diagnostic(where, mark.text, level, code="policy", source=_NAME))
-    for error in told.unreadable:
+    for error in seen.unreadable:
         where = text.range(max(error.line, 1), max(error.column, 1), max(error.column, 1) + 1)
         out.append(types.Diagnostic(where, error.text, types.DiagnosticSeverity.Error, code="unreadable", source=_NAME))
     return out

@@ -121,9 +121,9 @@ def _bundle(file: str) -> bytes:
     text = load_text(file)
     if "PRIVATE KEY" in text:
         raise InputError("holds a private key; name a file of certificates alone", file)
-    found = re.findall(r"-----BEGIN CERTIFICATE-----\s.*?-----END CERTIFICATE-----", text, re.DOTALL)
-    bundle = "".join(f"{block}\n" for block in found)
-    if not found or text.count("-----BEGIN ") != len(found):
+    certificates = re.findall(r"-----BEGIN CERTIFICATE-----\s.*?-----END CERTIFICATE-----", text, re.DOTALL)
+    bundle = "".join(f"{block}\n" for block in certificates)
+    if not certificates or text.count("-----BEGIN ") != len(certificates):
         raise InputError("must hold certificates as PEM and nothing else", file)
     try:
         SSLContext(PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=bundle)
@@ -135,9 +135,9 @@ def _bundle(file: str) -> bytes:
 def _told_line(named: Line | None, known: Line | None) -> str:
     """Describe the release of the definitions, and the `operator.version` that they require."""
     line = named or known or DEFAULT_LINE
-    found = ", as the cluster's are" if line is known else ""
+    origin = ", as the cluster's are" if line is known else ""
     version = "" if line is DEFAULT_LINE else f"; operator.version must be {line}.0, or a patch of it"
-    return f"definitions of operator {line}{found}{version}"
+    return f"definitions of operator {line}{origin}{version}"
 
 
 def _line_of(live: Mapping[str, Node | None]) -> Line | None:
@@ -155,20 +155,20 @@ def against(
     """The definitions, or sentences about what they would take from live ones; `named`: flags name the conversion's server."""
     known = _line_of(live)
     crds = make(line or known or DEFAULT_LINE)
-    told = []
+    sentences = []
     for crd in crds:
         name = crd["metadata"]["name"]
         if lost := find_lost_fields(live.get(crd["spec"]["names"]["kind"]), crd):
             more = f" and {len(lost) - _MAX_LISTED_FIELDS} more" if len(lost) > _MAX_LISTED_FIELDS else ""
-            told.append(f"{name}: the cluster's definition has {', '.join(lost[:_MAX_LISTED_FIELDS])}{more}")
-    if not told:
+            sentences.append(f"{name}: the cluster's definition has {', '.join(lost[:_MAX_LISTED_FIELDS])}{more}")
+    if not sentences:
         return [_beside(live.get(crd["spec"]["names"]["kind"]), crd, named=named) for crd in crds], []
     way = (
         f"use --line {known}"
         if known is not None and line is not None and line < known
         else "print the definitions with a release that knows these fields"
     )
-    return [], [*told, f"applied over these, objects would lose those fields at their next write: {way}"]
+    return [], [*sentences, f"applied over these, objects would lose those fields at their next write: {way}"]
 
 
 def _beside(live: Node | None, crd: Node, *, named: bool) -> Node:

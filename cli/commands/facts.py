@@ -23,28 +23,28 @@ _TOPOLOGIES: Final = "clusterTopologies"  # the fact whose null has another mean
 _WIDTH: Final = 300  # characters of a reason; an API server's sentence may be long
 
 
-def format_facts(found: Gathered) -> str:
+def format_facts(gathered: Gathered) -> str:
     """The whole file, in the order of the documented one."""
-    return HEAD + "".join(_entry(name, found) for name in Facts._fields if name in found.values or name in found.reasons)
+    return HEAD + "".join(_entry(name, gathered) for name in Facts._fields if name in gathered.values or name in gathered.reasons)
 
 
-def _entry(name: str, found: Gathered) -> str:
-    if name not in found.values:
-        reason = " ".join(found.reasons[name].split())
+def _entry(name: str, gathered: Gathered) -> str:
+    if name not in gathered.values:
+        reason = " ".join(gathered.reasons[name].split())
         comment = f"# {name} is not known: {reason[:_WIDTH]}\n"
         return comment if name == _TOPOLOGIES else f"{comment}{name}: null\n"
-    value = found.values[name]
+    value = gathered.values[name]
     if name == _TOPOLOGIES and value is None:
         return f"# the cluster serves no ClusterTopologies\n{name}: null\n"
     return emit_yaml({name: value})
 
 
-def redact(found: Gathered) -> Gathered:
+def redact(gathered: Gathered) -> Gathered:
     """Replace names of namespaces and accounts by numbers; one name has one number everywhere.
 
     Topologies keep their names, for objects ask for them. Reasons keep what comes before a colon: behind it an API server names who asked.
     """
-    values = dict(found.values)
+    values = dict(gathered.values)
     principal, excluded = values.get("operatorPrincipal"), values.get("excludedNamespaces")
     namespace, account = _account(principal)
     known = sorted({*(excluded or ()), *([namespace] if namespace else [])})
@@ -53,7 +53,7 @@ def redact(found: Gathered) -> Gathered:
         values["excludedNamespaces"] = [numbered[name] for name in sorted(excluded)]
     if principal:
         values["operatorPrincipal"] = f"{_ACCOUNT}{numbered[namespace]}:account-1" if account else "user-1"
-    return found._replace(values=values, reasons={name: reason.partition(":")[0] for name, reason in found.reasons.items()})
+    return gathered._replace(values=values, reasons={name: reason.partition(":")[0] for name, reason in gathered.reasons.items()})
 
 
 def _account(principal: Any) -> tuple[str, str]:
@@ -83,18 +83,18 @@ def run(options: Options) -> int:
     if not options.cluster:
         raise UsageError("--cluster must be given: facts are read from a cluster, that of the current context unless flags name another")
     try:
-        found = asyncio.run(_gathered(options))
+        gathered = asyncio.run(_gathered(options))
     except ApiError as error:
         write_stderr(f"the cluster can't be asked: {error.message}")
         return UNREACHABLE
-    found = redact(found) if options.redact else found
+    gathered = redact(gathered) if options.redact else gathered
     if options.output is None:
-        write_stdout(format_facts(found))
+        write_stdout(format_facts(gathered))
     else:
-        replace_file(options.output, format_facts(found))
-    if found.later:
-        write_stderr(found.later)
-    for name, reason in found.reasons.items():
+        replace_file(options.output, format_facts(gathered))
+    if gathered.later:
+        write_stderr(gathered.later)
+    for name, reason in gathered.reasons.items():
         write_stderr(f"{name} is not known: {reason}")
     return OK
 

@@ -46,13 +46,13 @@ def run(options: ServerOptions) -> int:
     settings = server.settings_for(options, os.environ)
     listen = listening.address("--listen", options.listen, settings.server.webhook.host, settings.server.webhook.port)
     beside = listening.listeners(options, settings)
-    told = _told(options, settings)
-    write_stderr(f"operator {facts_from(told).line}: its fields, rules and defaults apply")
+    stated = _told(options, settings)
+    write_stderr(f"operator {facts_from(stated).line}: its fields, rules and defaults apply")
     directory, authority = _certificates(options, settings, listen.host)
     listen, sock = listening.bind_socket("--listen", listen)
     side = process.SideListeners(*beside, directory if settings.server.metrics.secure else None)
     write_stderr(f"ca {authority}" if authority else f"certificates {directory}")
-    plan = server.plan_for(options, settings, told, directory)
+    plan = server.plan_for(options, settings, stated, directory)
     return OK if process.serve(plan, sock, side, lambda: write_stderr(f"ready https://{listen}")) else BUG
 
 
@@ -68,11 +68,11 @@ def _told(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, 
         facts = DEFAULT_FACTS | server.read_stated_facts(options, settings)
         write_stderr("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in facts.items()))
         return facts
-    told = server.read_stated_facts(options, settings)
+    stated = server.read_stated_facts(options, settings)
     if not watching:
-        for line in consequences(facts_from(told)):
+        for line in consequences(facts_from(stated)):
             write_stderr(line)
-    return told
+    return stated
 
 
 def _certificates(options: ServerOptions, settings: OperatorConfiguration, host: str) -> tuple[Path, Path | None]:

@@ -73,9 +73,9 @@ def run(options: Options) -> int:
     )
     old = load_stored(options.old) if options.old and options.op != "create" else None
     facts = read_project_facts(options.facts, options.project)
-    asked = Asked(Server(facts), options.op, old)
+    request = Asked(Server(facts), options.op, old)
     files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
-    outcomes = [_read(file, asked) for file in files]
+    outcomes = [_read(file, request) for file in files]
     code = _code(options, outcomes)
     if options.output == "json":
         write_stdout(emit_json(_document(outcomes, code)))
@@ -87,22 +87,22 @@ def run(options: Options) -> int:
     return code
 
 
-def _read(file: str | InputError, asked: Asked) -> Outcome:
+def _read(file: str | InputError, request: Asked) -> Outcome:
     try:
         if isinstance(file, InputError):
             raise file
         with limit_cpu(file):
-            return default_text(file, load_text(file), asked)
+            return default_text(file, load_text(file), request)
     except InputError as error:
         return Outcome(Source(error.name, ""), [], [error])
 
 
 def _code(options: Options, outcomes: Sequence[Outcome]) -> int:
     objects = list(_objects(outcomes))
-    codes = [BUG] * any(finding.level is Level.FAULT for one in objects for finding in one.idle)
+    codes = [BUG] * any(finding.level is Level.FAULT for obj in objects for finding in obj.idle)
     codes += [UNREADABLE] * any(outcome.unreadable for outcome in outcomes)
-    codes += [REFUSED] * any(one.failure or (options.check and one.edits) for one in objects)
-    codes += [NOT_EVALUATED] * (options.require_facts and any(one.idle for one in objects))
+    codes += [REFUSED] * any(obj.failure or (options.check and obj.edits) for obj in objects)
+    codes += [NOT_EVALUATED] * (options.require_facts and any(obj.idle for obj in objects))
     codes += [NOTHING_FOUND] * (not objects and not options.allow_empty)
     return worst_code(codes)
 
@@ -112,11 +112,11 @@ def _say(options: Options, outcomes: Sequence[Outcome], line: Line) -> None:
     for outcome in outcomes:
         for error in outcome.unreadable:
             write_stderr(str(error))
-        for one in outcome.objects:
-            for sentence in one.unknown:
+        for obj in outcome.objects:
+            for sentence in obj.unknown:
                 write_stderr(sentence)
-            if one.failure:
-                write_stderr(f"{outcome.source.name}:{one.found.document.position(()).line}: {one.found.identity}: {one.failure}")
+            if obj.failure:
+                write_stderr(f"{outcome.source.name}:{obj.found.document.position(()).line}: {obj.found.identity}: {obj.failure}")
     if options.quiet:
         return
     for sentence in _idle(outcomes, line):
@@ -130,7 +130,7 @@ def _say(options: Options, outcomes: Sequence[Outcome], line: Line) -> None:
 
 def _idle(outcomes: Sequence[Outcome], line: Line) -> Iterator[str]:
     """A sentence for each default that could not be asked: why, for how many objects, and what helps."""
-    counts = Counter((finding.rule.name, finding.fact, finding.text) for one in _objects(outcomes) for finding in one.idle)
+    counts = Counter((finding.rule.name, finding.fact, finding.text) for obj in _objects(outcomes) for finding in obj.idle)
     for (rule, fact, text), count in sorted(counts.items()):
         reason = f"the fact {fact} is not known; {flag_for(fact, line)} would supply it" if fact else text
         yield f"{rule} is not evaluated for {count_of(count, 'object')}: {reason}"
@@ -160,17 +160,17 @@ def _change(outcome: Outcome, *, write: bool) -> int:
 
 def _format(outcomes: Sequence[Outcome], form: str) -> str:
     if form == "patch":  # an empty list where nothing changes
-        return "".join(encode_json(one.patch) + "\n" for one in _objects(outcomes) if not one.failure)
+        return "".join(encode_json(obj.patch) + "\n" for obj in _objects(outcomes) if not obj.failure)
     if form == "yaml":
-        return "---\n".join(emit_yaml(one.object) for one in _objects(outcomes))
-    return "".join(f"{_line(one, edit)}\n" for one in _objects(outcomes) for edit in one.edits)
+        return "---\n".join(emit_yaml(obj.object) for obj in _objects(outcomes))
+    return "".join(f"{_line(obj, edit)}\n" for obj in _objects(outcomes) for edit in obj.edits)
 
 
 def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
     """Everything as data; fields are only ever added."""
     return {
         "format": FORMAT,
-        "objects": [_object(one) for one in _objects(outcomes)],
+        "objects": [_object(obj) for obj in _objects(outcomes)],
         "unreadable": [error.as_data() for outcome in outcomes for error in outcome.unreadable],
         "exit": code,
     }
@@ -179,43 +179,43 @@ def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
 def _summary(outcomes: Sequence[Outcome], line: Line) -> str:
     """One line with the counts."""
     every = list(_objects(outcomes))
-    changed = [one for one in every if one.edits]
-    edits, failed = sum(len(one.edits) for one in changed), sum(bool(one.failure) for one in every)
-    told = [f"{edits} edit{'s' * (edits != 1)} in {len(changed)}"] * bool(edits)
-    told += [f"{failed} could not be checked"] * bool(failed)
-    return f"{count_of(len(every), 'object')} for operator {line}: {', '.join(told) or 'nothing to fill in'}"
+    changed = [obj for obj in every if obj.edits]
+    edits, failed = sum(len(obj.edits) for obj in changed), sum(bool(obj.failure) for obj in every)
+    parts = [f"{edits} edit{'s' * (edits != 1)} in {len(changed)}"] * bool(edits)
+    parts += [f"{failed} could not be checked"] * bool(failed)
+    return f"{count_of(len(every), 'object')} for operator {line}: {', '.join(parts) or 'nothing to fill in'}"
 
 
 def _objects(outcomes: Sequence[Outcome]) -> Iterator[Changed]:
-    return (one for outcome in outcomes for one in outcome.objects)
+    return (obj for outcome in outcomes for obj in outcome.objects)
 
 
-def _line(one: Changed, edit: NamedEdit) -> str:
-    line, column, _ = one.found.document.position(edit.path)
-    name, field = one.found.document.source.name, shorten(format_path(edit.path), 2_000)
+def _line(obj: Changed, edit: NamedEdit) -> str:
+    line, column, _ = obj.found.document.position(edit.path)
+    name, field = obj.found.document.source.name, shorten(format_path(edit.path), 2_000)
     becomes = f"set to {_shown(edit.after)}" if edit.before is None else f"{_shown(edit.before)} becomes {_shown(edit.after)}"
-    return escape_unprintable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {one.found.identity}: {field}: {becomes}")
+    return escape_unprintable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {obj.found.identity}: {field}: {becomes}")
 
 
 def _shown(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)
 
 
-def _object(one: Changed) -> dict[str, Any]:
+def _object(obj: Changed) -> dict[str, Any]:
     return {
-        "file": one.found.document.source.name,
-        "line": one.found.document.position(()).line,
-        "object": one.found.identity._asdict(),
-        "version": one.found.version,
-        "edits": [_edit(one, edit) for edit in one.edits],
-        "patch": one.patch,
-        "notEvaluated": [{"rule": finding.rule.name, "code": finding.rule.code, "fact": finding.fact} for finding in one.idle],
-        "failure": one.failure,
+        "file": obj.found.document.source.name,
+        "line": obj.found.document.position(()).line,
+        "object": obj.found.identity._asdict(),
+        "version": obj.found.version,
+        "edits": [_edit(obj, edit) for edit in obj.edits],
+        "patch": obj.patch,
+        "notEvaluated": [{"rule": finding.rule.name, "code": finding.rule.code, "fact": finding.fact} for finding in obj.idle],
+        "failure": obj.failure,
     }
 
 
-def _edit(one: Changed, edit: NamedEdit) -> dict[str, Any]:
-    line, column, _ = one.found.document.position(edit.path)
+def _edit(obj: Changed, edit: NamedEdit) -> dict[str, Any]:
+    line, column, _ = obj.found.document.position(edit.path)
     return {
         "rule": edit.rule,
         "code": edit.code,

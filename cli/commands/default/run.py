@@ -60,46 +60,48 @@ class Outcome(NamedTuple):
     @property
     def changes(self) -> bool:
         """Whether some object would change."""
-        return any(one.edits for one in self.objects)
+        return any(obj.edits for obj in self.objects)
 
     def new_text(self) -> NewText:
         """The text with the edits in it; the same text where there are none. Raises: NotWrittenError."""
-        wanted = [one.object if one.edits else None for one in self.objects]
+        wanted = [obj.object if obj.edits else None for obj in self.objects]
         return replace_objects(self.source.name, self.source.text, wanted) if self.changes else NewText(self.source.text, [])
 
     @property
     def failed(self) -> bool:
         """Whether something could not be read or asked: such a text is never written anew."""
-        return bool(self.unreadable) or any(one.failure for one in self.objects)
+        return bool(self.unreadable) or any(obj.failure for obj in self.objects)
 
 
-def default_text(name: str, text: str, asked: Asked) -> Outcome:
+def default_text(name: str, text: str, request: Asked) -> Outcome:
     """Apply the defaults to every object of a text."""
     source = Source(name, text)
     read = list(read_text(source))
-    objects = [_defaulted(found, asked) for found in find_manifests(one for one in read if isinstance(one, Document))]
-    return Outcome(source, objects, [one for one in read if isinstance(one, InputError)])
+    objects = [
+        _defaulted(manifest, request) for manifest in find_manifests(document for document in read if isinstance(document, Document))
+    ]
+    return Outcome(source, objects, [error for error in read if isinstance(error, InputError)])
 
 
-def _defaulted(found: Manifest, asked: Asked) -> Changed:
-    return default_object(found, asked)._replace(unknown=describe_unknown_fields(found, asked.server.facts))
+def _defaulted(manifest: Manifest, request: Asked) -> Changed:
+    return default_object(manifest, request)._replace(unknown=describe_unknown_fields(manifest, request.server.facts))
 
 
-def default_object(found: Manifest, asked: Asked) -> Changed:
+def default_object(manifest: Manifest, request: Asked) -> Changed:
     """Compute the defaults of one object, which stays as it is."""
     try:
-        obj = decode_manifest(found, asked.server.line)
+        obj = decode_manifest(manifest, request.server.line)
         old = None
-        if asked.old is not None and (asked.operation == "update" or found.identity in asked.old):
-            old = asked.old.of(found, asked.server.line)
+        if request.old is not None and (request.operation == "update" or manifest.identity in request.old):
+            old = request.old.of(manifest, request.server.line)
         if isinstance(old, InputError):
-            return Changed(found, found.data, [], [], [], old.text)
-        done = default(obj, asked.server, old)
+            return Changed(manifest, manifest.data, [], [], [], old.text)
+        done = default(obj, request.server, old)
     except FormError as error:
-        return Changed(found, found.data, [], [], [], str(error))
-    edits = sorted(name_edits(done), key=lambda edit: (found.document.position(edit.path).line, edit.rule, format_path(edit.path)))
+        return Changed(manifest, manifest.data, [], [], [], str(error))
+    edits = sorted(name_edits(done), key=lambda edit: (manifest.document.position(edit.path).line, edit.rule, format_path(edit.path)))
     operations = done.patch()
-    return Changed(found, with_patch(found.data, done, operations), edits, operations, done.idle())
+    return Changed(manifest, with_patch(manifest.data, done, operations), edits, operations, done.idle())
 
 
 def name_edits(done: Defaulted) -> list[NamedEdit]:
@@ -107,7 +109,7 @@ def name_edits(done: Defaulted) -> list[NamedEdit]:
     result, translation = done.object, None
     if done.view is not None and done.judged is not None:
         translation = Translation(done.view.kind, done.judged.object, done.review.kind.partition("/")[2], result)
-    return [one for edit in done.edits for one in _named(edit, done, result, translation)]
+    return [named for edit in done.edits for named in _named(edit, done, result, translation)]
 
 
 def _named(edit: Edit, done: Defaulted, result: Fields, translation: Translation | None) -> Iterator[NamedEdit]:

@@ -72,7 +72,7 @@ def run(options: Options) -> int:
             return UNREACHABLE
 
     server = Server(facts if sight is None else sight.fill(facts), options.user)
-    asked = Asked(server, options.to or "", sight is not None, sight and sight.phases)
+    request = Asked(server, options.to or "", sight is not None, sight and sight.phases)
     if sight is not None:
         old, new = with_live(old_path, options.exclude, Live(sight), options.namespace or sight.namespace, server.line)
     else:
@@ -80,13 +80,13 @@ def run(options: Options) -> int:
     # where nothing of a side can be read, the other side's objects are neither gone nor new
     sides = () if options.cluster else ((REMOVED, new), (ADDED, old))
     untold = [what for what, side in sides if side.unreadable and not side.objects]
-    results = [one for pair in pairs(old, new) if (one := compare_pair(pair, asked)).what not in untold]
+    results = [compared for pair in pairs(old, new) if (compared := compare_pair(pair, request)).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
     code = _code(results, unreadable=bool(unreadable), allow_empty=options.allow_empty)
     if options.output == "json":
         write_stdout(emit_json(_document(results, unreadable, code)))
     else:
-        write_stdout("".join(f"{escape_unprintable(line)}\n" for one in results for line in _lines(one)))
+        write_stdout("".join(f"{escape_unprintable(line)}\n" for compared in results for line in _lines(compared)))
     if not results and not unreadable and not options.allow_empty:
         write_stderr(NO_OBJECT)
     elif (results or not unreadable) and not options.quiet and options.output == "text":
@@ -109,9 +109,9 @@ def _agree(options: Options) -> str:
 
 
 def _code(results: Sequence[Compared], *, unreadable: bool, allow_empty: bool) -> int:
-    codes = [BUG] * any(finding.level == FAULT for one in results for finding in one.findings)
+    codes = [BUG] * any(finding.level == FAULT for compared in results for finding in compared.findings)
     codes += [UNREADABLE] * unreadable
-    codes += [REFUSED] * any(one.what != EQUAL for one in results)
+    codes += [REFUSED] * any(compared.what != EQUAL for compared in results)
     codes += [NOTHING_FOUND] * (not results and not allow_empty)
     return worst_code(codes)
 
@@ -120,7 +120,7 @@ def _document(results: Sequence[Compared], unreadable: Sequence[InputError], cod
     """Everything as data; fields are only ever added."""
     return {
         "format": FORMAT,
-        "objects": [_object(one) for one in results],
+        "objects": [_object(compared) for compared in results],
         "unreadable": [error.as_data() for error in unreadable],
         "summary": {**_counts(results), "exit": code},
     }
@@ -128,69 +128,71 @@ def _document(results: Sequence[Compared], unreadable: Sequence[InputError], cod
 
 def _counts(results: Sequence[Compared]) -> dict[str, int]:
     """Count the objects by outcome."""
-    found = Counter(one.what for one in results)
-    return {what: found[what] for what in (ADDED, REMOVED, CHANGED, EQUAL, FAILED)}
+    counts = Counter(compared.what for compared in results)
+    return {what: counts[what] for what in (ADDED, REMOVED, CHANGED, EQUAL, FAILED)}
 
 
 def _summary(results: Sequence[Compared]) -> str:
     """One line with the counts."""
-    told = [f"{count} {what}" for what, count in _counts(results).items() if count]
-    rewritten = sum(one.rewritten for one in results)
+    counts = [f"{count} {what}" for what, count in _counts(results).items() if count]
+    rewritten = sum(compared.rewritten for compared in results)
     more = f" ({rewritten} of them written differently)" if rewritten else ""
-    return f"{count_of(len(results), 'object')}: {', '.join(told)}{more}"
+    return f"{count_of(len(results), 'object')}: {', '.join(counts)}{more}"
 
 
-def _lines(one: Compared) -> Iterator[str]:
-    if one.what == EQUAL:
+def _lines(compared: Compared) -> Iterator[str]:
+    if compared.what == EQUAL:
         return
-    places = " -> ".join(format_place(found) for found in (one.pair.old, one.pair.new) if found is not None)
-    yield f"{one.pair.identity}  {'only in ' if one.what in (ADDED, REMOVED) else ''}{places}"
-    if one.failure:
-        yield f"  can't be compared: {shorten(one.failure, _MAX_PATH_CHARACTERS)}"
-    for difference in one.differences:
-        yield f"  {_line(difference, one.version)}"
-    for finding in one.findings:
+    places = " -> ".join(format_place(manifest) for manifest in (compared.pair.old, compared.pair.new) if manifest is not None)
+    yield f"{compared.pair.identity}  {'only in ' if compared.what in (ADDED, REMOVED) else ''}{places}"
+    if compared.failure:
+        yield f"  can't be compared: {shorten(compared.failure, _MAX_PATH_CHARACTERS)}"
+    for difference in compared.differences:
+        yield f"  {_line(difference, compared.version)}"
+    for finding in compared.findings:
         place = f"{finding.source.name}:{finding.position.line}:{finding.position.column}"
-        said = f"{finding.path}{': ' * bool(finding.path)}{finding.message}"
-        yield f"  ! {place} {finding.level} {finding.rule} ({finding.code}): {said}"
+        text = f"{finding.path}{': ' * bool(finding.path)}{finding.message}"
+        yield f"  ! {place} {finding.level} {finding.rule} ({finding.code}): {text}"
 
 
 def _line(difference: Difference, version: str) -> str:
     change = difference.change
     field = shorten(format_path(change.path), _MAX_PATH_CHARACTERS)
-    said = f" (a field of {difference.version})" if difference.version != version else ""
+    note = f" (a field of {difference.version})" if difference.version != version else ""
     mark = {ADDED: "+", REMOVED: "-"}.get(change.what, "~")
     masked = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
     before, after = (shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS) for value in masked)
     if change.what == ADDED:
-        return f"{mark} {field}: {after}{said}"
+        return f"{mark} {field}: {after}{note}"
     if change.what == REMOVED:
-        return f"{mark} {field}: {before}{said}"
+        return f"{mark} {field}: {before}{note}"
     if before == after and HIDDEN in before:
-        return f"{mark} {field}: {before}, another value{said}"
+        return f"{mark} {field}: {before}, another value{note}"
     what = "order " if change.what == ORDER else ""
-    return f"{mark} {field}: {what}{before} -> {after}{said}"
+    return f"{mark} {field}: {what}{before} -> {after}{note}"
 
 
-def _object(one: Compared) -> dict[str, Any]:
+def _object(compared: Compared) -> dict[str, Any]:
     return {
-        "object": one.pair.identity._asdict(),
-        "what": one.what,
-        "old": _found(one.pair.old),
-        "new": _found(one.pair.new),
-        "version": one.version,
-        "differences": [_difference(difference) for difference in one.differences],
-        "spelling": [_difference(difference) for difference in one.spelling],
-        "writtenDifferently": one.rewritten,
-        "findings": [{key: value for key, value in describe_finding(finding).items() if key in FINDING_FIELDS} for finding in one.findings],
-        "failure": one.failure,
+        "object": compared.pair.identity._asdict(),
+        "what": compared.what,
+        "old": _found(compared.pair.old),
+        "new": _found(compared.pair.new),
+        "version": compared.version,
+        "differences": [_difference(difference) for difference in compared.differences],
+        "spelling": [_difference(difference) for difference in compared.spelling],
+        "writtenDifferently": compared.rewritten,
+        "findings": [
+            {key: value for key, value in describe_finding(finding).items() if key in FINDING_FIELDS} for finding in compared.findings
+        ],
+        "failure": compared.failure,
     }
 
 
-def _found(found: Manifest | None) -> dict[str, Any] | None:
-    if found is None:
+def _found(manifest: Manifest | None) -> dict[str, Any] | None:
+    if manifest is None:
         return None
-    return {"file": found.document.source.name, "line": found.document.position(()).line, "version": found.version}
+    return {"file": manifest.document.source.name, "line": manifest.document.position(()).line, "version": manifest.version}
 
 
 def _difference(difference: Difference) -> dict[str, Any]:

@@ -118,12 +118,12 @@ def _by_index(old: list[Any], new: list[Any], node: Node | None, path: Path) -> 
 def _keyed(items: list[Any], node: Node | None) -> dict[str, Any] | None:
     """The entries by the keys of the schema, else by name; None if these don't identify them."""
     names = tuple(resolve(node or {}).get("x-kubernetes-list-map-keys") or ("name",))
-    found: dict[str, Any] = {}
+    by_key: dict[str, Any] = {}
     for item in items:
         if not isinstance(item, dict) or not all(isinstance(item.get(name), (str, int)) for name in names):
             return None
-        found["/".join(str(item[name]) for name in names)] = item
-    return found if len(found) == len(items) else None
+        by_key["/".join(str(item[name]) for name in names)] = item
+    return by_key if len(by_key) == len(items) else None
 
 
 def strip_server_fields(obj: Fields, kind: str) -> Fields:
@@ -167,11 +167,11 @@ class _View(NamedTuple):
 
     def seen_in(self, path: Path, other: _View) -> list[object]:
         """Values of the corresponding field of the other version, for each side; `_NO_FIELD` where none corresponds exactly."""
-        found: list[object] = []
+        values: list[object] = []
         for mine, theirs in zip(self.sides, other.sides, strict=True):
             place = translate_path(KINDS[self.kind], _indexed(path, mine), mine, other.version, theirs)
-            found.append(lookup(theirs, place.path) if place.exact else _NO_FIELD)
-        return found
+            values.append(lookup(theirs, place.path) if place.exact else _NO_FIELD)
+        return values
 
 
 def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Line) -> list[Difference]:
@@ -184,19 +184,23 @@ def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Li
     if not other:
         return here.differences()
     there = _View(kind, other, (in_version(old, other, line), in_version(new, other, line)))
-    told = [_weighed(one, here.seen_in(one.change.path, there)) for one in here.differences()]
-    rest = [(one, there.seen_in(one.change.path, here)) for one in there.differences()]
-    told += [one for one, seen in rest if all(value is _NO_FIELD for value in seen)]
-    if all(one.change.spelling for one in told):
+    differences = [_weighed(difference, here.seen_in(difference.change.path, there)) for difference in here.differences()]
+    rest = [(difference, there.seen_in(difference.change.path, here)) for difference in there.differences()]
+    differences += [difference for difference, seen in rest if all(value is _NO_FIELD for value in seen)]
+    if all(difference.change.spelling for difference in differences):
         # if two fields have one meaning, the corresponding one may be absent: its value must not get lost
-        told += [one for one, seen in rest if one not in told and all(value in (MISSING, _NO_FIELD) for value in seen)]
-    return told
+        differences += [
+            difference
+            for difference, seen in rest
+            if difference not in differences and all(value in (MISSING, _NO_FIELD) for value in seen)
+        ]
+    return differences
 
 
-def _weighed(one: Difference, seen: list[object]) -> Difference:
+def _weighed(difference: Difference, seen: list[object]) -> Difference:
     old, new = seen
-    said = old not in (MISSING, _NO_FIELD) and new not in (MISSING, _NO_FIELD)
-    return one._replace(change=one.change._replace(spelling=True)) if said and are_identical(old, new) else one
+    present = old not in (MISSING, _NO_FIELD) and new not in (MISSING, _NO_FIELD)
+    return difference._replace(change=difference.change._replace(spelling=True)) if present and are_identical(old, new) else difference
 
 
 def _indexed(path: Path, obj: object) -> Path:

@@ -58,9 +58,9 @@ class Side(NamedTuple):
     revision: str = ""
     path: str = ""
 
-    def file(self, found: Manifest) -> str:
+    def file(self, manifest: Manifest) -> str:
         """The file of an object, from the side's path."""
-        return os.path.relpath(found.document.source.name.removeprefix(f"{self.revision}:"), self.path or ".")
+        return os.path.relpath(manifest.document.source.name.removeprefix(f"{self.revision}:"), self.path or ".")
 
 
 class Pair(NamedTuple):
@@ -96,11 +96,11 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
                 read = list(read_documents(file, ""))
         except InputError as error:
             read = [error]
-        for one in read:
-            if isinstance(one, InputError):
-                side.unreadable.append(one)
+        for document in read:
+            if isinstance(document, InputError):
+                side.unreadable.append(document)
             else:
-                side.objects.extend(find_manifests([one]))
+                side.objects.extend(find_manifests([document]))
     return side
 
 
@@ -113,16 +113,16 @@ def with_live(path: str, excluded: Sequence[str], live: Live, namespace: str, li
     old, files = Side([], []), load_side(path, excluded)
     new = Side([], files.unreadable)
     for written in files.objects:
-        one = place_in(written, namespace)
-        past = live.past(one, line) if one.known else Previous()
+        manifest = place_in(written, namespace)
+        past = live.past(manifest, line) if manifest.known else Previous()
         if isinstance(past, InputError) or past.why:
-            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_place(one)))
+            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_place(manifest)))
             continue
-        stored = live.stored(one.identity)
+        stored = live.stored(manifest.identity)
         if stored is not None and past.applied is not None:
             old.objects.append(stored)
-            one.document.data = past.applied
-        new.objects.append(one if stored is None else one._replace(identity=stored.identity))
+            manifest.document.data = past.applied
+        new.objects.append(manifest if stored is None else manifest._replace(identity=stored.identity))
     return old, new
 
 
@@ -131,27 +131,27 @@ def pairs(old: Side, new: Side) -> list[Pair]:
 
     One without a namespace matches the only one of its name on the other side: files often leave the namespace to kubectl.
     """
-    sides = ([Placed(side.file(one), one.identity, one) for one in side.objects] for side in (old, new))
+    sides = ([Placed(side.file(manifest), manifest.identity, manifest) for manifest in side.objects] for side in (old, new))
     both = pair_up(*sides)
-    found = [Pair(was.value.identity, was.value, now.value) for was, now in both if was and now]
+    matches = [Pair(was.value.identity, was.value, now.value) for was, now in both if was and now]
     olds = [was.value for was, now in both if was and not now]
     news = [now.value for was, now in both if now and not was]
     alone, matched = _alone(olds), set()
     for name, theirs in _alone(news).items():
         mine = alone.get(name)
         if mine is not None and bool(mine.identity.namespace) != bool(theirs.identity.namespace):
-            found.append(Pair(max(mine.identity, theirs.identity), mine, theirs))
+            matches.append(Pair(max(mine.identity, theirs.identity), mine, theirs))
             matched |= {id(mine), id(theirs)}
-    found += [Pair(one.identity, one, None) for one in olds if id(one) not in matched]
-    found += [Pair(one.identity, None, one) for one in news if id(one) not in matched]
-    return sorted(found, key=lambda pair: (pair.identity, pair.new is None))
+    matches += [Pair(manifest.identity, manifest, None) for manifest in olds if id(manifest) not in matched]
+    matches += [Pair(manifest.identity, None, manifest) for manifest in news if id(manifest) not in matched]
+    return sorted(matches, key=lambda pair: (pair.identity, pair.new is None))
 
 
-def _alone(found: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
+def _alone(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
     """Those whose kind and name occur once."""
     by_name: dict[tuple[str, str], list[Manifest]] = {}
-    for one in found:
-        by_name.setdefault((one.identity.kind, one.identity.name), []).append(one)
+    for manifest in manifests:
+        by_name.setdefault((manifest.identity.kind, manifest.identity.name), []).append(manifest)
     return {name: same[0] for name, same in by_name.items() if len(same) == 1}
 
 
@@ -181,36 +181,38 @@ def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | 
 
 def source_of(pair: Pair) -> str:
     """The name of the file of a pair: the new one if there is one."""
-    one = pair.new or pair.old
-    return one.document.source.name if one else ""
+    manifest = pair.new or pair.old
+    return manifest.document.source.name if manifest else ""
 
 
-def compare_pair(pair: Pair, asked: Asked) -> Compared:
+def compare_pair(pair: Pair, request: Asked) -> Compared:
     """Compares one pair; an object that can't be is one that failed, with the reason."""
     if pair.new is None:
         return Compared(pair, REMOVED)
     if pair.old is None:
-        answered = check_object(pair.new, CREATE, None, asked.settings) if asked.live else Outcome([], [])
-        return Compared(pair, ADDED, pair.new.version if asked.live else "", findings=_sorted(answered))
-    old, new, kind, line = pair.old, pair.new, pair.identity.kind, asked.server.line
-    drifted, applied = is_live(new) and not is_live(old), not asked.live and new.known and is_live(old) and not is_live(new)
-    version = asked.to if asked.to and kind in KINDS else new.version
+        answered = check_object(pair.new, CREATE, None, request.settings) if request.live else Outcome([], [])
+        return Compared(pair, ADDED, pair.new.version if request.live else "", findings=_sorted(answered))
+    old, new, kind, line = pair.old, pair.new, pair.identity.kind, request.server.line
+    drifted, applied = is_live(new) and not is_live(old), not request.live and new.known and is_live(old) and not is_live(new)
+    version = request.to if request.to and kind in KINDS else new.version
     try:
         with limit_cpu(source_of(pair)):
             # the namespace that only one side names is the same one: it decided the match
-            held = in_version(complete(new, asked.server, None), old.version, line) if drifted else None
-            before = _placed(complete(old, asked.server, held), pair)
+            held = in_version(complete(new, request.server, None), old.version, line) if drifted else None
+            before = _placed(complete(old, request.server, held), pair)
             if applied:
                 new.document.data = _applied(old, new, line)
-            after = _placed(complete(new, asked.server, in_version(before, new.version, line)), pair)
-            found = find_differences(before, after, kind, version, line)
-            real = [one for one in found if not one.change.spelling]
-            spelt = [one for one in found if one.change.spelling]
+            after = _placed(complete(new, request.server, in_version(before, new.version, line)), pair)
+            differences = find_differences(before, after, kind, version, line)
+            real = [difference for difference in differences if not difference.change.spelling]
+            spelt = [difference for difference in differences if difference.change.spelling]
             rewritten = not real and old.data != new.data
             # what a cluster holds is no update of a file
-            findings = _findings(old, new, asked) if (real or rewritten) and not drifted else []
+            findings = _findings(old, new, request) if (real or rewritten) and not drifted else []
             if not real:  # what makes no difference may be refused all the same, as a field that no version has is
-                findings = [one for one in findings if one.rule == UNKNOWN_FIELD.name or (asked.live and one.level == ERROR)]
+                findings = [
+                    finding for finding in findings if finding.rule == UNKNOWN_FIELD.name or (request.live and finding.level == ERROR)
+                ]
     except (FormError, InputError) as error:
         return Compared(pair, FAILED, failure=str(error))
     return Compared(pair, CHANGED if real or findings else EQUAL, version, real, spelt, rewritten, findings)
@@ -229,12 +231,12 @@ def _placed(obj: Fields, pair: Pair) -> Fields:
     return {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}} if namespace else obj
 
 
-def _findings(old: Manifest, new: Manifest, asked: Asked) -> list[LocatedFinding]:
+def _findings(old: Manifest, new: Manifest, request: Asked) -> list[LocatedFinding]:
     """Check the update as `check` does. Both objects' data are changed on the way."""
-    was = Old([old._replace(identity=new.identity)]).of(new, asked.server.line)
+    was = Old([old._replace(identity=new.identity)]).of(new, request.server.line)
     if isinstance(was, InputError):
         raise FormError(was.text)
-    return _sorted(check_object(new, UPDATE, copy.deepcopy(was), asked.settings))
+    return _sorted(check_object(new, UPDATE, copy.deepcopy(was), request.settings))
 
 
 def _sorted(outcome: Outcome) -> list[LocatedFinding]:

@@ -85,5 +85,5 @@ def _text(value: Any) -> Any:
         return value
     if "PRIVATE KEY-----" in value:
         return HIDDEN
-    said = SECRET_FLAGS.sub(lambda found: found[1] + (found[2] if _HARMLESS.fullmatch(found[2]) or _is_flag(found[2]) else HIDDEN), value)
-    return _USER.sub(rf"\1{HIDDEN}", said)
+    masked = SECRET_FLAGS.sub(lambda match: match[1] + (match[2] if _HARMLESS.fullmatch(match[2]) or _is_flag(match[2]) else HIDDEN), value)
+    return _USER.sub(rf"\1{HIDDEN}", masked)

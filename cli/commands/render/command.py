@@ -49,29 +49,29 @@ def run(options: Options) -> int:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
     # a configuration decides the line
     options = apply_project(options, (*(("line",) if options.config is None else ()), "facts"), options.paths)
-    asked = _asked(options)
+    request = _asked(options)
     files = find_files(options.paths, options.exclude)
-    done = [render_file(file, asked) for file in files]
-    for line in (line for one in done for line in (*one.told, *one.notes)):
+    done = [render_file(file, request) for file in files]
+    for line in (line for outcome in done for line in (*outcome.told, *outcome.notes)):
         write_stderr(line)
-    codes = [_code(one) for one in done]
-    if not any(one.made for one in done) and not options.allow_empty and UNREADABLE not in codes:
+    codes = [_code(outcome) for outcome in done]
+    if not any(outcome.made for outcome in done) and not options.allow_empty and UNREADABLE not in codes:
         write_stderr(NO_OBJECT)
         codes.append(NOTHING_FOUND)
-    every = [child for one in done for child in one.children]
+    every = [child for outcome in done for child in outcome.children]
     children = _chosen(every, options.only)
     for line in _missed(every, options.only):
         write_stderr(line)
     if options.against is not None:
         named = [file for file in files if isinstance(file, str)]
-        revision = render_revision(options.against, options.paths, options.exclude, named, asked)
+        revision = render_revision(options.against, options.paths, options.exclude, named, request)
         _compare(children, revision, options, whole=not any(map(_code, done)))
     elif options.directory is not None:
         for path in into_folder(children, options.directory, options.output):
             write_stderr(path)
     else:
-        fields = [one.fields for one in children]
-        write_stdout(emit_json(fields) if options.output == "json" else "".join(f"---\n{emit_yaml(one)}" for one in fields))
+        fields = [child.fields for child in children]
+        write_stdout(emit_json(fields) if options.output == "json" else "".join(f"---\n{emit_yaml(obj)}" for obj in fields))
     return worst_code(codes)
 
 
@@ -98,17 +98,17 @@ def _compare(children: list[Child], revision: Iterable[tuple[Outcome, str]], opt
         for line in outcome.told:
             write_stderr(f"{begin}{line}")
             whole = False
-    found = find_restarts(_chosen(before, options.only), children)
-    write_stdout(emit_json([one._asdict() for one in found]) if options.output == "json" else report(found, whole=whole))
+    restarts = find_restarts(_chosen(before, options.only), children)
+    write_stdout(emit_json([restart._asdict() for restart in restarts]) if options.output == "json" else report(restarts, whole=whole))
 
 
 def _chosen(children: list[Child], kinds: Sequence[str]) -> list[Child]:
     wanted = {kind.lower() for kind in kinds}
-    return [one for one in children if not wanted or one.fields["kind"].lower() in wanted]
+    return [child for child in children if not wanted or child.fields["kind"].lower() in wanted]
 
 
 def _missed(children: list[Child], kinds: Sequence[str]) -> list[str]:
     """A sentence for each kind that was asked for and isn't among the children, where there are any."""
-    made = {str(one.fields["kind"]).lower(): str(one.fields["kind"]) for one in children}
+    made = {str(child.fields["kind"]).lower(): str(child.fields["kind"]) for child in children}
     missed = [kind for kind in dict.fromkeys(kinds) if children and kind.lower() not in made]
     return [f"--only {shorten(kind, 80)}: no child of this kind is made{did_you_mean(kind, sorted(made.values()))}" for kind in missed]

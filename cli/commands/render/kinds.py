@@ -55,8 +55,10 @@ def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
     obj = _placed(obj, held, operator.settings)
     namespace = str(obj["metadata"]["namespace"])
     listed = (held.all("ResourceClaimTemplate", namespace), held.all("DeviceClass"))
-    templates, classes = ({one["metadata"]["name"]: one for one in objects} for objects in listed)
-    definitions = (one for one in held.all("CustomResourceDefinition") if one["metadata"]["name"] == CLIQUE_SETS_DEFINITION)
+    templates, classes = ({item["metadata"]["name"]: item for item in objects} for objects in listed)
+    definitions = (
+        definition for definition in held.all("CustomResourceDefinition") if definition["metadata"]["name"] == CLIQUE_SETS_DEFINITION
+    )
     packing = does_definition_pack_by_name(next(definitions, None))
     pull_secrets, claims = _pull_secrets(obj, held, operator), Claims(templates, classes)
     settings = operator.settings._replace(pull_secrets=pull_secrets, claims=claims, told_packing=packing)
@@ -73,8 +75,8 @@ def _in_order(children: list[Fields], components: list[str]) -> list[Fields]:
     """The children, and the cliques of a set, with those of components that restart last, in that order."""
     ranks = {name: number for number, name in enumerate(components)}
 
-    def rank(one: Fields) -> int:
-        return ranks.get((one.get("labels") or {}).get(COMPONENT_LABEL, ""), -1)
+    def rank(labelled: Fields) -> int:
+        return ranks.get((labelled.get("labels") or {}).get(COMPONENT_LABEL, ""), -1)
 
     for child in children:
         for clique_set in (child["spec"]["template"],) if child["kind"] == "PodCliqueSet" else ():
@@ -86,7 +88,7 @@ def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:
     name, domain = read_topology(obj) if obj.get("kind") == GRAPH else ("", "")
     if not name or not goes_to_grove(string_map(obj["metadata"].get("annotations")), settings):
         return obj
-    key = next((key_in(one, domain) for one in held.all("ClusterTopologyBinding") if one["metadata"]["name"] == name), "")
+    key = next((key_in(binding, domain) for binding in held.all("ClusterTopologyBinding") if binding["metadata"]["name"] == name), "")
     return with_label_key(obj, key) if key else obj
 
 
@@ -96,8 +98,8 @@ def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, t
     how = operator.configuration().secrets if secrets else None
     if how is None or how.pull == NONE or namespace not in how.namespaces:
         return operator.settings.pull_secrets
-    read = (one for one in secrets if how.pull != LABELLED or lookup(one, ("metadata", "labels", PULL_SECRET)) == "true")
-    return index((one["metadata"]["name"], addresses(one) or ()) for one in read)
+    read = (secret for secret in secrets if how.pull != LABELLED or lookup(secret, ("metadata", "labels", PULL_SECRET)) == "true")
+    return index((secret["metadata"]["name"], addresses(secret) or ()) for secret in read)
 
 
 def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
@@ -109,7 +111,9 @@ def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
     namespace = str(obj["metadata"]["namespace"])
     if not made.problems and (text := explain_missing_claim(held, operator.settings.checkpoints, namespace)):
         return Rendered([], [RenderError((), text)])
-    return made._replace(children=[one for one in made.children if held.get(one["kind"], namespace, one["metadata"]["name"]) is None])
+    return made._replace(
+        children=[child for child in made.children if held.get(child["kind"], namespace, child["metadata"]["name"]) is None]
+    )
 
 
 def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
@@ -119,7 +123,7 @@ def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
 
     how = operator.configuration()
     namespace = str(obj["metadata"]["namespace"])
-    claims = frozenset(one["metadata"]["name"] for one in held.all("PersistentVolumeClaim", namespace))
+    claims = frozenset(claim["metadata"]["name"] for claim in held.all("PersistentVolumeClaim", namespace))
     nodes = held.all("Node") if how.gpu.discovery_enabled else []
     return children(obj, nodes, claims, with_copier(how, how.requests.copier_image or OWN_IMAGE))
 

@@ -48,34 +48,37 @@ class _Controller(NamedTuple):
 
 def find_restarts(before: Iterable[Child], after: Iterable[Child]) -> list[Restart]:
     """Find the pods that restart between two lists of children, in the order of the second."""
-    sides = ([Placed(one.file, (one.kind, one.namespace, one.name), one) for one in _controllers(side)] for side in (before, after))
-    found = (_change(was and was.value, now and now.value) for was, now in pair_up(*sides))
-    return [one for one in found if one is not None]
+    sides = (
+        [Placed(controller.file, (controller.kind, controller.namespace, controller.name), controller) for controller in _controllers(side)]
+        for side in (before, after)
+    )
+    restarts = (_change(was and was.value, now and now.value) for was, now in pair_up(*sides))
+    return [restart for restart in restarts if restart is not None]
 
 
-def report(found: list[Restart], *, whole: bool = True) -> str:
+def report(restarts: list[Restart], *, whole: bool = True) -> str:
     """The changes as lines for people; `whole` where both sides could be rendered as a whole."""
-    if not found:
+    if not restarts:
         return "no pod restarts\n" if whole else "no pod restarts, of those that can be rendered\n"
     lines = []
-    for one in found:
-        pods = f"{one.pods} pod{'s' * (one.pods != 1)}"
-        place = f" ({one.file})" if one.file else ""
-        lines.append(f"{one.kind} {one.namespace}/{one.name}{place}: {pods} {one.what}{'s' * (one.pods == 1)}")
-        lines += [f"  {reason}" for reason in one.reasons[:_MAX_REASONS]]
-        lines += [f"  and {len(one.reasons) - _MAX_REASONS} more"] * (len(one.reasons) > _MAX_REASONS)
+    for restart in restarts:
+        pods = f"{restart.pods} pod{'s' * (restart.pods != 1)}"
+        place = f" ({restart.file})" if restart.file else ""
+        lines.append(f"{restart.kind} {restart.namespace}/{restart.name}{place}: {pods} {restart.what}{'s' * (restart.pods == 1)}")
+        lines += [f"  {reason}" for reason in restart.reasons[:_MAX_REASONS]]
+        lines += [f"  and {len(restart.reasons) - _MAX_REASONS} more"] * (len(restart.reasons) > _MAX_REASONS)
     return "\n".join(lines) + "\n"
 
 
 def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
-    one = new or old
-    if one is None:
+    controller = new or old
+    if controller is None:
         return None
-    change = partial(Restart, one.kind, one.namespace, one.name, file=one.file)
+    change = partial(Restart, controller.kind, controller.namespace, controller.name, file=controller.file)
     if new is None:
-        return change(one.pods, "stop", ["it is no longer rendered"])
+        return change(controller.pods, "stop", ["it is no longer rendered"])
     if old is None:
-        return change(one.pods, "start", ["it was not rendered before"])
+        return change(controller.pods, "start", ["it was not rendered before"])
     templates = [(name, old.templates.get(name), new.templates.get(name)) for name in dict.fromkeys((*new.templates, *old.templates))]
     reasons = [reason for name, was, now in templates for reason in _differences(was, now, name)]
     if reasons:
@@ -87,18 +90,18 @@ def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
 
 
 def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
-    for file, one in children:
-        templates = pod_templates(one)
+    for file, child in children:
+        templates = pod_templates(child)
         if not templates:
             continue
-        metadata = one["metadata"]
+        metadata = child["metadata"]
         generation = (metadata.get("labels") or {}).get(WORKER_HASH, "")
         name = metadata["name"]
         if generation:
             templates = json.loads(json.dumps(templates).replace(generation, _GENERATION))
             name = name.replace(f"-{generation}", "")
         yield _Controller(
-            file, one["kind"], metadata["namespace"], name, sum(pod["replicas"] for pod in list_pods(one)), templates, generation
+            file, child["kind"], metadata["namespace"], name, sum(pod["replicas"] for pod in list_pods(child)), templates, generation
         )
 
 
@@ -115,23 +118,23 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
             yield f"{path}: another order"
     elif old != new:
         hidden = ".env[" in path or path.endswith(".env")
-        said = "changes" if hidden else f"{_shown(old)} becomes {_shown(new)}"
-        yield f"{path}: {'is new' if old is None else 'is gone' if new is None else said}"
+        change = "changes" if hidden else f"{_shown(old)} becomes {_shown(new)}"
+        yield f"{path}: {'is new' if old is None else 'is gone' if new is None else change}"
 
 
 def _is_named(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in value)
 
 
 def _by_name(items: list[Fields]) -> Fields:
     """The items by name; the second and later ones of a name, as of mounts of one volume, with a number."""
     seen: Counter[str] = Counter()
-    found = {}
+    by_name = {}
     for item in items:
         name = item["name"]
         seen[name] += 1
-        found[name if seen[name] == 1 else f"{name} {seen[name]}"] = item
-    return found
+        by_name[name if seen[name] == 1 else f"{name} {seen[name]}"] = item
+    return by_name
 
 
 def _shown(value: Any) -> str:
@@ -146,7 +149,7 @@ def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:
     operators: list[tuple[Facts, Operator]] = []
 
     def pods(obj: Fields, facts: Facts, others: list[Fields]) -> list[Fields]:
-        operator = next((one for known, one in operators if known is facts), None)
+        operator = next((chosen for known, chosen in operators if known is facts), None)
         if operator is None:
             operators.append((facts, operator := choose_operator(facts, None)[0]))
         try:
@@ -186,5 +189,5 @@ def _clique_replicas(spec: Fields, number: int) -> int:
     template = spec["template"]
     clique = template["cliques"][number]
     groups = template.get("podCliqueScalingGroups") or ()
-    count = next((int(one.get("replicas") or 0) for one in groups if clique["name"] in one["cliqueNames"]), 1)
+    count = next((int(group.get("replicas") or 0) for group in groups if clique["name"] in group["cliqueNames"]), 1)
     return int(spec.get("replicas") or 1) * int(clique["spec"].get("replicas") or 0) * count

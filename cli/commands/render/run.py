@@ -61,17 +61,17 @@ class Outcome(NamedTuple):
     @property
     def children(self) -> list[Child]:
         """The children of all objects."""
-        return [Child(one.found.document.source.name, child) for one in self.made for child in one.children]
+        return [Child(made.found.document.source.name, child) for made in self.made for child in made.children]
 
     @property
     def problems(self) -> list[str]:
         """The problems of all objects."""
-        return [text for one in self.made for text in one.problems]
+        return [text for made in self.made for text in made.problems]
 
     @property
     def notes(self) -> list[str]:
         """Fields without effect, of all objects."""
-        return [text for one in self.made for text in one.notes]
+        return [text for made in self.made for text in made.notes]
 
     @property
     def told(self) -> list[str]:
@@ -87,19 +87,19 @@ class Asked(NamedTuple):
     namespace: str  # of objects that name none
 
 
-def render_file(file: str | InputError, asked: Asked) -> Outcome:
+def render_file(file: str | InputError, request: Asked) -> Outcome:
     """Render a file, which may be unreadable."""
     try:
         if isinstance(file, InputError):
             raise file
         with limit_cpu(file):
-            return render_text(file, load_text(file), asked)
+            return render_text(file, load_text(file), request)
     except InputError as error:
         return Outcome([], [error])
 
 
 def render_revision(
-    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], asked: Asked
+    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], request: Asked
 ) -> Iterator[tuple[Outcome, str]]:
     """Render files as they are in a revision, each with its prefix for messages. Raises: UsageError."""
     from ...files.revision import texts_at
@@ -108,62 +108,63 @@ def render_revision(
         if isinstance(text, InputError):
             yield Outcome([], [text]), ""
         else:
-            yield render_text(file, text, asked), f"{revision}: "
+            yield render_text(file, text, request), f"{revision}: "
 
 
-def render_text(name: str, text: str, asked: Asked) -> Outcome:
+def render_text(name: str, text: str, request: Asked) -> Outcome:
     """The children of every object in a text, in order; the cluster holds all objects of the text.
 
     Costs each object's size plus that of all objects in the text of the kinds that it depends on.
     """
     read = list(read_text(Source(name, text)))
-    documents = [one for one in read if isinstance(one, Document)]
-    unreadable = [one for one in read if isinstance(one, InputError)]
+    documents = [document for document in read if isinstance(document, Document)]
+    unreadable = [error for error in read if isinstance(error, InputError)]
     ours = list(find_manifests(documents))
-    stored = [_created(found, asked) for found in ours]
-    taken = {id(found.data) for found in ours}
-    others = (one.data for each in documents for one in unfold_list(each) if id(one.data) not in taken)
-    held = Held([*(one for one in stored if isinstance(one, dict)), *others], asked.namespace)
-    return Outcome([_rendered(found, one, held, asked) for found, one in zip(ours, stored, strict=True)], unreadable)
+    stored = [_created(manifest, request) for manifest in ours]
+    taken = {id(manifest.data) for manifest in ours}
+    others = (item.data for each in documents for item in unfold_list(each) if id(item.data) not in taken)
+    held = Held([*(created for created in stored if isinstance(created, dict)), *others], request.namespace)
+    return Outcome([_rendered(manifest, created, held, request) for manifest, created in zip(ours, stored, strict=True)], unreadable)
 
 
-def _created(found: Manifest, asked: Asked) -> Fields | list[str]:
+def _created(manifest: Manifest, request: Asked) -> Fields | list[str]:
     """The object as the cluster holds it after its creation, or the reasons why it can't be created."""
-    if not found.known:
-        return [format_problem(found, (), explain_unknown_kind(found))]
+    if not manifest.known:
+        return [format_problem(manifest, (), explain_unknown_kind(manifest))]
     try:
-        return create(found.data, asked.facts, asked.namespace)
+        return create(manifest.data, request.facts, request.namespace)
     except FormError as error:
-        return [format_problem(found, wrong.path, wrong.message) for wrong in error.errors]
+        return [format_problem(manifest, wrong.path, wrong.message) for wrong in error.errors]
 
 
-def _rendered(found: Manifest, created: Fields | list[str], held: Held, asked: Asked) -> Made:
-    line = asked.operator.settings.line
-    dropped = describe_unknown_fields(found, asked.facts)
+def _rendered(manifest: Manifest, created: Fields | list[str], held: Held, request: Asked) -> Made:
+    line = request.operator.settings.line
+    dropped = describe_unknown_fields(manifest, request.facts)
     if isinstance(created, list):
-        return Made(found, None, [], line, created, dropped)
-    made = children(created, held, asked.operator)
-    problems, notes = ([_located(found, created, one, line) for one in several] for several in (made.problems, made.notes))
-    return Made(found, created, made.children, line, problems, [*dropped, *notes])
+        return Made(manifest, None, [], line, created, dropped)
+    made = children(created, held, request.operator)
+    problems, notes = ([_located(manifest, created, remark, line) for remark in several] for several in (made.problems, made.notes))
+    return Made(manifest, created, made.children, line, problems, [*dropped, *notes])
 
 
-def _located(found: Manifest, obj: Fields, error: RenderError | Note, line: Line) -> str:
+def _located(manifest: Manifest, obj: Fields, error: RenderError | Note, line: Line) -> str:
     """A problem or a note in the author's fields: rendering reads one version, people write either."""
     path = error.path
-    kind = KINDS.get(found.identity.kind)
-    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and found.version != BETA:
+    kind = KINDS.get(manifest.identity.kind)
+    if kind is not None and path[:1] == ("spec",) and path[1:2] != ("services",) and manifest.version != BETA:
         from ....reconciler.render.graph import NEW, convert_for_render
 
-        path = translate_path(kind, path, convert_for_render(obj, NEW._replace(line=line)), found.version, found.data).path
-    return format_problem(found, path, error.reason)
+        path = translate_path(kind, path, convert_for_render(obj, NEW._replace(line=line)), manifest.version, manifest.data).path
+    return format_problem(manifest, path, error.reason)
 
 
-def format_problem(found: Manifest, path: Path, text: str) -> str:
+def format_problem(manifest: Manifest, path: Path, text: str) -> str:
     """A sentence about a field, behind its place in the text."""
-    line, column, _ = found.document.value_position(path)
+    line, column, _ = manifest.document.value_position(path)
     field = rendered_path(path)
     return shorten(
-        f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", _MAX_MESSAGE_CHARACTERS
+        f"{manifest.document.source.name}:{line}:{column}: {manifest.identity}: {field}{': ' if field else ''}{text}",
+        _MAX_MESSAGE_CHARACTERS,
     )
 
 
@@ -182,8 +183,8 @@ def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) 
     settings = usual._replace(**answered, operator_version=version, told_line=line, restricted=restricted, checkpoints=kept)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in answered]
     assumed += [f"operatorLine={line}"] * (not version and known.operatorLine is UNKNOWN)
-    said = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
-    return Operator(settings, load), said
+    sentence = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
+    return Operator(settings, load), sentence
 
 
 def _configured(config: str | None, *, lenient: bool) -> OperatorConfiguration:
@@ -204,15 +205,15 @@ def into_folder(children: list[Child], folder: str, form: str) -> list[str]:
     from ...files.write import store
 
     named: dict[str, Child] = {}
-    for one in children:
-        metadata = one.fields["metadata"]
-        name = f"{_safe(metadata['namespace'])}/{one.fields['kind'].lower()}-{_safe(metadata['name'])}.{form}"
-        other = named.setdefault(name, one)
-        if other.fields != one.fields:
-            raise UsageError(f"-d {folder}: {name} would be written for {other.file} and for {one.file}; render one of them at a time")
-    for name, one in named.items():
+    for child in children:
+        metadata = child.fields["metadata"]
+        name = f"{_safe(metadata['namespace'])}/{child.fields['kind'].lower()}-{_safe(metadata['name'])}.{form}"
+        other = named.setdefault(name, child)
+        if other.fields != child.fields:
+            raise UsageError(f"-d {folder}: {name} would be written for {other.file} and for {child.file}; render one of them at a time")
+    for name, child in named.items():
         try:
-            store(folder, name, emit_json(one.fields) if form == "json" else emit_yaml(one.fields))
+            store(folder, name, emit_json(child.fields) if form == "json" else emit_yaml(child.fields))
         except UsageError as error:
             raise UsageError(f"-d {folder}: {error}") from None
     return [*named]

@@ -52,7 +52,7 @@ def _about(options: Options, config: str | Source | None = None) -> Installation
         ("server", "webhook", "secretName"): ("--secret", options.secret),
         ("server", "webhook", "serviceName"): ("--service", options.service),
     }
-    given: dict[tuple[str, ...], tuple[str, Any]] = {key: one for key, one in named.items() if one[1] is not None}
+    given: dict[tuple[str, ...], tuple[str, Any]] = {key: pair for key, pair in named.items() if pair[1] is not None}
     effective = load_configuration(config, os.environ, given, lenient=options.lenient_config)
     if not effective.configuration.operator.namespace:
         given[_NAMESPACE] = ("--namespace", "dynamo-system")
@@ -69,10 +69,10 @@ async def installed(options: Options, cluster: Cluster) -> Installation:
     about = _about(options)
     if options.config is not None:
         return about
-    found, wrong = await configuration_in(cluster, about.profile.namespace)
+    source, wrong = await configuration_in(cluster, about.profile.namespace)
     if wrong:
         write_stderr(f"the default configuration is used: the ConfigMap {about.profile.namespace}/{CONFIG} can't be read: {wrong}")
-    return replace(_about(options, found), trust_file="") if found else about  # that file is in a pod
+    return replace(_about(options, source), trust_file="") if source else about  # that file is in a pod
 
 
 async def _cluster(options: Options) -> int:

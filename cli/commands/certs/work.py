@@ -43,15 +43,15 @@ class Hands:
         Raises: RefusedError if nothing may be signed now; ApiError.
         """
         self._managed("a certificate")
-        found = await self.gatherer.gather()
-        state, phase = found.state, phase_of(found.state, found.now)
-        if state.authority is None or not can_sign(state.authority, found.now):
+        gathered = await self.gatherer.gather()
+        state, phase = gathered.state, phase_of(gathered.state, gathered.now)
+        if state.authority is None or not can_sign(state.authority, gathered.now):
             raise RefusedError("there is no authority that can sign; run `dynamo-webhooks provision --once` to have one made")
         if not may_sign(state):
             raise RefusedError("this machine's clock differs too much from the API server's to sign anything; set it first")
         if phase is Phase.ISSUE:
             raise RefusedError("a rotation is just changing the certificate; wait until it has")
-        write = make_content(WriteServing("current", bundle_of(state, found.now), "requested"), state, found.now, self.about.called)
+        write = make_content(WriteServing("current", bundle_of(state, gathered.now), "requested"), state, gathered.now, self.about.called)
         if write is None or dry_run:
             return f"would write a new certificate into the Secret {self.about.called.serving}"
         await self.store.write(write)
@@ -60,25 +60,25 @@ class Hands:
     async def rotate(self, *, compromised: bool, dry_run: bool) -> str:
         """Request a new authority from the provisioner; return the result as a sentence. Raises: RefusedError, ApiError."""
         self._managed("an authority")
-        found = await self.gatherer.gather()
-        if found.state.authority is None:
+        gathered = await self.gatherer.gather()
+        if gathered.state.authority is None:
             raise RefusedError("there is no authority to rotate; run `dynamo-webhooks provision --once` to have one made")
-        notes = {names.REQUESTED: found.now.isoformat()} | ({names.REASON: "compromised"} if compromised else {})
-        told = ", ".join(f"{key}={value}" for key, value in notes.items())
+        notes = {names.REQUESTED: gathered.now.isoformat()} | ({names.REASON: "compromised"} if compromised else {})
+        values = ", ".join(f"{key}={value}" for key, value in notes.items())
         if dry_run:
-            return f"would set {told} on the Secret {self.about.called.authority}"
+            return f"would set {values} on the Secret {self.about.called.authority}"
         await self.store.annotate("Secret", self.about.called.authority, notes)
-        return f"set {told} on the Secret {self.about.called.authority}; the provisioner rotates, and `certs inspect` shows how far it is"
+        return f"set {values} on the Secret {self.about.called.authority}; the provisioner rotates, and `certs inspect` shows how far it is"
 
     async def inject(self, *, dry_run: bool) -> list[tuple[bool, str]]:
         """Writes the bundle into each object that doesn't show it: whether it succeeded, and a sentence, for each. Raises: ApiError."""
-        found = await self.gatherer.gather()
-        bundle = bundle_of(found.state, found.now)
+        gathered = await self.gatherer.gather()
+        bundle = bundle_of(gathered.state, gathered.now)
         if not bundle:
             raise RefusedError("no authority to trust was found in the CA Secret, the serving Secret or trustFile")
-        wrong = list_unsynced(found.state, bundle)
-        absent = [one for one in found.state.targets if one.stance in {Stance.ABSENT, Stance.FOREIGN}]
-        return [await self._write(one, bundle, dry_run=dry_run) for one in (*wrong, *absent)]
+        wrong = list_unsynced(gathered.state, bundle)
+        absent = [target for target in gathered.state.targets if target.stance in {Stance.ABSENT, Stance.FOREIGN}]
+        return [await self._write(target, bundle, dry_run=dry_run) for target in (*wrong, *absent)]
 
     async def _write(self, target: Target, bundle: bytes, *, dry_run: bool) -> tuple[bool, str]:
         named = f"{target.kind} {target.name}"
@@ -102,9 +102,9 @@ class Hands:
             raise RefusedError(f"{what} is not made by the provisioner in mode {self.about.mode}; renew it at its issuer")
 
 
-def describe_cluster(found: Gathered) -> Facts:
+def describe_cluster(gathered: Gathered) -> Facts:
     """All facts of a cluster that a provisioner decides from, in the order of their importance; never a key."""
-    state, now = found.state, found.now
+    state, now = gathered.state, gathered.now
     cause = unready(state, now)
     step = next_step(state, now)
     authorities = (*(ours(state.authority) if state.authority else ()), *(state.serving.authorities if state.serving else ()))
@@ -117,7 +117,7 @@ def describe_cluster(found: Gathered) -> Facts:
         "clockSkewSeconds": round(state.skew.total_seconds()),
         "reports": [{"reason": each.reason, "text": each.text} for each in reports(state, now)],
         "certificate": _certificate(state.serving.leaf) if state.serving and state.serving.leaf else None,
-        "authorities": [_certificate(one) for one in dict.fromkeys(authorities)],
+        "authorities": [_certificate(authority) for authority in dict.fromkeys(authorities)],
         "objects": [_object(each, bundle_of(state, now)) for each in state.targets],
         "endpoints": None
         if state.endpoints is None
@@ -132,8 +132,8 @@ def as_text(facts: Mapping[str, Any]) -> str:
     lines += [f"{each['reason']}: {each['text']}" for each in facts["reports"]]
     if facts["certificate"]:
         lines += _told("certificate", facts["certificate"])
-    for one in facts["authorities"]:
-        lines += _told("authority", one)
+    for authority in facts["authorities"]:
+        lines += _told("authority", authority)
     for each in facts["objects"]:
         lines.append(f"{each['kind']} {each['name']}: {each['stance']}, {'trusts us' if each['inSync'] else 'does not show the bundle'}")
     for each in facts["endpoints"] or ():
@@ -143,24 +143,27 @@ def as_text(facts: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _told(what: str, one: Mapping[str, Any]) -> list[str]:
-    names = f" for {', '.join(one['names'])}" if one["names"] else ""
-    return [f"{what}: {one['subject']}{names}, until {one['notAfter']}, {one['keyKind']}, SHA-256 {one['fingerprint'][:16]}"]
+def _told(what: str, certificate: Mapping[str, Any]) -> list[str]:
+    names = f" for {', '.join(certificate['names'])}" if certificate["names"] else ""
+    return [
+        f"{what}: {certificate['subject']}{names}, until {certificate['notAfter']}, {certificate['keyKind']}, "
+        f"SHA-256 {certificate['fingerprint'][:16]}"
+    ]
 
 
-def _certificate(one: Certificate) -> Facts:
+def _certificate(certificate: Certificate) -> Facts:
     return {
-        "subject": one.common_name,
-        "names": sorted(one.names),
-        "serial": f"{one.parsed.serial_number:x}",
-        "notBefore": one.not_before.isoformat(),
-        "notAfter": one.not_after.isoformat(),
-        "keyKind": one.key_kind,
-        "fingerprint": one.fingerprint,
+        "subject": certificate.common_name,
+        "names": sorted(certificate.names),
+        "serial": f"{certificate.parsed.serial_number:x}",
+        "notBefore": certificate.not_before.isoformat(),
+        "notAfter": certificate.not_after.isoformat(),
+        "keyKind": certificate.key_kind,
+        "fingerprint": certificate.fingerprint,
     }
 
 
 def _object(target: Target, bundle: bytes) -> Facts:
     needed = read_certificates(bundle)
-    synced = shows(target, bundle, needed) and all(holds(one, needed) for one in target.bundles)
+    synced = shows(target, bundle, needed) and all(holds(shown, needed) for shown in target.bundles)
     return {"kind": target.kind.value, "name": target.name, "stance": target.stance.value, "inSync": bool(target.bundles) and synced}

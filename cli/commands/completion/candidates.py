@@ -67,12 +67,12 @@ def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
         return _beginning(last, {option: describe(action) for option, action in flags.items()}), False
     else:
         wanted = [action for action in actions if not action.option_strings]
-    begin, found, files = flag + equals, Found(), False
+    begin, candidates, files = flag + equals, Found(), False
     for action in wanted:
         head, offered, file = _values(name, action, value)
-        found |= {f"{begin}{head}{word}": "" for word in offered}
+        candidates |= {f"{begin}{head}{word}": "" for word in offered}
         files |= file
-    return _beginning(last, found), files
+    return _beginning(last, candidates), files
 
 
 def _beginning(begin: str, known: Found) -> Found:

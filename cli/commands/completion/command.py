@@ -97,10 +97,10 @@ def run(options: Options) -> int:
         return OK
     from .candidates import find_candidates
 
-    found, files = find_candidates(options.words)
+    candidates, files = find_candidates(options.words)
     helps = options.shell in ("zsh", "fish")
-    lines = [f"{word}\t{text}" if helps and text else word for word, text in found.items()]
+    lines = [f"{word}\t{text}" if helps and text else word for word, text in candidates.items()]
     # what the shell is to do besides: 2 no blank behind the word, 4 no files
-    directive = 4 * (not files) + 2 * (len(found) == 1 and next(iter(found)).endswith("="))
+    directive = 4 * (not files) + 2 * (len(candidates) == 1 and next(iter(candidates)).endswith("="))
     write_document("".join(f"{line}\n" for line in (*lines, f":{directive}")))
     return OK

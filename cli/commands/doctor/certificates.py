@@ -44,18 +44,18 @@ def secrets(sight: Sight) -> Iterator[Finding]:
 def _serving(sight: Sight, serving: Serving, what: str, repair: str) -> Iterator[Finding]:
     key = serving.key.pem if serving.key else b""
     try:
-        found = accept(Content(serving.chain, key, serving.bundle), Source.API, sight.about.profile.server_name, sight.now)
+        accepted = accept(Content(serving.chain, key, serving.bundle), Source.API, sight.about.profile.server_name, sight.now)
     except PairError as wrong:
         yield error("certificate", what, str(wrong), repair)
         return
-    if found.leaf.not_after - sight.now < found.leaf.life / 3:
-        text = f"{what.partition(' ')[2]} ends at {found.leaf.not_after:%Y-%m-%d %H:%M} UTC, and should have been renewed"
+    if accepted.leaf.not_after - sight.now < accepted.leaf.life / 3:
+        text = f"{what.partition(' ')[2]} ends at {accepted.leaf.not_after:%Y-%m-%d %H:%M} UTC, and should have been renewed"
         yield warning("expiry", what, text, repair)
     if serving.holds_authority_key:
         text = "holds ca.key, with which every reader could sign any certificate"
         yield warning("certificate", what, text, repairs.certs("rotate", sight.namespace))
     trust = sight.state.trust if sight.state else None
-    if trust is not None and not found.authorities & trust.usable:
+    if trust is not None and not accepted.authorities & trust.usable:
         where = f"ConfigMap {sight.namespace}/{sight.about.called.trust}"
         if _is_spreading(sight):
             yield info("trust", where, "doesn't list the issuer of the certificate as usable yet: every API server must have seen it first")
@@ -121,7 +121,7 @@ def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain
             yield error("trust", what, "caBundle must hold the authority of our certificate, and holds no certificate", repair)
             continue
         for leaf in leaves:
-            if not any(one.issued(each) for one in authorities for each in (leaf, *(chain if leaf in chain else ()))):
+            if not any(authority.issued(each) for authority in authorities for each in (leaf, *(chain if leaf in chain else ()))):
                 text = f"caBundle must hold the authority of certificate {leaf.parsed.serial_number:x}, which is served, and holds others"
                 yield error("trust", what, text, repair)
 
@@ -137,10 +137,10 @@ def rotation(sight: Sight) -> Iterator[Finding]:
         if each.reason not in _OWN_WORDS:
             again = repairs.restart(where, "server") if each.reason == "CARotationStuck" else ""
             yield warning("rotation", what, f"{each.reason}: {each.text}", again)
-    for said in sight.conditions:
-        is_expected = said.get("reason") == NOT_USABLE and _is_spreading(sight)
-        if said.get("type") == "Ready" and said.get("status") == "False" and not is_expected:
-            yield warning("provisioner", what, f"it says: {said.get('message', '')}")
+    for condition in sight.conditions:
+        is_expected = condition.get("reason") == NOT_USABLE and _is_spreading(sight)
+        if condition.get("type") == "Ready" and condition.get("status") == "False" and not is_expected:
+            yield warning("provisioner", what, f"it says: {condition.get('message', '')}")
 
 
 def endpoints(sight: Sight) -> Iterator[Finding]:
@@ -154,14 +154,14 @@ def endpoints(sight: Sight) -> Iterator[Finding]:
     if repairs.PORT not in [port.get("port") for port in (sight.service.get("spec") or {}).get("ports") or ()]:
         text = f"spec.ports must have port {repairs.PORT}, which the configuration objects name"
         yield error("endpoints", what, text, _with_port(sight, sight.service))
-    found = sight.state.endpoints if sight.state else None
-    if found is None:
+    servers = sight.state.endpoints if sight.state else None
+    if servers is None:
         return
-    if not found:
+    if not servers:
         yield error("endpoints", what, "has no endpoints: no server runs", look)
-    elif not any(each.ready for each in found):
-        yield error("endpoints", what, f"has no ready endpoint among {', '.join(each.address for each in found)}", look)
-    for each in found:
+    elif not any(each.ready for each in servers):
+        yield error("endpoints", what, f"has no ready endpoint among {', '.join(each.address for each in servers)}", look)
+    for each in servers:
         yield from _endpoint(sight, each, look)
 
 
@@ -199,8 +199,8 @@ def provisioner(sight: Sight) -> Iterator[Finding]:
     spec = sight.lease.get("spec") or {}
     if not spec.get("holderIdentity"):
         yield error("provisioner", what, "has no holder: no provisioner runs", repairs.status(where, "provisioner"))
-    elif said := late_lease(sight.lease, sight.now):
-        yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {said}: nothing is repaired or renewed", again)
+    elif since := late_lease(sight.lease, sight.now):
+        yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {since}: nothing is repaired or renewed", again)
 
 
 def late_lease(lease: Node, now: datetime) -> str | None:
@@ -224,8 +224,8 @@ def reconciler(sight: Sight) -> Iterator[Finding]:
         if "election" not in sight.unseen:
             text = "has no holder: no reconciler runs, and graphs stay as they are"
             yield error("reconciler", what, text, repairs.status(where, "reconciler"))
-    elif said := late_lease(lease, sight.now):
-        text = f"{lease['spec']['holderIdentity']} has not renewed it {said}: graphs stay as they are"
+    elif since := late_lease(lease, sight.now):
+        text = f"{lease['spec']['holderIdentity']} has not renewed it {since}: graphs stay as they are"
         yield error("reconciler", what, text, repairs.restart(where, "reconciler"))
 
 

@@ -33,13 +33,13 @@ def run(options: Options) -> int:
         if options.print:
             write_stdout(asyncio.run(_printed(options)))
             return OK
-        found = asyncio.run(_examine(options))
+        examined = asyncio.run(_examine(options))
     except ApiError as error:
         write_stderr(f"the cluster can't be read: {error.message}")
         return UNREACHABLE
     from .repairs import addressed
 
-    findings = sort_findings([replace(each, repair=addressed(each.repair, options.kubeconfig, options.context)) for each in found])
+    findings = sort_findings([replace(each, repair=addressed(each.repair, options.kubeconfig, options.context)) for each in examined])
     write_stdout(visible(json.dumps(as_data(findings), indent=2)) + "\n" if options.output == "json" else as_text(findings))
     return REFUSED if any(each.level is Level.ERROR for each in findings) else OK
 
@@ -105,11 +105,11 @@ async def examine(
     from .policies import policies
     from .rights import rights
 
-    place, found = await _installed(cluster, namespace, config, lenient=lenient)
+    place, findings = await _installed(cluster, namespace, config, lenient=lenient)
     sight = await look(cluster, place)
-    found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
+    findings += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
-        return [*found, *await storage.removal(cluster, sight)]
+        return [*findings, *await storage.removal(cluster, sight)]
     checks = (
         certificates.endpoints,
         certificates.provisioner,
@@ -126,9 +126,9 @@ async def examine(
         certificates.scope,
     )
     running = await workloads.Running().read(cluster, sight.namespace)
-    found += workloads.unread((sight.parts.unseen, running.unseen))
-    found += [*workloads.workloads(sight.parts, running), *workloads.selection(sight, sight.parts, running)]
-    found += [each for check in checks for each in check(sight)]
+    findings += workloads.unread((sight.parts.unseen, running.unseen))
+    findings += [*workloads.workloads(sight.parts, running), *workloads.selection(sight, sight.parts, running)]
+    findings += [each for check in checks for each in check(sight)]
     missing = {str(kind): name for kind, name in place.targets if sight.configurations.get(kind, {}) is None}
     restore = {kind: sight.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
     line = decide_line(place.version, sight.line)
@@ -137,4 +137,4 @@ async def examine(
     asking += [storage.servers(cluster, opener, sight)] if opener else []
     asking += [neighbours(cluster, sight, upgrade_to)] if upgrade_to is not None else []
     answers = await asyncio.gather(*asking, requests(cluster, sight.namespace, sight.claims, restore))
-    return [*found, *(each for answer in answers for each in answer)]
+    return [*findings, *(each for answer in answers for each in answer)]

@@ -59,8 +59,8 @@ def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
     spec, status, known = crd.get("spec") or {}, crd.get("status") or {}, read_definition(crd)
     conditions = {str(each.get("type")): each for each in status.get("conditions") or () if isinstance(each, dict)}
     if (conditions.get("Established") or {}).get("status") != "True":
-        said = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
-        yield error("kinds", _named(kind), f"must be established, but is not: {said}", repair)
+        message = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
+        yield error("kinds", _named(kind), f"must be established, but is not: {message}", repair)
     missing = [version.name for version in kind.versions if version.name not in known.served]
     if missing:
         yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repair)
@@ -95,13 +95,13 @@ def configurations(sight: Sight) -> Iterator[Finding]:
     for kind, name in sight.about.targets:
         if kind not in _PURPOSES:
             continue
-        found, what = sight.configurations[kind], f"{kind} {name}"
-        if found is None:
+        configuration, what = sight.configurations[kind], f"{kind} {name}"
+        if configuration is None:
             if name not in sight.unseen:
                 yield error("configurations", what, "is not there: nothing is validated or defaulted", sight.parts.restore(kind, name))
             continue
-        repair = _whole_again(sight, kind, name, found)
-        ours = {path: entry for entry in found.get("webhooks") or () if (path := _path(entry, sight))}
+        repair = _whole_again(sight, kind, name, configuration)
+        ours = {path: entry for entry in configuration.get("webhooks") or () if (path := _path(entry, sight))}
         if not ours:
             text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is validated or defaulted"
             yield error("configurations", what, text, repair)
@@ -109,17 +109,17 @@ def configurations(sight: Sight) -> Iterator[Finding]:
         for route in ROUTES.values():
             if route.purpose is _PURPOSES[kind]:
                 yield from _entry(what, route, ours.get(route.path), repair)
-        for index, entry in enumerate(found.get("webhooks") or ()):
+        for index, entry in enumerate(configuration.get("webhooks") or ()):
             if _path(entry, sight) not in ("", PATH) and entry.get("failurePolicy") == "Ignore":
                 text = f"{entry['name']} must refuse requests while no server responds, and admits them: failurePolicy is Ignore"
                 repair = repairs.patch(kind, name, f"/webhooks/{index}/failurePolicy", "Fail", "replace")
                 yield error("configurations", what, text, repair)
 
 
-def _whole_again(sight: Sight, kind: TargetKind, name: str, found: Node) -> str:
+def _whole_again(sight: Sight, kind: TargetKind, name: str, configuration: Node) -> str:
     """Patches the entries that are missing, lead elsewhere or match less than the manifests say; all else stays."""
     key = sight.parts.find(kind, name)
-    entries = found.get("webhooks") or []
+    entries = configuration.get("webhooks") or []
     places = {entry.get("name"): index for index, entry in enumerate(entries)}
     bundle = next(filter(None, ((entry.get("clientConfig") or {}).get("caBundle") for entry in entries)), None)
     changes: list[Node] = []
@@ -144,14 +144,16 @@ def new_pods(sight: Sight) -> Iterator[Finding]:
     """The entry for new pods is there if pods are restored, and can hold up neither pods of others nor those of components."""
     kind = TargetKind.MUTATING
     name = dict(sight.about.targets)[kind]
-    found, what = sight.configurations[kind], f"{kind} {name}"
-    entries = [(index, one) for index, one in enumerate((found or {}).get("webhooks") or ()) if _path(one, sight) == PATH]
-    if found is not None and not entries and sight.about.restores:
+    configuration, what = sight.configurations[kind], f"{kind} {name}"
+    entries = [
+        (index, webhook) for index, webhook in enumerate((configuration or {}).get("webhooks") or ()) if _path(webhook, sight) == PATH
+    ]
+    if configuration is not None and not entries and sight.about.restores:
         text = f"no entry leads to {PATH}: workers are restored, but pods that are added to cold ones start cold"
         yield warning("new-pods", what, f"{text}; apply manifests/components/checkpoints")
     for index, entry in entries:
         chosen = entry.get("objectSelector") or {}
-        keys = {*(chosen.get("matchLabels") or {}), *(one.get("key") for one in chosen.get("matchExpressions") or ())}
+        keys = {*(chosen.get("matchLabels") or {}), *(expression.get("key") for expression in chosen.get("matchExpressions") or ())}
         wrong: dict[str, tuple[object, str]] = {}
         if entry.get("failurePolicy") != "Ignore":
             wrong["failurePolicy"] = ("Ignore", "new pods are refused while no server responds")
@@ -194,8 +196,8 @@ def guard(sight: Sight) -> Iterator[Finding]:
     if not any(kind is TargetKind.CRD for kind, _ in sight.about.targets):
         return  # an installation for one namespace: another installation owns the definitions
     name = name_policy(sight.about)
-    for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
-        if found is None and kind not in sight.unseen:
+    for kind, obj in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
+        if obj is None and kind not in sight.unseen:
             text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
             yield warning("guard", f"{kind} {name}", text, sight.parts.restore(kind, name))
     actions = ((sight.binding or {}).get("spec") or {}).get("validationActions") or []

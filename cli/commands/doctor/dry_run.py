@@ -56,8 +56,12 @@ async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], 
     `restore` are the commands that create missing objects again, by the kind.
     """
     expected, again = namespace not in excluded, restore or {}
-    found = await asyncio.gather(*(_tried(cluster, namespace, version, expected=expected) for version in (ALPHA, BETA)))
-    return [replace(one, repair=again.get(one.repair, "")) if one.repair in _RESTORED else one for each in found for one in each]
+    tries = await asyncio.gather(*(_tried(cluster, namespace, version, expected=expected) for version in (ALPHA, BETA)))
+    return [
+        replace(finding, repair=again.get(finding.repair, "")) if finding.repair in _RESTORED else finding
+        for each in tries
+        for finding in each
+    ]
 
 
 async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:

@@ -53,8 +53,10 @@ def as_text(findings: Sequence[Finding]) -> str:
         lines += [escape_unprintable(f"{each.level} {each.check}: {each.object}"), f"  {first}", *(f"    {line.strip()}" for line in more)]
         lines += [escape_unprintable(f"  repair: {each.repair}")] if each.repair else []
     counts = {level: sum(each.level is level for each in findings) for level in Level}
-    told = ", ".join(f"{count} {level}{'s' if count != 1 and level is not Level.INFO else ''}" for level, count in counts.items() if count)
-    return "\n".join([*lines, told or "all is well", ""])
+    summary = ", ".join(
+        f"{count} {level}{'s' if count != 1 and level is not Level.INFO else ''}" for level, count in counts.items() if count
+    )
+    return "\n".join([*lines, summary or "all is well", ""])
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, Any]:

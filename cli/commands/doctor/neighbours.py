@@ -30,25 +30,25 @@ _STUCK: Final = ("Grove", "0.1.0-alpha.12")  # with the operator 1.4.2 it never 
 async def neighbours(cluster: Cluster, sight: Sight, to: Line) -> list[Finding]:
     """Versions of other controllers beside those that each line up to one was released with, and pods at gates. Raises: ApiError."""
     now = sight.line
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if now is not None and (steps := explain_upgrades(now, to)):
-        found.append(warning("upgrade", "operator", steps))
-    deployments = await list_all(cluster, DEPLOYMENTS, found, "can't be read, so versions of other controllers are unknown")
-    found += compare_versions(deployments, [line for line in Line if (now is None or line > now) and line <= to])
-    pods = await list_all(cluster, PODS, found, "can't be read, so pods at scheduling gates are unknown", "status.phase=Pending")
-    found += list_gated(pods)
-    return found
+        findings.append(warning("upgrade", "operator", steps))
+    deployments = await list_all(cluster, DEPLOYMENTS, findings, "can't be read, so versions of other controllers are unknown")
+    findings += compare_versions(deployments, [line for line in Line if (now is None or line > now) and line <= to])
+    pods = await list_all(cluster, PODS, findings, "can't be read, so pods at scheduling gates are unknown", "status.phase=Pending")
+    findings += list_gated(pods)
+    return findings
 
 
 def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator[Finding]:
     """A finding for each controller and version that Deployments run."""
-    told = set()
+    reported = set()
     for deployment in deployments:
         pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
         for container in pod.get("containers") or ():
             seen = _recognise(str(container.get("image") or ""))
-            if seen is not None and seen not in told:
-                told.add(seen)
+            if seen is not None and seen not in reported:
+                reported.add(seen)
                 yield _compare(f"Deployment {full_name(deployment)}", *seen, lines)
 
 
@@ -64,13 +64,13 @@ def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
     text = "; ".join(
         f"operator {line} was released with {wanted or 'a version that its notes do not name'}" for line, wanted in released.items()
     )
-    said = f"runs {name} {version}; {text}" if text else f"runs {name} {version}"
+    message = f"runs {name} {version}; {text}" if text else f"runs {name} {version}"
     if (name, version) == _STUCK:
         return warning(
-            "neighbours", what, f"{said}. With the operator 1.4.2 pods of components on several nodes wait at their gates for ever"
+            "neighbours", what, f"{message}. With the operator 1.4.2 pods of components on several nodes wait at their gates for ever"
         )
     known = [wanted for wanted in released.values() if wanted]
-    return warning("neighbours", what, said) if known and version != known[-1] else info("neighbours", what, said)
+    return warning("neighbours", what, message) if known and version != known[-1] else info("neighbours", what, message)
 
 
 def list_gated(pods: Iterable[Node]) -> Iterator[Finding]:

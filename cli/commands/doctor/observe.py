@@ -57,12 +57,12 @@ class Sight(NamedTuple):
         return of_definitions(*(self.crds.get(BY_ALIAS[alias].plural) for alias in ("DGD", "DGDR")))
 
 
-async def list_all(cluster: Cluster, resource: Resource, found: list[Finding], why: str, fields: str = "") -> list[Node]:
+async def list_all(cluster: Cluster, resource: Resource, findings: list[Finding], why: str, fields: str = "") -> list[Node]:
     """The objects of every namespace; none where they may not be listed, which is then found, for `why` it matters."""
     try:
         return (await cluster.list(resource, fields=fields)).items
     except ForbiddenError as failed:
-        found.append(warning("permission", resource.plural, f"{why}: {failed.message}"))
+        findings.append(warning("permission", resource.plural, f"{why}: {failed.message}"))
         return []
 
 

@@ -23,22 +23,22 @@ _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 
 async def others(cluster: Cluster, sight: Sight, parts: Parts) -> list[Finding]:
     """Findings about other operators. Two of them that run the same graphs overwrite each other's workloads."""
-    found: list[Finding] = []
-    deployments = await list_all(cluster, DEPLOYMENTS, found, _UNKNOWN)
+    findings: list[Finding] = []
+    deployments = await list_all(cluster, DEPLOYMENTS, findings, _UNKNOWN)
     operators = [each for each in deployments if _is_operator(each) and not _is_ours(each, parts)]
     for each in operators:
-        found += _operator(sight, each)
+        findings += _operator(sight, each)
     named = {full_name(each) for each in operators}
-    found += await _leases(cluster, sight, deployments, named)
+    findings += await _leases(cluster, sight, deployments, named)
     for resource in (MUTATING, VALIDATING):
         try:
             for each in (await cluster.list(resource)).items:
-                found += await _webhooks(cluster, sight, resource.kind, each)
+                findings += await _webhooks(cluster, sight, resource.kind, each)
                 if resource is VALIDATING and _authorises_pods(each):
-                    found.append(_exempt(each, parts))
+                    findings.append(_exempt(each, parts))
         except ForbiddenError as failed:
-            found.append(warning("permission", resource.plural, f"can't be listed, so webhooks of others are unknown: {failed.message}"))
-    return found
+            findings.append(warning("permission", resource.plural, f"can't be listed, so webhooks of others are unknown: {failed.message}"))
+    return findings
 
 
 def _is_operator(deployment: Node) -> bool:
@@ -90,13 +90,13 @@ def _stopped(deployment: Node) -> str:
 
 async def _leases(cluster: Cluster, sight: Sight, deployments: list[Node], named: set[str]) -> list[Finding]:
     """Leases of leaders that others hold and renew, each with the Deployment of the holder."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     election = sight.about.election
     for name in dict.fromkeys((_LEASE, *((election[1],) if election else ()))):
-        for lease in await list_all(cluster, LEASES, found, _UNKNOWN, f"metadata.name={name}"):
+        for lease in await list_all(cluster, LEASES, findings, _UNKNOWN, f"metadata.name={name}"):
             if (lease["metadata"].get("namespace"), name) != election and _is_held(lease, sight.now):
-                found += await _holder(cluster, sight, lease, deployments, named)
-    return found
+                findings += await _holder(cluster, sight, lease, deployments, named)
+    return findings
 
 
 def _is_held(lease: Node, now: datetime) -> bool:
@@ -173,9 +173,14 @@ def _authorises_pods(configuration: Node) -> bool:
 
 def _exempt(configuration: Node, parts: Parts) -> Finding:
     """Which account Grove's configuration must exempt, so that pods get labels and are replaced."""
-    templates = [one["spec"]["template"] for _, one in parts.of_kind("Deployment")]
+    templates = [deployment["spec"]["template"] for _, deployment in parts.of_kind("Deployment")]
     name = next(
-        (one["spec"].get("serviceAccountName") for one in templates if one["metadata"]["labels"].get(COMPONENT) == "reconciler"), ""
+        (
+            template["spec"].get("serviceAccountName")
+            for template in templates
+            if template["metadata"]["labels"].get(COMPONENT) == "reconciler"
+        ),
+        "",
     )
     account = f"system:serviceaccount:{parts.namespace}:{name or 'dynamo-webhooks-reconciler'}"
     text = f"refuses changes of Grove's pods by accounts that Grove's configuration doesn't exempt: add {account}"

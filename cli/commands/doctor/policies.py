@@ -24,17 +24,17 @@ async def policies(cluster: Cluster, parts: Parts, line: Line) -> list[Finding]:
         return []
     what = f"ConfigMap {name}"
     try:
-        found = await cluster.get(CONFIG_MAPS, name, parts.namespace)
+        config_map = await cluster.get(CONFIG_MAPS, name, parts.namespace)
     except ForbiddenError as error:
         return [warning("permission", what, f"can't be read: {error.message}")]
-    if found is None:
+    if config_map is None:
         return [warning("policies", what, "is not there: no policies of your own are in force")]
     with tempfile.TemporaryDirectory() as folder:
-        for key, text in (found.get("data") or {}).items():
+        for key, text in (config_map.get("data") or {}).items():
             (Path(folder) / key).write_text(text, encoding="utf-8")
         rules, problems = load_policies(folder)
-        told = [*problems[:MAX_PROBLEMS], *rules.warnings(line)[:MAX_PROBLEMS]]
-    return [warning("policies", what, each.replace(f"{folder}/", "")) for each in told]
+        messages = [*problems[:MAX_PROBLEMS], *rules.warnings(line)[:MAX_PROBLEMS]]
+    return [warning("policies", what, each.replace(f"{folder}/", "")) for each in messages]
 
 
 def _mounted(deployment: Node) -> str:

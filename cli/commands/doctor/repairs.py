@@ -25,9 +25,9 @@ PORT: Final = 443  # of the Service, as all configuration objects name it
 def addressed(repair: str, kubeconfig: str, context: str) -> str:
     """The same command for the cluster that was looked at: with the flags that `doctor` was given."""
 
-    def add_flags(found: re.Match[str]) -> str:
-        given = (("--kubeconfig", kubeconfig), ("--kube-context" if found[2] == "helm" else "--context", context))
-        return found[0] + "".join(f" {flag} {shlex.quote(value)}" for flag, value in given if value)
+    def add_flags(match: re.Match[str]) -> str:
+        given = (("--kubeconfig", kubeconfig), ("--kube-context" if match[2] == "helm" else "--context", context))
+        return match[0] + "".join(f" {flag} {shlex.quote(value)}" for flag, value in given if value)
 
     return re.sub(r"(^|\| |&& )(kubectl|helm|dynamo-webhooks \w+)", add_flags, repair)
 

@@ -39,7 +39,7 @@ async def rights(cluster: Cluster, about: Installation, parts: Parts) -> list[Fi
 
     Costs a request for each binding, and for each right of those that differ from the manifests.
     """
-    found = list(_roles_to_bind(parts))
+    findings = list(_roles_to_bind(parts))
     free = asyncio.Semaphore(_MAX_CONCURRENT_REVIEWS)
 
     async def allowed(account: str, right: Right) -> bool:
@@ -54,11 +54,11 @@ async def rights(cluster: Cluster, about: Installation, parts: Parts) -> list[Fi
                 needed = needed[:1] if _as_wanted(parts, key, binding) else needed
                 answers = await asyncio.gather(*(allowed(account, right) for right in needed))
                 missing = [right for right, answer in zip(needed, answers, strict=True) if not answer]
-                found += _missing(about, parts, key, account, missing) if missing else ()
+                findings += _missing(about, parts, key, account, missing) if missing else ()
     except ForbiddenError as failed:
         text = f"can't be created, so the rights of the service accounts are unknown: {failed.message}"
-        found.append(warning("permission", "subjectaccessreviews", text))
-    return found
+        findings.append(warning("permission", "subjectaccessreviews", text))
+    return findings
 
 
 def _as_wanted(parts: Parts, key: Key, binding: Node) -> bool:

@@ -35,9 +35,9 @@ def stored_resource(sight: Sight, kind: Kind) -> Resource:
 def versions(sight: Sight) -> Iterator[Finding]:
     """The status of a definition names one version, once `migrate` has proven it."""
     for kind in map(BY_NAME.__getitem__, kinds.KINDS):
-        if len(said := read_definition(sight.crds[kind.plural] or {}).stored) > 1:
+        if len(stored := read_definition(sight.crds[kind.plural] or {}).stored) > 1:
             version = stored_resource(sight, kind).version
-            text = f"objects may be stored in {' and '.join(said)}, new ones in {version}"
+            text = f"objects may be stored in {' and '.join(stored)}, new ones in {version}"
             yield info("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
@@ -47,48 +47,50 @@ async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Findin
         addresses = await load_api_servers(cluster)
     except ForbiddenError as failed:
         return [warning("permission", "EndpointSlices of default/kubernetes", f"can't be listed: {failed.message}")]
-    seen = [one for one in await asyncio.gather(*(read_storage_hash(opener, each, GROUP, BETA) for each in addresses)) if not one.wrong]
+    seen = [
+        answer for answer in await asyncio.gather(*(read_storage_hash(opener, each, GROUP, BETA) for each in addresses)) if not answer.wrong
+    ]
     # from outside of the cluster there is one address for all of them
-    seen = seen or [one for one in await read_storage_hashes(opener, (), GROUP, BETA) if not one.wrong]
+    seen = seen or [answer for answer in await read_storage_hashes(opener, (), GROUP, BETA) if not answer.wrong]
     return [each for name in kinds.KINDS for each in _of_servers(sight, BY_NAME[name], seen)]
 
 
 def _of_servers(sight: Sight, kind: Kind, seen: Sequence[Seen]) -> Iterator[Finding]:
     version = stored_resource(sight, kind).version
     wanted = storage_hash(GROUP, version, kind.name)
-    found = [(one.server or "one of those behind the usual address", one.hashes.get(kind.plural)) for one in seen]
-    if late := dict.fromkeys(server for server, said in found if said and said != wanted):
+    hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]
+    if late := dict.fromkeys(server for server, stored in hashes if stored and stored != wanted):
         text = f"API server {' and '.join(late)} must store objects in {version} as the definition says, and stores them in another version"
         yield warning("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
 async def contents(cluster: Cluster, sight: Sight) -> list[Finding]:
     """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     line = decide_line(sight.about.version, sight.line)
     for kind in KINDS:
         if kind.name in kinds.KINDS:
             resource = stored_resource(sight, kind)
-            objects = await _list_all(cluster, resource, found)
+            objects = await _list_all(cluster, resource, findings)
             for obj in objects:
-                found += find_long_objects(obj, kind.name, resource.version, line)
-            found += find_managed_fields(sight, kind, resource.version, objects)
-    return found
+                findings += find_long_objects(obj, kind.name, resource.version, line)
+            findings += find_managed_fields(sight, kind, resource.version, objects)
+    return findings
 
 
 async def _list_all(
-    cluster: Cluster, resource: Resource, found: list[Finding], *, forbidden: str = "permission", check: str = "contents", harm: str = ""
+    cluster: Cluster, resource: Resource, findings: list[Finding], *, forbidden: str = "permission", check: str = "contents", harm: str = ""
 ) -> list[Node]:
-    """The objects of every namespace; adds to `found` why they can't be listed, by the words of two checks."""
+    """The objects of every namespace; adds to `findings` why they can't be listed, by the words of two checks."""
     what = f"{resource.plural} of every namespace"
     try:
         return (await cluster.list(resource)).items
     except NotFoundError:
         return []  # the kind is not served
     except ForbiddenError as failed:
-        found.append(warning(forbidden, what, f"can't be listed: {failed.message}"))
+        findings.append(warning(forbidden, what, f"can't be listed: {failed.message}"))
     except ApiError as failed:
-        found.append(error(check, what, f"can't be listed{harm}: {failed.message}"))
+        findings.append(error(check, what, f"can't be listed{harm}: {failed.message}"))
     return []
 
 
@@ -129,26 +131,26 @@ def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequenc
 
 async def removal(cluster: Cluster, sight: Sight) -> list[Finding]:
     """The findings in the order in which an installation is taken down: webhooks, what would restore them, conversion; objects may stay."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for kind in KINDS:
         if sight.crds[kind.plural] is not None:
-            found += await _left(cluster, sight, kind)
-    return [*found, *_webhooks(sight), *_processes(sight), *_stanzas(sight)]
+            findings += await _left(cluster, sight, kind)
+    return [*findings, *_webhooks(sight), *_processes(sight), *_stanzas(sight)]
 
 
 async def _left(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
     """Remaining objects, listed in their stored version, which needs no conversion. They may stay."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     harm = ", and removing the CRD deletes them"
-    items = await _list_all(cluster, stored_resource(sight, kind), found, forbidden="objects", check="objects", harm=harm)
+    items = await _list_all(cluster, stored_resource(sight, kind), findings, forbidden="objects", check="objects", harm=harm)
     if items:
         held = sum(bool(each["metadata"].get("finalizers")) for each in items)
         text = f"{len(items)} are left and may stay: {', '.join(map(full_name, items[:_LEFT]))}"
         text += f" and {len(items) - _LEFT} more" if len(items) > _LEFT else ""
         text += f". To delete them, run kubectl delete {kind.plural} --all --all-namespaces before anything else"
         text += f"; the reconciler then removes the finalizers of {held}" if held else ""
-        found.append(info("objects", f"{kind.plural} of every namespace", text))
-    return found
+        findings.append(info("objects", f"{kind.plural} of every namespace", text))
+    return findings
 
 
 def _webhooks(sight: Sight) -> Iterator[Finding]:

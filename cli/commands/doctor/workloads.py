@@ -133,8 +133,8 @@ def _of_pod(parts: Parts, key: Key, live: Node, pod: Node) -> Iterator[tuple[str
             yield text, _other_image(parts, key, live, str(container.get("name")))
         elif reason in ("CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError"):
             last = lookup(container, ("lastState", "terminated", "message"))
-            said = _shortened(str(waiting.get("message"))) + (f"; it said: {_shortened(last)}" if isinstance(last, str) else "")
-            yield f"Pod {pod['metadata']['name']} waits ({reason}): {said}", f"kubectl -n {key[1]} logs deployment/{key[2]} --previous"
+            message = _shortened(str(waiting.get("message"))) + (f"; it said: {_shortened(last)}" if isinstance(last, str) else "")
+            yield f"Pod {pod['metadata']['name']} waits ({reason}): {message}", f"kubectl -n {key[1]} logs deployment/{key[2]} --previous"
 
 
 def _other_image(parts: Parts, key: Key, live: Node, container: str) -> str:
@@ -198,9 +198,9 @@ def selection(sight: Sight, parts: Parts, running: Running) -> Iterator[Finding]
 
 def _wanted_selector(parts: Parts, service: str, labels: Mapping[str, str]) -> Node:
     key = parts.find("Service", service)
-    found = lookup(parts.wanted[key], ("spec", "selector")) if key else {}
+    selector = lookup(parts.wanted[key], ("spec", "selector")) if key else {}
     usual = {name: value for name, value in labels.items() if name in ("app.kubernetes.io/name", "app.kubernetes.io/instance", COMPONENT)}
-    return found if isinstance(found, dict) and found and found.items() <= labels.items() else usual
+    return selector if isinstance(selector, dict) and selector and selector.items() <= labels.items() else usual
 
 
 def _patched_service(sight: Sight, path: str, value: object) -> str:
@@ -211,7 +211,7 @@ def _closed(parts: Parts, running: Running, labels: Mapping[str, str], port: obj
     """A port is closed where policies for ingress select its pods and none allows it."""
     chosen = [each for each in running.policies if _is_selected(each.get("spec") or {}, labels)]
     ports = [rule.get("ports") or [{}] for each in chosen for rule in each["spec"].get("ingress") or ()]
-    if not chosen or any(one.get("port") in (None, "webhook", port) for each in ports for one in each):
+    if not chosen or any(entry.get("port") in (None, "webhook", port) for each in ports for entry in each):
         return
     names = ", ".join(each["metadata"]["name"] for each in chosen)
     ours = next((key for key, obj in parts.of_kind("NetworkPolicy") if _is_selected(obj["spec"], labels) and parts.is_missing(key)), None)
@@ -244,8 +244,8 @@ def _image(deployment: Node) -> str:
 
 
 def _labels(deployment: Node) -> dict[str, str]:
-    found = lookup(deployment, ("spec", "template", "metadata", "labels"))
-    return found if isinstance(found, dict) else {}
+    labels = lookup(deployment, ("spec", "template", "metadata", "labels"))
+    return labels if isinstance(labels, dict) else {}
 
 
 def _mounts(deployment: Node, config_map: str) -> bool:

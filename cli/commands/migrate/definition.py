@@ -94,12 +94,12 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
     answers or leaves the list. Where none answers so, as from outside of a cluster, the usual address is asked again and again.
     Raises: UnavailableError when they do not within the run's patience; Stopped.
     """
-    began, told, near = monotonic(), False, bool(hands.options.servers)
+    began, reported, near = monotonic(), False, bool(hands.options.servers)
     while True:
         servers = [*hands.options.servers] or await _servers(hands, report)
         group, to = definitions[0].group, hands.options.to
         seen = [*await asyncio.gather(*(read_storage_hash(hands.opener, each, group, to) for each in servers))]
-        near = near or any(not one.wrong for one in seen)
+        near = near or any(not answer.wrong for answer in seen)
         if not near:
             _warn(report, seen)
         pending = _pending(definitions, to, seen if near else await read_storage_hashes(hands.opener, (), group, to))
@@ -108,25 +108,25 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
             return now
         if now - began > hands.options.patience:
             raise UnavailableError(0, "", f"API servers must store new writes in {hands.options.to}, and do not: {pending}")
-        if now - began > _TELL and not told:
-            told = True
+        if now - began > _TELL and not reported:
+            reported = True
             hands.say(f"waiting for API servers: {pending}")
         await hands.sleep(POLL_SECONDS)
 
 
 def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -> str:
     """Which server is not there yet; empty when all are."""
-    for one in seen:
-        behind = [each.plural for each in definitions if one.hashes.get(each.plural) != storage_hash(each.group, to, each.kind)]
-        if one.wrong or behind:
-            return one.wrong or f"{one.server or 'the usual address'} has not taken over the definition of {' and '.join(behind)}"
+    for answer in seen:
+        behind = [each.plural for each in definitions if answer.hashes.get(each.plural) != storage_hash(each.group, to, each.kind)]
+        if answer.wrong or behind:
+            return answer.wrong or f"{answer.server or 'the usual address'} has not taken over the definition of {' and '.join(behind)}"
     return "" if seen else "none is listed"
 
 
 def _warn(report: Report, seen: Sequence[Seen]) -> None:
-    for one in seen:
-        if not any(one.server in each for each in report.warnings):
-            text = f"the API server {one.server} can't be queried directly, and is queried through the usual address: {one.wrong}"
+    for answer in seen:
+        if not any(answer.server in each for each in report.warnings):
+            text = f"the API server {answer.server} can't be queried directly, and is queried through the usual address: {answer.wrong}"
             report.warnings.append(text)
 
 

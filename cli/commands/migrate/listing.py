@@ -107,14 +107,18 @@ async def count_by_manager(hands: Hands, version: str) -> dict[str, Any]:
         resource = resource_of_kind(kind, BY_NAME[kind].other(version))
         async for page in list_pages(hands, outage, resource, limit=PAGE, brief=True):
             for item in page:
-                found = {one for one in _managers(kind, item["metadata"], api_version(version)) if one in counts or len(counts) < _MANAGERS}
-                objects += bool(found)
-                for one in found:
-                    counts[one] = counts.get(one, 0) + 1
-                    if len(names := examples.setdefault(one, [])) < _EXAMPLES:
+                managers = {
+                    candidate
+                    for candidate in _managers(kind, item["metadata"], api_version(version))
+                    if candidate in counts or len(counts) < _MANAGERS
+                }
+                objects += bool(managers)
+                for manager in managers:
+                    counts[manager] = counts.get(manager, 0) + 1
+                    if len(names := examples.setdefault(manager, [])) < _EXAMPLES:
                         names.append(name_of(item))
             hands.check()
-    rows = [{**one._asdict(), "objects": counts[one], "examples": names} for one, names in sorted(examples.items())]
+    rows = [{**counted._asdict(), "objects": counts[counted], "examples": names} for counted, names in sorted(examples.items())]
     return {"version": version, "objects": objects, "managers": rows}
 
 

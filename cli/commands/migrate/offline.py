@@ -60,31 +60,31 @@ def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
         home = back if there is not obj else convert_object(back, wanted).object
     except ConversionError as error:
         return [Note(name, REFUSED, shorten(f"{format_path(error.path)}: {error.reason}".lstrip(": "), _MAX_SENTENCE_CHARACTERS))]
-    found = [Note(name, matter, text) for matter, text in _of_annotations(there, to)]
+    notes = [Note(name, matter, text) for matter, text in _of_annotations(there, to)]
     changed = find_differences(home, obj)
-    if changed and not found:
+    if changed and not notes:
         fields = ", ".join(format_path(tuple(entry[0])) or "the object" for entry in changed[:_MAX_FINDINGS])
         more = f" and {len(changed) - _MAX_FINDINGS} more fields" if len(changed) > _MAX_FINDINGS else ""
-        found.append(Note(name, DIFFERS, shorten(f"{fields}{more}", _MAX_SENTENCE_CHARACTERS)))
+        notes.append(Note(name, DIFFERS, shorten(f"{fields}{more}", _MAX_SENTENCE_CHARACTERS)))
     try:
-        reasons = [one.text for one in list_refusals(there, to, Settings(Facts(operatorLine=line)))]
+        reasons = [refusal.text for refusal in list_refusals(there, to, Settings(Facts(operatorLine=line)))]
     except RecursionError:  # hundreds of maps in each other
         reasons = ["the object is nested too deeply to be checked"]
     if reasons:
-        found.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_MAX_FINDINGS]), _MAX_SENTENCE_CHARACTERS)))
-    return found
+        notes.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_MAX_FINDINGS]), _MAX_SENTENCE_CHARACTERS)))
+    return notes
 
 
 def find_lost_fields(metadata: Node, line: Line) -> set[str]:
     """Set fields of lines later than this one, by the object's managedFields, whether the schema still has them or not."""
     todo: list[tuple[Any, int]] = [(each.get("fieldsV1"), 0) for each in managed_fields(metadata)]
-    found: set[str] = set()
+    fields: set[str] = set()
     while todo:
         node, depth = todo.pop()
         if isinstance(node, dict) and depth < _MAX_MANAGED_FIELDS_LEVELS:
-            found |= {key[2:] for key in node if key.startswith("f:") and line < _SINCE.get(key[2:], line)}
+            fields |= {key[2:] for key in node if key.startswith("f:") and line < _SINCE.get(key[2:], line)}
             todo += [(value, depth + 1) for value in node.values()]
-    return found
+    return fields
 
 
 def _of_annotations(there: Node, to: str) -> Iterator[tuple[str, str]]:

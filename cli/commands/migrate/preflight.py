@@ -36,17 +36,17 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
     for name in hands.options.kinds:
         crd = BY_NAME[name].crd_name
         known = {GRAPH: graph, REQUEST: requests}
-        found = known[name] if name in known else await load_definition(hands.cluster, crd)
-        if found is None:
+        definition = known[name] if name in known else await load_definition(hands.cluster, crd)
+        if definition is None:
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
-        if found.kind != name:
+        if definition.kind != name:
             report.blocked.append(
-                f"{crd}: spec.names.kind must be {name}, and is {found.kind or 'nothing'}: the definition belongs to another project"
+                f"{crd}: spec.names.kind must be {name}, and is {definition.kind or 'nothing'}: the definition belongs to another project"
             )
             continue
-        definitions.append(found)
-        report.blocked += [f"{crd}: {reason}" for reason in unfit(found, hands, line)]
+        definitions.append(definition)
+        report.blocked += [f"{crd}: {reason}" for reason in unfit(definition, hands, line)]
     report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
     if report.blocked:
         return definitions, line
@@ -57,61 +57,64 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
             "the next write"
         )
     stamps = [of_release(str(each.annotations.get(STAMP, ""))) for each in definitions]
-    report.warnings += {steps for one in stamps if one is not None and (steps := explain_upgrades(min(one, line), max(one, line)))}
+    report.warnings += {steps for stamp in stamps if stamp is not None and (steps := explain_upgrades(min(stamp, line), max(stamp, line)))}
     if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
         report.warnings.append(
             f"definitions of operator {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: "
             f"an object that grows past what annotations hold would be stored in {to} without the rest"
         )
     for each in definitions:
-        one = _begun(each, hands)
-        report.kinds.append(one)
+        kind_report = _begun(each, hands)
+        report.kinds.append(kind_report)
         if reason := await _converts(hands, outage, each):
             report.blocked.append(f"{each.name}: {reason}")
             continue
-        await _census(hands, outage, each, one, line, on_object)
-        report.blocked += [f"{each.name}: {reason}" for reason in _blocking(one.notes, to)]
-        _predict(one, hands)
+        await _census(hands, outage, each, kind_report, line, on_object)
+        report.blocked += [f"{each.name}: {reason}" for reason in _blocking(kind_report.notes, to)]
+        _predict(kind_report, hands)
     return definitions, line
 
 
-def _begun(found: Definition, hands: Hands) -> KindReport:
+def _begun(definition: Definition, hands: Hands) -> KindReport:
     to, whole = hands.options.to, not hands.options.namespace and not hands.options.verify
-    after = [to] if whole else sorted({*found.stored, to})
-    return KindReport(found.kind, found.storage, to, [*found.stored], after)
+    after = [to] if whole else sorted({*definition.stored, to})
+    return KindReport(definition.kind, definition.storage, to, [*definition.stored], after)
 
 
-def _predict(one: KindReport, hands: Hands) -> None:
+def _predict(kind_report: KindReport, hands: Hands) -> None:
     """The steps of a run by storedVersions, which may be wrong; only the run itself finds out."""
     to = hands.options.to
-    one.refused = one.notes.counts.get(REFUSED, 0)
-    if one.storage_before == to and one.stored_before == [to]:
-        one.moved, one.already_there = 0, one.objects
-    elif to not in one.stored_before:
-        one.moved, one.already_there = one.objects - one.refused, 0
+    kind_report.refused = kind_report.notes.counts.get(REFUSED, 0)
+    if kind_report.storage_before == to and kind_report.stored_before == [to]:
+        kind_report.moved, kind_report.already_there = 0, kind_report.objects
+    elif to not in kind_report.stored_before:
+        kind_report.moved, kind_report.already_there = kind_report.objects - kind_report.refused, 0
     else:
-        one.moved, one.already_there = None, None
-    if one.refused:
-        one.stored_after = sorted({*one.stored_before, to})
+        kind_report.moved, kind_report.already_there = None, None
+    if kind_report.refused:
+        kind_report.stored_after = sorted({*kind_report.stored_before, to})
 
 
-def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
+def unfit(definition: Definition, hands: Hands, line: Line) -> Iterator[str]:
     """Why nothing may be written by a definition."""
-    options, kind = hands.options, BY_NAME[found.kind]
-    there = {*found.served, *(set(found.versions) - {options.to} if options.verify else ())}  # to be read, a version needn't be served
+    options, kind = hands.options, BY_NAME[definition.kind]
+    # to be read, a version needn't be served
+    there = {*definition.served, *(set(definition.versions) - {options.to} if options.verify else ())}
     missing = [version.name for version in kind.versions if version.name not in there]
     if missing:
         yield (
             f"spec.versions must serve {' and '.join(version.name for version in kind.versions)}, and lacks {' and '.join(missing)}; "
             "put the version back: objects that are stored in it can't be read without it"
         )
-    if not found.converts:
+    if not definition.converts:
         yield "spec.conversion.strategy must be Webhook: otherwise the API server drops the fields that the other version lacks"
-    if not found.storage:
+    if not definition.storage:
         yield "spec.versions must have one with storage: true"
-    if options.verify and found.storage != options.to:
-        yield f"spec.versions must store {options.to} for --verify, and stores {found.storage}; run without it to move the objects"
-    lost = [each for each in find_lost_fields(_build(found.kind, line=line), found.node) if each.startswith(("v1alpha1 ", "v1beta1 "))]
+    if options.verify and definition.storage != options.to:
+        yield f"spec.versions must store {options.to} for --verify, and stores {definition.storage}; run without it to move the objects"
+    lost = [
+        each for each in find_lost_fields(_build(definition.kind, line=line), definition.node) if each.startswith(("v1alpha1 ", "v1beta1 "))
+    ]
     if lost:
         more = f" and {len(lost) - _MAX_NAMES} more" if len(lost) > _MAX_NAMES else ""
         named = ", ".join(lost[:_MAX_NAMES])
@@ -119,26 +122,26 @@ def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
             f"the schema must have all fields of operator {line}, and lacks {named}{more}: a write would remove them from the objects; "
             f"apply the definitions of `dynamo-webhooks crds --line {line}` first"
         )
-    seen = found.annotations.get(OBSERVED, "")
-    ours = any(each.get("manager") == MANAGER for each in managed_fields(found.node.get("metadata")))
-    if seen and seen != str(found.generation) and not ours and not options.take_over:
+    seen = definition.annotations.get(OBSERVED, "")
+    ours = any(each.get("manager") == MANAGER for each in managed_fields(definition.node.get("metadata")))
+    if seen and seen != str(definition.generation) and not ours and not options.take_over:
         yield (
-            f"the annotation {OBSERVED} must be the generation {found.generation}, and is {seen}: the operator's own migrator may be at "
-            "work; wait until it is done, or pass --take-over if that operator does not run any more"
+            f"the annotation {OBSERVED} must be the generation {definition.generation}, and is {seen}: the operator's own migrator may be "
+            "at work; wait until it is done, or pass --take-over if that operator does not run any more"
         )
 
 
-async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:
+async def _rights(hands: Hands, definition: Definition) -> AsyncIterator[str]:
     """Which rights are missing."""
     options, cluster = hands.options, hands.cluster
-    kind = resource_of_kind(found.kind, options.to)
+    kind = resource_of_kind(definition.kind, options.to)
     wanted: list[tuple[str, Resource, str, str, str]] = [("list", kind, options.namespace, "", "")]
     if not options.dry_run:
         wanted.append(("patch", kind, options.namespace, "", "status"))
-        if not options.verify and found.storage != options.to:
-            wanted.append(("patch", CRDS, "", found.name, ""))
+        if not options.verify and definition.storage != options.to:
+            wanted.append(("patch", CRDS, "", definition.name, ""))
         if not options.verify and not options.namespace:
-            wanted += [("patch", CRDS, "", found.name, ""), ("patch", CRDS, "", found.name, "status")]
+            wanted += [("patch", CRDS, "", definition.name, ""), ("patch", CRDS, "", definition.name, "status")]
     for verb, resource, namespace, name, part in dict.fromkeys(wanted):
         if not await cluster.allowed(verb, resource, namespace, name, subresource=part):
             what = "/".join(filter(None, (resource.plural, part)))
@@ -146,29 +149,29 @@ async def _rights(hands: Hands, found: Definition) -> AsyncIterator[str]:
             yield f"the user must be allowed to {verb} {what}{f' {name}' if name else ''}{where}"
 
 
-async def _converts(hands: Hands, outage: Outage, found: Definition) -> str:
+async def _converts(hands: Hands, outage: Outage, definition: Definition) -> str:
     """Why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
 
     A user who only looks may have no right to do that, and is not stopped.
     """
-    said = ""
+    reason = ""
     try:
-        async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=_SAMPLES, brief=True):
+        async for page in list_pages(hands, outage, resource_of_kind(definition.kind, definition.storage), limit=_SAMPLES, brief=True):
             for item in page:
-                said = await _converted(hands, found, item["metadata"])
-                if not said:
+                reason = await _converted(hands, definition, item["metadata"])
+                if not reason:
                     return ""
             break
     except NotFoundError as error:
         return error.message
-    return said
+    return reason
 
 
-async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) -> str:
-    for version in found.versions:
+async def _converted(hands: Hands, definition: Definition, metadata: dict[str, str]) -> str:
+    for version in definition.versions:
         try:
             where = (metadata["name"], metadata.get("namespace", ""))
-            await hands.cluster.touch(resource_of_kind(found.kind, version), *where, manager=MANAGER, dry_run=True)
+            await hands.cluster.touch(resource_of_kind(definition.kind, version), *where, manager=MANAGER, dry_run=True)
         except NotFoundError:
             continue  # deleted meanwhile
         except ApiError as error:
@@ -181,17 +184,17 @@ async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) 
 
 
 async def _census(
-    hands: Hands, outage: Outage, found: Definition, one: KindReport, line: Line, on_object: Callable[[KindReport], None]
+    hands: Hands, outage: Outage, definition: Definition, kind_report: KindReport, line: Line, on_object: Callable[[KindReport], None]
 ) -> None:
     """Counts and examines all objects. Holds one page, and the report."""
-    async for page in list_pages(hands, outage, resource_of_kind(found.kind, found.storage), limit=PAGE_OBJECTS, brief=False):
+    async for page in list_pages(hands, outage, resource_of_kind(definition.kind, definition.storage), limit=PAGE_OBJECTS, brief=False):
         for obj in page:
-            one.objects += 1
+            kind_report.objects += 1
             for note in find_notes(obj, hands.options.to, line):
-                one.notes.add(note)
+                kind_report.notes.add(note)
             if fields := lost_fields(obj["metadata"], line):
-                one.notes.add(Note(name_of(obj), LOWERED, ", ".join(sorted(fields))))
-            on_object(one)
+                kind_report.notes.add(Note(name_of(obj), LOWERED, ", ".join(sorted(fields))))
+            on_object(kind_report)
         hands.check()
 
 

@@ -20,9 +20,9 @@ class Progress:
         self._what, self._total, self._began = f"{kind}, pass {number}", total, self._clock()
         self._due = self._began + self._pause
 
-    def census(self, one: KindReport) -> None:
+    def census(self, kind_report: KindReport) -> None:
         """One more object was looked at."""
-        self._tell(f"{one.kind}: {one.objects} objects examined")
+        self._tell(f"{kind_report.kind}: {kind_report.objects} objects examined")
 
     def walked(self, counts: Counts) -> None:
         """One more object was written, or is gone."""

@@ -113,7 +113,7 @@ class Report:
 
     def as_data(self) -> dict[str, Any]:
         """For programs."""
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "to": self.to,
             "namespace": self.namespace,
             "dryRun": self.dry_run,
@@ -125,7 +125,7 @@ class Report:
             "seconds": round(self.seconds, 1),
             "kinds": [each.as_data() for each in self.kinds],
         }
-        return found if self.retire is None else {**found, "retire": self.retire}
+        return document if self.retire is None else {**document, "retire": self.retire}
 
 
 def as_text(report: Report) -> str:
@@ -184,9 +184,9 @@ def _change(before: str, after: str) -> str:
     return before if before == after else f"{before}, then {after}"
 
 
-def _retire(found: dict[str, Any]) -> Iterator[str]:
-    rows = found["managers"]
-    yield f"{found['version']}: {found['objects']} objects have managed fields in this version"
+def _retire(retire: dict[str, Any]) -> Iterator[str]:
+    rows = retire["managers"]
+    yield f"{retire['version']}: {retire['objects']} objects have managed fields in this version"
     for row in rows[:_MAX_NAMED_IN_TEXT]:
         yield f"  {row['kind']} {row['manager']} ({row['operation']}): {row['objects']} objects, such as {', '.join(row['examples'])}"
     if rows:

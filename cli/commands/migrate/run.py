@@ -70,13 +70,13 @@ class Run:
     async def _round(self, definitions: list[Definition], line: Line) -> None:
         """Ends early where writes would lose data. Raises: _ChangedError or ConflictError, after which all is to be looked at anew."""
         options, todo, unsettled = self._hands.options, [], []
-        for found in definitions:
-            now = await self._guarded(await self._read(found.name))
+        for crd in definitions:
+            now = await self._guarded(await self._read(crd.name))
             if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, line)]:
                 self.report.failed = "; ".join(reasons)
                 return
             if (now.storage, [*now.stored]) != (options.to, [options.to]):
-                unsettled.append(found.name)
+                unsettled.append(crd.name)
             if now.storage != options.to:
                 now = await self._patient(partial(definition.store_in, self._hands.cluster, now, options.to))
                 self._hands.say(f"{now.name}: new writes are stored in {options.to}")
@@ -84,17 +84,17 @@ class Run:
         since = await definition.wait_for_agreement(self._hands, todo, self.report)
         self._outage.begin()
         reports = {each.kind: each for each in self.report.kinds}
-        for found in todo:
-            if found.name in unsettled and not options.verify and not reports[found.kind].passes:
-                await self._pass(found, reports[found.kind], line)
+        for crd in todo:
+            if crd.name in unsettled and not options.verify and not reports[crd.kind].passes:
+                await self._pass(crd, reports[crd.kind], line)
         settled = since + options.settle
         if unsettled:  # else nothing under way is stored in another version
             await self._hands.sleep(settled - monotonic())
         self._outage.begin()
-        for found in todo:
-            await self._prove(found, reports[found.kind], line, settled)
-            live = await self._read(found.name)
-            reports[found.kind].storage_after, reports[found.kind].stored_after = live.storage, [*live.stored]
+        for crd in todo:
+            await self._prove(crd, reports[crd.kind], line, settled)
+            live = await self._read(crd.name)
+            reports[crd.kind].storage_after, reports[crd.kind].stored_after = live.storage, [*live.stored]
 
     async def _guarded(self, now: Definition) -> Definition:
         """Takes back what a run that was killed between the flip and its end has left: updates that lose data would be accepted."""
@@ -103,25 +103,27 @@ class Run:
         self._hands.say(f"{now.name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left")
         return guarded
 
-    async def _prove(self, found: Definition, one: KindReport, line: Line, settled: float) -> None:
+    async def _prove(self, crd: Definition, kind_report: KindReport, line: Line, settled: float) -> None:
         """Passes until one moves nothing, which proves it; after one that moved something, `settled` is waited for."""
         for _ in range(_PASSES):
-            read = await self._read(found.name)
+            read = await self._read(crd.name)
             if read.storage != self._hands.options.to:
                 raise _ChangedError(f"{read.name} stores new writes in {read.storage}")
-            counts = await self._pass(read, one, line)
+            counts = await self._pass(read, kind_report, line)
             if not counts.moved:
                 await self._still(read, line)
                 break
             await self._hands.sleep(settled - monotonic())
         else:
-            self.report.failed = f"{one.kind}: objects still moved in pass {one.passes}; see what writes them in another version"
+            self.report.failed = (
+                f"{kind_report.kind}: objects still moved in pass {kind_report.passes}; see what writes them in another version"
+            )
             return
-        one.proven = not counts.refused
-        if one.proven and not self._hands.options.verify and not self._hands.options.namespace:
-            await self._settle(read, one)
+        kind_report.proven = not counts.refused
+        if kind_report.proven and not self._hands.options.verify and not self._hands.options.namespace:
+            await self._settle(read, kind_report)
 
-    async def _settle(self, read: Definition, one: KindReport) -> None:
+    async def _settle(self, read: Definition, kind_report: KindReport) -> None:
         """Write the proven versions. A definition of which only the status changed meanwhile is read again."""
         cluster, to = self._hands.cluster, self._hands.options.to
         for _ in range(_PASSES):
@@ -131,24 +133,24 @@ class Run:
             except ConflictError:
                 now = await self._read(read.name)
                 if now.generation != read.generation:
-                    one.proven = False
+                    kind_report.proven = False
                     raise _ChangedError(f"{now.name} has generation {now.generation}, and had {read.generation}") from None
                 read = now
         now = await self._read(read.name)
         if now.generation == read.generation:
             await self._patient(partial(definition.observe, cluster, now))
 
-    async def _pass(self, found: Definition, one: KindReport, line: Line) -> Counts:
+    async def _pass(self, crd: Definition, kind_report: KindReport, line: Line) -> Counts:
         """Rewrite the objects of a kind once and add the counts to its report."""
         began = monotonic()
-        self._progress.begin(one.kind, one.passes + 1, one.objects)
-        resource, still = resource_of_kind(found.kind, self._hands.options.to), partial(self._still, found, line)
+        self._progress.begin(kind_report.kind, kind_report.passes + 1, kind_report.objects)
+        resource, still = resource_of_kind(crd.kind, self._hands.options.to), partial(self._still, crd, line)
         walk = Pass(self._hands, self._outage, resource, self._progress.walked, still)
         try:
             return await walk.run()
         finally:
-            one.seconds += monotonic() - began if walk.counts.moved else 0.0
-            _added(one, walk, self._hands.options.to)
+            kind_report.seconds += monotonic() - began if walk.counts.moved else 0.0
+            _added(kind_report, walk, self._hands.options.to)
 
     async def _still(self, begun: Definition, line: Line) -> None:
         """Raises: _ChangedError when writes would be stored otherwise than when the pass began, or would lose fields. One read."""
@@ -169,22 +171,24 @@ class Run:
                 return answer
 
     async def _read(self, name: str) -> Definition:
-        found = await self._patient(partial(load_definition, self._hands.cluster, name))
-        if found is None:
+        crd = await self._patient(partial(load_definition, self._hands.cluster, name))
+        if crd is None:
             raise NotFoundError(404, "NotFound", f"{name}: the CustomResourceDefinition is not there any more")
-        return found
+        return crd
 
 
-def _added(one: KindReport, walk: Pass, to: str) -> None:
-    counts, first = walk.counts, not one.passes
-    one.passes += 1
-    one.objects = counts.objects
-    one.moved = (one.moved or 0) + counts.moved
-    one.written_by_others += counts.others if first else 0
-    one.already_there = counts.there if first else one.already_there
-    if first and one.storage_before == to and one.stored_before == [to]:
-        one.untrue = counts.moved
-    one.refused = counts.refused
+def _added(kind_report: KindReport, walk: Pass, to: str) -> None:
+    counts, first = walk.counts, not kind_report.passes
+    kind_report.passes += 1
+    kind_report.objects = counts.objects
+    kind_report.moved = (kind_report.moved or 0) + counts.moved
+    kind_report.written_by_others += counts.others if first else 0
+    kind_report.already_there = counts.there if first else kind_report.already_there
+    if first and kind_report.storage_before == to and kind_report.stored_before == [to]:
+        kind_report.untrue = counts.moved
+    kind_report.refused = counts.refused
     # the refusals of this pass
-    kept = {matter: count for matter, count in one.notes.counts.items() if matter != REFUSED}
-    one.notes = Notes([*(note for note in one.notes.items if note.matter in kept), *walk.notes.items], kept | walk.notes.counts)
+    kept = {matter: count for matter, count in kind_report.notes.counts.items() if matter != REFUSED}
+    kind_report.notes = Notes(
+        [*(note for note in kind_report.notes.items if note.matter in kept), *walk.notes.items], kept | walk.notes.counts
+    )

@@ -49,7 +49,7 @@ def test_policies(options: Options) -> int:
             raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
         paths = project.value(RULES_FROM)
     minor = minor or oldest_minor(project)
-    tried = [one for file in _case_files(paths) for one in try_cases(file, minor)]
+    tried = [result for file in _case_files(paths) for result in try_cases(file, minor)]
     for name, failure in tried:
         if failure or options.verbose:
             write_stdout(f"{'FAIL' if failure else 'ok  '} {name}{f': {failure}' if failure else ''}\n")
@@ -95,45 +95,45 @@ def try_cases(file: str, minor: int = OLDEST_MINOR) -> Iterator[tuple[str, str]]
 def _tried(document: Document, rules: UserRules, sort: str, index: int) -> tuple[str, str]:
     case, where = document.data[sort][index], f"{document.source.name}: {sort}[{index}]"
     if not isinstance(case, dict) or "object" not in case or not set(case) <= set(_KEYS):
-        raise UsageError(f"{where}: must be a mapping with object, and may have {', '.join(one for one in _KEYS if one != 'object')}")
-    found = _object(document, (sort, index, "object"), where)
+        raise UsageError(f"{where}: must be a mapping with object, and may have {', '.join(key for key in _KEYS if key != 'object')}")
+    manifest = _object(document, (sort, index, "object"), where)
     old = None
     try:
         facts = facts_from(case.get("facts"))
         if case.get("oldObject") is not None:
-            old = store_as(_object(document, (sort, index, "oldObject"), where), found.version, facts.line)
+            old = store_as(_object(document, (sort, index, "oldObject"), where), manifest.version, facts.line)
     except FactsError as error:
         raise UsageError(f"{where}.facts: {error}") from None
     if isinstance(old, InputError):
         raise UsageError(f"{where}: {old}")
-    beside = [one for one in case.get("documents") or () if isinstance(one, dict)]
-    asked = Asked(rules, lambda: [*beside, case["object"]], read_pods)
-    settings = Settings(facts, str(case.get("as") or ""), asked=asked, groups=tuple(map(str, case.get("as-groups") or ())))
-    outcome = check_object(found, CREATE if old is None else UPDATE, old, settings)
+    beside = [obj for obj in case.get("documents") or () if isinstance(obj, dict)]
+    run_rules = Asked(rules, lambda: [*beside, case["object"]], read_pods)
+    settings = Settings(facts, str(case.get("as") or ""), asked=run_rules, groups=tuple(map(str, case.get("as-groups") or ())))
+    outcome = check_object(manifest, CREATE if old is None else UPDATE, old, settings)
     return f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or ""))
 
 
 def _object(document: Document, path: tuple[Any, ...], where: str) -> Manifest:
-    found = [*find_manifests([document.item(path)])]
-    if len(found) != 1:
+    manifests = [*find_manifests([document.item(path)])]
+    if len(manifests) != 1:
         raise UsageError(f"{where}: {path[-1]} must be one Dynamo object (group nvidia.com)")
-    return found[0]
+    return manifests[0]
 
 
 def _failure(sort: str, outcome: Outcome, message: str) -> str:
-    unfit = [one for one in outcome.findings if one.stage == DECODE]
+    unfit = [finding for finding in outcome.findings if finding.stage == DECODE]
     if unfit:
         return f"the object can't be evaluated: {unfit[0].about}"
-    said = [one for one in outcome.findings if one.rule.startswith("user/")]
-    notes = [one for one in outcome.not_evaluated if one.rule.startswith("user/")]
+    denials = [finding for finding in outcome.findings if finding.rule.startswith("user/")]
+    notes = [note for note in outcome.not_evaluated if note.rule.startswith("user/")]
     if notes:
         return f"is not evaluated: {notes[0].reason}"
     if sort == ALLOW:
-        return f"is denied: {said[0].about}" if said else ""
-    if not said:
+        return f"is denied: {denials[0].about}" if denials else ""
+    if not denials:
         return "is allowed"
-    if message and not any(message in one.message for one in said):
-        return f"is denied with another message: {said[0].message}"
+    if message and not any(message in finding.message for finding in denials):
+        return f"is denied with another message: {denials[0].message}"
     return ""
 
 
@@ -145,32 +145,32 @@ def print_policies(options: Options) -> int:
             return await collect(cluster)
 
     try:
-        found = asyncio.run(ask())
+        objects = asyncio.run(ask())
     except ApiError as error:
         write_stderr(f"the cluster can't be asked: {error.message}")
         return UNREACHABLE
-    write_stdout("".join(f"---\n{emit_yaml(one)}" for one in found))
-    if not found:
+    write_stdout("".join(f"---\n{emit_yaml(obj)}" for obj in objects))
+    if not objects:
         write_stderr("no ValidatingAdmissionPolicy of the cluster is about Dynamo's kinds")
-    return OK if found else NOTHING_FOUND
+    return OK if objects else NOTHING_FOUND
 
 
 async def collect(cluster: Cluster) -> list[dict[str, Any]]:
     """The policies, their bindings, and their parameters where these are ConfigMaps. Raises: ApiError."""
-    policies = {one["metadata"]["name"]: one for one in (await cluster.list(POLICIES)).items if _is_about_ours(one)}
-    bindings = [one for one in (await cluster.list(POLICY_BINDINGS)).items if one["spec"].get("policyName") in policies]
-    bound = {one["spec"]["policyName"] for one in bindings}
+    policies = {policy["metadata"]["name"]: policy for policy in (await cluster.list(POLICIES)).items if _is_about_ours(policy)}
+    bindings = [item for item in (await cluster.list(POLICY_BINDINGS)).items if item["spec"].get("policyName") in policies]
+    bound = {item["spec"]["policyName"] for item in bindings}
     for name in sorted(policies.keys() - bound):
         write_stderr(f"{name}: is left out, since no Binding puts it into force")
-    found = [*(one for name, one in policies.items() if name in bound), *bindings]
-    for one in bindings:
-        param, ref = policies[one["spec"]["policyName"]]["spec"].get("paramKind"), one["spec"].get("paramRef") or {}
+    objects = [*(policy for name, policy in policies.items() if name in bound), *bindings]
+    for binding in bindings:
+        param, ref = policies[binding["spec"]["policyName"]]["spec"].get("paramKind"), binding["spec"].get("paramRef") or {}
         if param == {"apiVersion": "v1", "kind": "ConfigMap"} and ref.get("name") and ref.get("namespace"):
             read = await cluster.get(CONFIG_MAPS, ref["name"], ref["namespace"])
-            found += [read] if read is not None else []
+            objects += [read] if read is not None else []
         elif ref:
-            write_stderr(f"{one['metadata']['name']}: add the parameter that it names to rules-from yourself")
-    return [_plain(one) for one in found]
+            write_stderr(f"{binding['metadata']['name']}: add the parameter that it names to rules-from yourself")
+    return [_plain(obj) for obj in objects]
 
 
 def _is_about_ours(policy: Node) -> bool:
@@ -179,7 +179,7 @@ def _is_about_ours(policy: Node) -> bool:
         return bool(read_policy(policy, (), "").rule.where)
     except PolicyError as error:
         rules = (policy["spec"].get("matchConstraints") or {}).get("resourceRules") or ()
-        if any({"*", GROUP} & {*one.get("apiGroups", ())} for one in rules):
+        if any({"*", GROUP} & {*rule.get("apiGroups", ())} for rule in rules):
             write_stderr(f"{policy['metadata']['name']}: is left out, since it can't be read here: {format_path(error.path)}: {error.text}")
         return False
 

@@ -72,7 +72,7 @@ def run(options: Options) -> int:
     failed = OK
     if options.update:
         failed = _update(verdicts)
-        verdicts = [_again(one, server, rules) if one.update else one for one in verdicts]
+        verdicts = [_again(verdict, server, rules) if verdict.update else verdict for verdict in verdicts]
     code = worst_code([failed, _code(options, verdicts, folder)])
     write_stdout(emit_json(_document(verdicts, code)) if options.output == "json" else _text(verdicts, verbose=options.verbose))
     _say(options, verdicts, folder)
@@ -90,24 +90,26 @@ def _judged(case: Case, server: Server, rules: Asked | None) -> Verdict:
 def _update(verdicts: list[Verdict]) -> int:
     """Writes what would make failing cases pass, and names the files; returns the exit code."""
     codes = []
-    for file, text in (update for one in verdicts for update in one.update):
+    for file, text in (update for verdict in verdicts for update in verdict.update):
         codes.append(write_if_unchanged(file, text, None))
         if not codes[-1]:
             write_stderr(f"{file}: written")
     return worst_code(codes)
 
 
-def _again(one: Verdict, server: Server, rules: Asked | None) -> Verdict:
+def _again(verdict: Verdict, server: Server, rules: Asked | None) -> Verdict:
     """The case judged once more, with the expected results that were written for it."""
-    (file, _), *_ = one.update
-    return _judged(one.case._replace(expected=file) if file != one.case.file and Path(file).exists() else one.case, server, rules)
+    (file, _), *_ = verdict.update
+    return _judged(
+        verdict.case._replace(expected=file) if file != verdict.case.file and Path(file).exists() else verdict.case, server, rules
+    )
 
 
 def _code(options: Options, verdicts: list[Verdict], folder: Folder) -> int:
-    codes = [BUG] * any(one.fault for one in verdicts)
+    codes = [BUG] * any(verdict.fault for verdict in verdicts)
     codes += [UNREADABLE] * bool(folder.unreadable)
-    codes += [REFUSED] * any(not one.passed for one in verdicts)
-    codes += [NOT_EVALUATED] * (options.require_facts and any(one.notes for one in verdicts))
+    codes += [REFUSED] * any(not verdict.passed for verdict in verdicts)
+    codes += [NOT_EVALUATED] * (options.require_facts and any(verdict.notes for verdict in verdicts))
     codes += [NOTHING_FOUND] * (not verdicts and not options.allow_empty)
     return worst_code(codes)
 
@@ -119,24 +121,24 @@ def _say(options: Options, verdicts: list[Verdict], folder: Folder) -> None:
         return
     for line in folder.strangers:
         write_stderr(line)
-    for note, count in sorted(Counter(note for one in verdicts for note in one.notes).items()):
+    for note, count in sorted(Counter(note for verdict in verdicts for note in verdict.notes).items()):
         write_stderr(f"{note} ({count_of(count, 'case')})")
     if not verdicts and not options.allow_empty:
         chosen = f" whose name contains {options.word}" if options.word else ""
         names = "" if folder.strangers else "; names begin with allow., deny., default. or convert."
         write_stderr(f"{options.folder}: no test case found{chosen}{names}")
     elif options.output == "text":
-        failed = sum(not one.passed for one in verdicts)
+        failed = sum(not verdict.passed for verdict in verdicts)
         write_stderr(f"{count_of(len(verdicts), 'case')}: {len(verdicts) - failed} passed, {failed} failed")
 
 
 def _text(verdicts: Iterable[Verdict], *, verbose: bool) -> str:
     """The failing cases; all of them for those who asked."""
     lines: list[str] = []
-    for one in verdicts:
-        if verbose or not one.passed:
-            lines.append(f"ok   {one.case.file}" if one.passed else f"FAIL {one.case.file}: {one.failure}")
-            lines += [f"  {line}" for line in one.lines]
+    for verdict in verdicts:
+        if verbose or not verdict.passed:
+            lines.append(f"ok   {verdict.case.file}" if verdict.passed else f"FAIL {verdict.case.file}: {verdict.failure}")
+            lines += [f"  {line}" for line in verdict.lines]
     return "".join(f"{escape_unprintable(line)}\n" for line in lines)
 
 
@@ -146,14 +148,14 @@ def _document(verdicts: Sequence[Verdict], code: int) -> dict[str, Any]:
         "format": FORMAT,
         "cases": [
             {
-                "file": one.case.file,
-                "sort": one.case.sort,
-                "passed": one.passed,
-                "failure": one.failure,
-                "difference": list(one.lines),
-                "notEvaluated": list(one.notes),
+                "file": verdict.case.file,
+                "sort": verdict.case.sort,
+                "passed": verdict.passed,
+                "failure": verdict.failure,
+                "difference": list(verdict.lines),
+                "notEvaluated": list(verdict.notes),
             }
-            for one in verdicts
+            for verdict in verdicts
         ],
-        "summary": {"cases": len(verdicts), "failed": sum(not one.passed for one in verdicts), "exit": code},
+        "summary": {"cases": len(verdicts), "failed": sum(not verdict.passed for verdict in verdicts), "exit": code},
     }

@@ -54,13 +54,13 @@ def load_cases(folder: str, chosen: str) -> Folder:
     root = Path(folder)
     if not root.is_dir():
         raise UsageError(f"{folder}: must be a folder of case files")
-    found = find_files([folder])
-    files = {file for file in found if isinstance(file, str)}
+    paths = find_files([folder])
+    files = {file for file in paths if isinstance(file, str)}
     cases = [_case(root, file, files) for file in sorted(files) if _sort(file) and Path(file).stem.rpartition(".")[2] not in _BESIDE]
     owned = {beside for case in cases for beside in (case.old, case.expected, *case.facts) if beside}
     every = {case.file for case in cases} | owned
     strangers = [f"{file}: {_stranger(file)}" for file in sorted(files - every) if Path(file).stem != FACTS]
-    unreadable = [one for one in found if isinstance(one, InputError) and one.name != folder]  # an empty folder is no error
+    unreadable = [path for path in paths if isinstance(path, InputError) and path.name != folder]  # an empty folder is no error
     return Folder([case for case in cases if chosen in Path(case.file).relative_to(root).as_posix()], strangers, unreadable)
 
 
@@ -75,8 +75,8 @@ def facts_of(case: Case, base: Facts) -> Facts:
             values |= load_values(file)
         except UsageError as error:
             raise UsageError(str(error).removeprefix("--facts ")) from None
-    said = facts_from(values)
-    return base._replace(**{name: value for name, value in said._asdict().items() if value is not UNKNOWN})
+    facts = facts_from(values)
+    return base._replace(**{name: value for name, value in facts._asdict().items() if value is not UNKNOWN})
 
 
 def _case(root: Path, file: str, files: Iterable[str]) -> Case:
@@ -102,7 +102,7 @@ def _stranger(file: str) -> str:
 
 def load_case_objects(name: str, text: str) -> list[Manifest]:
     """The Dynamo objects, in order. Raises: InputError for the first part that can't be read, UsageError if there is none."""
-    found = list(find_manifests(load_documents(text, name)))
-    if not found:
+    manifests = list(find_manifests(load_documents(text, name)))
+    if not manifests:
         raise UsageError(f"{name} holds no Dynamo object (group nvidia.com)")
-    return found
+    return manifests

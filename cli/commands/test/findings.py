@@ -43,15 +43,15 @@ def judge(question: Question) -> Verdict:
     if source.text.lstrip()[:1] in ("{", "[") and case.sort != ALLOW:
         return Verdict(case, "must be written in block style YAML, since JSON has no comments for marks")
     try:
-        found = _found(source, question)
+        outcome = _found(source, question)
     except (InputError, UsageError) as error:
         return Verdict(case, str(error).removeprefix("--old "))
-    missing, surplus = _difference(_marks(source), found.findings, every=case.sort != ALLOW)
-    refused = any(finding.level in (ERROR, FAULT) for finding in found.findings)
+    missing, surplus = _difference(_marks(source), outcome.findings, every=case.sort != ALLOW)
+    refused = any(finding.level in (ERROR, FAULT) for finding in outcome.findings)
     failure = _failure(case.sort, missing, surplus, refused=refused)
-    lines = (*(_expected(mark, found) for mark in missing), *map(_seen, surplus))
-    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in found.not_evaluated))
-    fault = any(finding.level == FAULT for finding in found.findings)
+    lines = (*(_expected(mark, outcome) for mark in missing), *map(_seen, surplus))
+    notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in outcome.not_evaluated))
+    fault = any(finding.level == FAULT for finding in outcome.findings)
     update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
     return Verdict(case, failure, tuple(shorten(line, _MAX_LINE_CHARACTERS) for line in lines), notes, update, fault)
 
@@ -61,18 +61,18 @@ def _found(source: Source, question: Question) -> Outcome:
     old = load_stored([question.case.old]) if question.case.old else None
     server = question.server
     settings = Settings(server.facts, _user(source) or server.user, asked=question.rules)
-    found = Outcome([], [])
+    whole = Outcome([], [])
     every = load_case_objects(source.name, source.text)
-    if old is not None and not any(one.identity in old for one in every):
+    if old is not None and not any(obj.identity in old for obj in every):
         raise UsageError(f"{question.case.old} holds no object that this case changes")
-    for one in every:
-        before = old.of(one, settings.line) if old is not None and one.identity in old else None
+    for manifest in every:
+        before = old.of(manifest, settings.line) if old is not None and manifest.identity in old else None
         if isinstance(before, InputError):
             raise before
-        outcome = check_object(one, CREATE if before is None else UPDATE, before, settings)
-        found.findings.extend(outcome.findings)
-        found.not_evaluated.extend(outcome.not_evaluated)
-    return found._replace(findings=merge_duplicates(sorted(found.findings, key=lambda finding: finding.order)))
+        outcome = check_object(manifest, CREATE if before is None else UPDATE, before, settings)
+        whole.findings.extend(outcome.findings)
+        whole.not_evaluated.extend(outcome.not_evaluated)
+    return whole._replace(findings=merge_duplicates(sorted(whole.findings, key=lambda finding: finding.order)))
 
 
 def _difference(expected: list[_Mark], findings: Sequence[LocatedFinding], *, every: bool) -> tuple[list[_Mark], list[LocatedFinding]]:
@@ -80,13 +80,13 @@ def _difference(expected: list[_Mark], findings: Sequence[LocatedFinding], *, ev
 
     A mark may name any of the rules that find the same mistake.
     """
-    words = [{(one.position.line, word) for word in _rules(one)} for one in findings]
+    words = [{(finding.position.line, word) for word in _rules(finding)} for finding in findings]
     met = set().union(*words)
     spoken = {(mark.line, mark.rule) for mark in expected}
-    surplus = [one for one, named in zip(findings, words, strict=True) if not spoken & named]
+    surplus = [finding for finding, named in zip(findings, words, strict=True) if not spoken & named]
     return (
         [mark for mark in expected if (mark.line, mark.rule) not in met],
-        [one for one in (surplus if every else findings) if every or one.level in (ERROR, FAULT)],
+        [finding for finding in (surplus if every else findings) if every or finding.level in (ERROR, FAULT)],
     )
 
 
@@ -101,19 +101,19 @@ def _failure(sort: str, missing: list[_Mark], surplus: list[LocatedFinding], *, 
         return f"{_counted(len(missing), 'expected finding')} missing" if missing else ""
     if not refused:
         return "must be refused, and is accepted"
-    told = [f"{_counted(len(missing), 'expected finding')} missing"] * bool(missing)
-    told += [f"{_counted(len(surplus), 'finding')} not expected"] * bool(surplus)
-    return ", ".join(told)
+    parts = [f"{_counted(len(missing), 'expected finding')} missing"] * bool(missing)
+    parts += [f"{_counted(len(surplus), 'finding')} not expected"] * bool(surplus)
+    return ", ".join(parts)
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count_of(count, what)} {'is' if count == 1 else 'are'}"
 
 
-def _expected(mark: _Mark, found: Outcome) -> str:
+def _expected(mark: _Mark, outcome: Outcome) -> str:
     """A mark that nothing meets, with the likeliest reason."""
-    elsewhere = sorted({finding.position.line for finding in found.findings if mark.rule in (finding.rule, finding.code)})
-    note = next((note for note in found.not_evaluated if mark.rule in (note.rule, note.code)), None)
+    elsewhere = sorted({finding.position.line for finding in outcome.findings if mark.rule in (finding.rule, finding.code)})
+    note = next((note for note in outcome.not_evaluated if mark.rule in (note.rule, note.code)), None)
     known = {word for rule in list_all() for word in (rule.name, rule.code)}
     reason = ""
     if not mark.rule:
@@ -141,10 +141,12 @@ def _update(question: Question) -> tuple[tuple[str, str], ...]:
         # all of a refused case; of an accepted one those that its marks named, at their current lines
         named = {mark.rule for mark in _marks(Source("", question.text))}
         every = question.case.sort != ALLOW
-        found = [_Mark(one.position.line, one.rule) for one in findings if every or named.intersection((one.rule, one.code))]
-        text = _add_marks(bare, found)
+        marks = [
+            _Mark(finding.position.line, finding.rule) for finding in findings if every or named.intersection((finding.rule, finding.code))
+        ]
+        text = _add_marks(bare, marks)
         after = Source(question.case.file, text)
-        same = set(_marks(after)) == set(found) and read_data(after) == read_data(source)
+        same = set(_marks(after)) == set(marks) and read_data(after) == read_data(source)
     except (InputError, UsageError):
         return ()
     return ((question.case.file, text),) if same else ()
@@ -152,20 +154,20 @@ def _update(question: Question) -> tuple[tuple[str, str], ...]:
 
 def _marks(source: Source) -> list[_Mark]:
     """The expectations of a text, in their order; a mark that names no rule has an empty one."""
-    found = []
+    marks = []
     for comment in comments(source, _WORD):
         for mark in _MARK.finditer(comment.text):
             # a mark above blank lines speaks of the next line that holds something
             below = (at for at in range(comment.of, len(source.lines) + 1) if source.lines[at - 1].strip())
             line = next(below, comment.of)
-            found += [_Mark(line, word.strip().split(" ")[0]) for word in mark["rules"].split(",")]
-    return found
+            marks += [_Mark(line, word.strip().split(" ")[0]) for word in mark["rules"].split(",")]
+    return marks
 
 
 def _user(source: Source) -> str:
     """The user of the request, from a comment `# as: NAME` of its own; empty without one."""
-    found = (_AS.fullmatch(comment.text.strip()) for comment in comments(source, "as:"))
-    return next((one["user"] for one in found if one), "")
+    matches = (_AS.fullmatch(comment.text.strip()) for comment in comments(source, "as:"))
+    return next((match["user"] for match in matches if match), "")
 
 
 def _remove_marks(text: str) -> str:

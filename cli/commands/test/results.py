@@ -39,12 +39,12 @@ def judge(question: Question) -> Verdict:
     """Runs one case."""
     case = question.case
     try:
-        found = load_case_objects(case.file, question.text)
-        expected = _expected(question, found)
-        results, notes = _results(question, found[:1] if expected.behind else found, expected)
+        manifests = load_case_objects(case.file, question.text)
+        expected = _expected(question, manifests)
+        results, notes = _results(question, manifests[:1] if expected.behind else manifests, expected)
     except (InputError, UsageError) as error:
         return Verdict(case, str(error).removeprefix("--old "))
-    lines = [line for one, result in zip(expected.objects, results, strict=False) for line in _difference(one, result)]
+    lines = [line for wanted, result in zip(expected.objects, results, strict=False) for line in _difference(wanted, result)]
     failure = ""
     if not expected.objects:
         failure = f"has no expected result: write {case.place_of_expected}, or let --update write it"
@@ -56,43 +56,43 @@ def judge(question: Question) -> Verdict:
     return Verdict(case, failure, tuple(shorten(line, MAX_LINE_CHARACTERS) for line in lines), notes, update)
 
 
-def _expected(question: Question, found: list[Manifest]) -> _Expected:
+def _expected(question: Question, manifests: list[Manifest]) -> _Expected:
     """Raises: InputError, UsageError."""
     case = question.case
     if case.expected is not None:
         text = load_text(case.expected)
         return _Expected(load_case_objects(case.expected, text), case.expected, text, behind=False)
-    if case.sort != CONVERT and len(found) == 2 and found[0].identity == found[1].identity:
-        return _Expected(found[1:], case.file, question.text, behind=True)
+    if case.sort != CONVERT and len(manifests) == 2 and manifests[0].identity == manifests[1].identity:
+        return _Expected(manifests[1:], case.file, question.text, behind=True)
     return _Expected([], case.place_of_expected, "", behind=False)
 
 
-def _results(question: Question, found: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
+def _results(question: Question, manifests: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
     """The outcomes of the objects, and the defaults that couldn't be evaluated. Raises: UsageError."""
     server = question.server
     if question.case.sort == CONVERT:
-        wanted = [one.version for one in expected.objects]
-        wanted += [other_version(one.identity.kind, one.version) for one in found[len(wanted) :]]
-        return [_converted(one, version, server.line) for one, version in zip(found, wanted, strict=False)], ()
+        wanted = [manifest.version for manifest in expected.objects]
+        wanted += [other_version(manifest.identity.kind, manifest.version) for manifest in manifests[len(wanted) :]]
+        return [_converted(manifest, version, server.line) for manifest, version in zip(manifests, wanted, strict=False)], ()
     old = load_stored([question.case.old]) if question.case.old else None
-    asked = Asked(server, "auto", old)
-    done = [default_object(one, asked) for one in found]
-    for one in done:
-        if one.failure:
-            raise UsageError(f"{one.found.identity}: {one.failure}")
-    idle = ((one, f"the fact {one.fact} is not known" if one.fact else one.text) for each in done for one in each.idle)
-    notes = dict.fromkeys(f"{one.rule.name} is not evaluated: {reason}" for one, reason in idle)
-    return [one.object for one in done], tuple(notes)
+    options = Asked(server, "auto", old)
+    done = [default_object(manifest, options) for manifest in manifests]
+    for result in done:
+        if result.failure:
+            raise UsageError(f"{result.found.identity}: {result.failure}")
+    idle = ((finding, f"the fact {finding.fact} is not known" if finding.fact else finding.text) for each in done for finding in each.idle)
+    notes = dict.fromkeys(f"{finding.rule.name} is not evaluated: {reason}" for finding, reason in idle)
+    return [defaulted.object for defaulted in done], tuple(notes)
 
 
-def _converted(found: Manifest, version: str, line: Line) -> Fields:
+def _converted(manifest: Manifest, version: str, line: Line) -> Fields:
     try:
-        decode_manifest(found, line)
-        if found.identity.kind not in KINDS:
-            raise UsageError(f"{found.identity}: has one version, so there is nothing to convert")
-        return leave_out_marks(convert(found.data, version, line))  # as the command `convert` writes it
+        decode_manifest(manifest, line)
+        if manifest.identity.kind not in KINDS:
+            raise UsageError(f"{manifest.identity}: has one version, so there is nothing to convert")
+        return leave_out_marks(convert(manifest.data, version, line))  # as the command `convert` writes it
     except FormError as error:
-        raise UsageError(f"{found.identity}: {error}") from None
+        raise UsageError(f"{manifest.identity}: {error}") from None
 
 
 def _difference(expected: Manifest, result: Fields) -> list[str]:

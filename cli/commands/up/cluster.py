@@ -49,9 +49,9 @@ async def _look(cluster: Cluster) -> tuple[list[Owned], list[str]]:
     """Definitions of our kinds and webhooks for them: those with the mark, and what others are called. Raises: ApiError."""
     there = [(CRDS, crd) for kind in KINDS if (crd := await cluster.get(CRDS, kind.crd_name)) is not None]
     for resource in (VALIDATING, MUTATING):
-        there += [(resource, one) for one in (await cluster.list(resource)).items if _is_about_ours(one)]
+        there += [(resource, obj) for obj in (await cluster.list(resource)).items if _is_about_ours(obj)]
     ours = [each for each in there if MARK.items() <= (each[1]["metadata"].get("labels") or {}).items()]
-    return ours, [f"{resource.kind} {one['metadata']['name']}" for resource, one in there if (resource, one) not in ours]
+    return ours, [f"{resource.kind} {obj['metadata']['name']}" for resource, obj in there if (resource, obj) not in ours]
 
 
 def _is_about_ours(configuration: Node) -> bool:
@@ -75,7 +75,7 @@ async def claim(kubeconfig: str) -> tuple[str, str]:
 
 async def _must_be_dead(ours: list[Owned]) -> None:
     """Raises: RefusedError while the process that made them still serves."""
-    client = next((one["webhooks"][0]["clientConfig"] for _, one in ours if one.get("webhooks")), None)  # all lead to one server
+    client = next((obj["webhooks"][0]["clientConfig"] for _, obj in ours if obj.get("webhooks")), None)  # all lead to one server
     if client is None:
         return
     url, bundle = urlsplit(str(client.get("url"))), b64decode(client.get("caBundle") or "").decode()
@@ -92,10 +92,10 @@ async def until_asked(cluster: Cluster, url: str, other: str) -> None:
     while reason := await _not_asked(cluster):
         waited = time.monotonic() - began
         if "failed calling webhook" in reason and waited > _FAILING:
-            said = shorten(reason.rpartition('": ')[2] or reason, 200)
+            cause = shorten(reason.rpartition('": ')[2] or reason, 200)
             such = f", such as --address {other}" if other not in url else ""
             raise RefusedError(
-                f"the API server can't reach {url}: {said}; name an address of this machine that it reaches{such or ': --address'}"
+                f"the API server can't reach {url}: {cause}; name an address of this machine that it reaches{such or ': --address'}"
             )
         if waited > _DEFINITION_TIMEOUT_SECONDS:
             raise RefusedError(f"the API server must ask {url} within {_DEFINITION_TIMEOUT_SECONDS:g} seconds, and doesn't: {reason}")
@@ -130,10 +130,10 @@ async def remove_ours(kubeconfig: str, *, of_killed: bool = False) -> str:
         ours, _ = await _look(cluster)
         if of_killed:
             await _must_be_dead(ours)
-        crds = [read_definition(one) for resource, one in ours if resource is CRDS]
-        for resource, one in ours:
+        crds = [read_definition(node) for resource, node in ours if resource is CRDS]
+        for resource, obj in ours:
             if resource is not CRDS:
-                await cluster.delete(resource, one["metadata"]["name"])
+                await cluster.delete(resource, obj["metadata"]["name"])
         for crd in crds:
             with contextlib.suppress(NotFoundError):
                 await cluster.merge_patch(CRDS, crd.name, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
@@ -154,7 +154,7 @@ async def _delete_all(cluster: Cluster, resource: Resource, labels: str = "", si
         items = (await cluster.list(resource, labels=labels)).items
     except NotFoundError:  # the kind is not served
         return 0
-    chosen = [one["metadata"] for one in items if str(one["metadata"].get("creationTimestamp")) >= since]
+    chosen = [item["metadata"] for item in items if str(item["metadata"].get("creationTimestamp")) >= since]
     for metadata in chosen:
         with contextlib.suppress(NotFoundError):
             await cluster.delete(resource, metadata["name"], metadata.get("namespace", ""))

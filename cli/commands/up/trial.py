@@ -82,5 +82,5 @@ def _bound(address: Address) -> tuple[Address, socket.socket]:
     try:
         return bind(address)
     except AddressError:
-        found, sock = bind(Address(ANY, address.port))
-        return Address(address.host, found.port), sock
+        bound, sock = bind(Address(ANY, address.port))
+        return Address(address.host, bound.port), sock

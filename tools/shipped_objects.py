@@ -31,16 +31,16 @@ def objects(folder: Path) -> list[Node]:
 
 def _built(folder: Path, given: list[Node]) -> list[Node]:
     """What a folder makes of its resources, beside those that are given to a component."""
-    said = yaml.safe_load((folder / _FILE).read_text(encoding="utf-8"))
-    made = given + [each for name in said.get("resources", ()) for each in _read(folder / name)]
-    for generator in said.get("configMapGenerator", ()):
-        _generate(folder, generator, said.get("generatorOptions", {}), made)
-    for name in said.get("components", ()):
+    kustomization = yaml.safe_load((folder / _FILE).read_text(encoding="utf-8"))
+    made = given + [each for name in kustomization.get("resources", ()) for each in _read(folder / name)]
+    for generator in kustomization.get("configMapGenerator", ()):
+        _generate(folder, generator, kustomization.get("generatorOptions", {}), made)
+    for name in kustomization.get("components", ()):
         made = _built((folder / name).resolve(), made)
-    for patch in said.get("patches", ()):
+    for patch in kustomization.get("patches", ()):
         made = list(_patched(folder, patch, made))
     for each in made:
-        _rename(each, said)
+        _rename(each, kustomization)
     return made
 
 
@@ -79,17 +79,17 @@ def _patched(folder: Path, patch: Node, made: list[Node]) -> Iterator[Node]:
             yield {**each, **{name: value for name, value in change.items() if name != "metadata"}}
 
 
-def _rename(obj: Node, said: Node) -> None:
+def _rename(obj: Node, kustomization: Node) -> None:
     """Writes namespace, labels and tags of images into an object."""
     metadata = obj["metadata"]
-    for labels in said.get("labels", ()):
+    for labels in kustomization.get("labels", ()):
         metadata["labels"] = {**metadata.get("labels", {}), **labels["pairs"]}
-    if namespace := said.get("namespace"):
+    if namespace := kustomization.get("namespace"):
         if RESOURCES[obj["kind"]].namespaced:
             metadata["namespace"] = namespace
         for subject in obj.get("subjects", ()):
             subject["namespace"] = namespace
-    tags = {image["name"]: image["newTag"] for image in said.get("images", ())}
+    tags = {image["name"]: image["newTag"] for image in kustomization.get("images", ())}
     for container in obj["spec"]["template"]["spec"]["containers"] if obj["kind"] == "Deployment" else ():
         if container["image"] in tags:
             container["image"] += f":{tags[container['image']]}"

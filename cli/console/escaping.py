@@ -21,7 +21,7 @@ def inert(text: str, escape: str = TEXT) -> str:
     """The text with the first character of everything in it that a CI runner would obey written as an escape."""
     if "::" not in text and "##" not in text and "section_" not in text:
         return text
-    return re.sub(_COMMAND, lambda found: (found["lead"] or "") + escape.format(ord(found[0][-1])), text)
+    return re.sub(_COMMAND, lambda match: (match["lead"] or "") + escape.format(ord(match[0][-1])), text)
 
 
 def plain(text: str, *, painted: bool = False) -> str:
@@ -36,10 +36,10 @@ def plain(text: str, *, painted: bool = False) -> str:
 
 def command_in(text: str) -> tuple[int, str] | None:
     """The line of the first thing that a CI runner would obey, and that thing; None where there is none."""
-    found = re.search(_COMMAND, text)
-    if found is None:
+    match = re.search(_COMMAND, text)
+    if match is None:
         return None
-    begin = found.end() - 1
+    begin = match.end() - 1
     return text.count("\n", 0, begin) + 1, text[begin:].partition("\n")[0][:40]
 
 
@@ -58,9 +58,9 @@ def visible(document: str) -> str:
     import json
 
     text = inert(document, JSON)
-    for one in {*text} - {"\n"}:
-        if not one.isprintable():
-            text = text.replace(one, json.dumps(one)[1:-1])
+    for char in {*text} - {"\n"}:
+        if not char.isprintable():
+            text = text.replace(char, json.dumps(char)[1:-1])
     return text
 
 

@@ -16,8 +16,8 @@ def find_kind(word: str) -> str | None:
 
 def parse_kind(word: str) -> str:
     """The kind that a word names. Raises: UsageError with the nearest kind when it names none."""
-    found = find_kind(word)
-    if found is None:
+    name = find_kind(word)
+    if name is None:
         names = [kind.name for kind in KINDS]
         raise UsageError(f"--kind {word}: no such kind{did_you_mean(word, names) or '; known are ' + ', '.join(names)}")
-    return found
+    return name

@@ -9,7 +9,7 @@ RELEASE: Final = re.compile(r"1\.([3-9][0-9])")
 
 def read_minor(word: str) -> int:
     """The minor release. Raises: ValueError with a sentence."""
-    found = RELEASE.fullmatch(word)
-    if found is None:
+    match = RELEASE.fullmatch(word)
+    if match is None:
         raise ValueError(f'must be a release of Kubernetes from "1.{OLDEST_MINOR}" on, got {word}')
-    return int(found[1])
+    return int(match[1])

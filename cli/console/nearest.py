@@ -12,11 +12,11 @@ def nearest(word: str, known: Iterable[str], least: float = LIKELY) -> str | Non
     import difflib
 
     by_lower = {candidate.lower().lstrip("-"): candidate for candidate in known}
-    found = difflib.get_close_matches(word.lower()[:200].lstrip("-"), by_lower, n=1, cutoff=least)
-    return by_lower[found[0]] if found else None
+    matches = difflib.get_close_matches(word.lower()[:200].lstrip("-"), by_lower, n=1, cutoff=least)
+    return by_lower[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown word: `; did you mean X?`, or nothing."""
-    found = nearest(word, known)
-    return f"; did you mean {found}?" if found else ""
+    suggestion = nearest(word, known)
+    return f"; did you mean {suggestion}?" if suggestion else ""

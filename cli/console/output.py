@@ -44,8 +44,8 @@ def write_document(text: str) -> None:
 
     Raises: UsageError as above, and where a CI runner would obey a line.
     """
-    if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (found := command_in(text)) is not None:
-        line, what = found
+    if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (command := command_in(text)) is not None:
+        line, what = command
         raise UsageError(f"line {line} of the result is not printed, since the CI runner would obey it: {what}; redirect it into a file")
     _print(plain(text) if sys.stdout.isatty() else text)
 

@@ -67,17 +67,17 @@ class Parser(argparse.ArgumentParser):
 
 def reword_argparse_error(message: str, called: str) -> str:
     """An error of argparse as one sentence: the requirement, the value seen, the fix; `called` is the command whose help says more."""
-    if found := re.fullmatch(r"the following arguments are required: (.+)", message):
-        return f"{found[1]} must be given; {called} --help says more"
-    found = re.fullmatch(r"argument (\S+): (.+)", message)
-    if found is None:
+    if match := re.fullmatch(r"the following arguments are required: (.+)", message):
+        return f"{match[1]} must be given; {called} --help says more"
+    match = re.fullmatch(r"argument (\S+): (.+)", message)
+    if match is None:
         return message
-    flag, text = max(found[1].split("/"), key=len), found[2]  # the longest of its names: `-o/--output` is `--output`
-    if found := re.fullmatch(r"invalid choice: (.+?) \(choose from (.+)\)", text):
-        seen, known = found[1].strip("'"), [word.strip(" '") for word in found[2].split(",")]
+    flag, text = max(match[1].split("/"), key=len), match[2]  # the longest of its names: `-o/--output` is `--output`
+    if match := re.fullmatch(r"invalid choice: (.+?) \(choose from (.+)\)", text):
+        seen, known = match[1].strip("'"), [word.strip(" '") for word in match[2].split(",")]
         return f"{flag} must be one of {', '.join(known)}, got {seen}{did_you_mean(seen, known)}"
     if text == "expected one argument":
         return f"{flag} must be followed by a value; {called} --help says which"
-    if found := re.fullmatch(r"invalid float value: '?(.*?)'?", text):
-        return f"{flag} must be a number, got {found[1]}"
+    if match := re.fullmatch(r"invalid float value: '?(.*?)'?", text):
+        return f"{flag} must be a number, got {match[1]}"
     return f"{flag}: {text}"

@@ -38,9 +38,9 @@ _NARROWEST: Final = 40
 
 def help_width() -> int:
     """The width of help texts: that of COLUMNS or the terminal, at most WIDTH."""
-    told = os.environ.get("COLUMNS", "")
+    given = os.environ.get("COLUMNS", "")
     try:
-        columns = int(told) if told.isdecimal() else 0
+        columns = int(given) if given.isdecimal() else 0
         columns = columns or os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):  # no terminal
         return WIDTH

@@ -52,9 +52,9 @@ def bind_socket(flag: str, where: Address) -> tuple[Address, socket.socket]:
 
 
 def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> socket.socket:
-    found, sock = bind_socket(flag, where)
+    bound, sock = bind_socket(flag, where)
     sock.listen()  # before the address is printed: early clients wait in the queue instead of being refused
-    write_stderr(f"{what} {scheme}://{found}")
+    write_stderr(f"{what} {scheme}://{bound}")
     return sock
 
 

@@ -15,8 +15,8 @@ from ..userrules.load import UserRules, read_user_rules
 def read_policies(folder: str) -> PolicySet:
     """The documents of `serving.policies` as JSON, and a sentence for each thing in it that can't be used."""
     rules, problems = load_policies(folder)
-    documents = tuple(json.dumps(one) for one in rules.documents)
-    usable = sum(not find_trouble(one) for one in rules.policies)
+    documents = tuple(json.dumps(document) for document in rules.documents)
+    usable = sum(not find_trouble(policy) for policy in rules.policies)
     return PolicySet(documents, usable, tuple(problems), digest_documents(documents))
 
 
@@ -32,7 +32,7 @@ def load_policies(folder: str) -> tuple[UserRules, list[str]]:
         rules, errors = read_user_rules([folder], os.path.realpath(folder))
     except (OSError, UsageError) as error:
         return UserRules(), [f"serving.policies: {error}"]
-    lacking = (f"{one.name}: {trouble}" for one in rules.policies if (trouble := find_trouble(one)))
+    lacking = (f"{policy.name}: {trouble}" for policy in rules.policies if (trouble := find_trouble(policy)))
     return rules, [*map(str, errors), *lacking]
 
 

@@ -47,17 +47,17 @@ def settings_for(options: ServerOptions, environment: Mapping[str, str]) -> Oper
         raise UsageError(f"--drain-lag: must be from 0 to {MAX_DRAIN_LAG_SECONDS:g} seconds, got {options.drain_lag:g}")
     if options.operator_version is not None and not is_semver(options.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{options.operator_version}"')
-    found = UNCONFIGURED
+    configuration = UNCONFIGURED
     if options.config is not None:
-        found = load_settings(options.config, environment, lenient=options.lenient_config)
-    serving, webhook = found.serving, found.server.webhook
+        configuration = load_settings(options.config, environment, lenient=options.lenient_config)
+    serving, webhook = configuration.serving, configuration.server.webhook
     lag = serving.drain_lag if options.drain_lag is None else options.drain_lag
     serving = replace(serving, drain_lag=lag, memory=serving.memory or container_limit())
     if options.cert_dir is not None:
         webhook = replace(webhook, cert_dir=options.cert_dir)
-    version = found.operator.version if options.operator_version is None else options.operator_version
-    own, server = replace(found.operator, version=version), replace(found.server, webhook=webhook)
-    return replace(found, serving=serving, operator=own, server=server)
+    version = configuration.operator.version if options.operator_version is None else options.operator_version
+    own, server = replace(configuration.operator, version=version), replace(configuration.server, webhook=webhook)
+    return replace(configuration, serving=serving, operator=own, server=server)
 
 
 def watches(options: ServerOptions, environment: Mapping[str, str]) -> bool:

@@ -127,13 +127,13 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
         return _unreadable(container, flags, f"its configuration can't be read: {error.message}")
     except (LookupError, UsageError) as error:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
-    told = {name: value for name, value in {**read_configured_facts(configuration), **flags}.items() if name not in unseen}
+    configured = {name: value for name, value in {**read_configured_facts(configuration), **flags}.items() if name not in unseen}
     scope = configuration.namespace.claims if version is None else replace(configuration.namespace.claims, claimable=None)
-    return Operator(container.namespace, container.deployment["metadata"]["name"], told, scope, unseen)
+    return Operator(container.namespace, container.deployment["metadata"]["name"], configured, scope, unseen)
 
 
-def _unreadable(container: _Container, told: dict[str, Any], why: str) -> Operator:
-    return Operator(container.namespace, container.deployment["metadata"]["name"], told, None, {}, why)
+def _unreadable(container: _Container, configured: dict[str, Any], why: str) -> Operator:
+    return Operator(container.namespace, container.deployment["metadata"]["name"], configured, None, {}, why)
 
 
 def _environment(container: _Container) -> tuple[dict[str, str], dict[str, str]]:
@@ -169,8 +169,8 @@ async def _configuration(cluster: Cluster, container: _Container) -> str:
             source = (volumes.get(mount.get("name")) or {}).get("configMap") or {}
             inside = mount.get("subPath") or str(file.relative_to(mount["mountPath"]))
             key = next((item["key"] for item in source.get("items") or () if item.get("path") == inside), inside)
-            found = await cluster.get(CONFIG_MAPS, source["name"], container.namespace) if source.get("name") else None
-            text = ((found or {}).get("data") or {}).get(key)
+            config_map = await cluster.get(CONFIG_MAPS, source["name"], container.namespace) if source.get("name") else None
+            text = ((config_map or {}).get("data") or {}).get(key)
             if text is not None:
                 return str(text)
     raise LookupError(f"no ConfigMap holds {path}")
@@ -193,10 +193,10 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
     await groups.detect()
     served = {fact: groups.known[name].served for name, fact in CAPABILITIES.items()}
     reasons |= {fact: f"{_UNREADABLE}: {groups.reason}" for fact, value in served.items() if value is None}
-    told = dict(operator.told) if operator is not None else {}
+    configured = dict(operator.told) if operator is not None else {}
     definitions = [await _asked(cluster.get(CRDS, BY_NAME[name].crd_name), "operatorLine", reasons) for name in WRITTEN]
-    told |= {} if of_release(told.get("operatorVersion", "")) else _line(definitions, reasons)
-    topologies = await _listed(cluster.list(topologies_of(told)), "clusterTopologies", reasons)
+    configured |= {} if of_release(configured.get("operatorVersion", "")) else _line(definitions, reasons)
+    topologies = await _listed(cluster.list(topologies_of(configured)), "clusterTopologies", reasons)
     leases = await _listed(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
     for lease in leases or ():
@@ -207,7 +207,7 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
         topologies is None and "clusterTopologies" not in reasons,
         claims.exempt(0.0) if leases is not None else None,
     )
-    values = facts_of(told, seen)
+    values = facts_of(configured, seen)
     # every fact is known or has a reason, in the order of the facts file; the line is a fact only if no released version implies it
     names = [name for name in Facts._fields if name != "operatorLine" or not of_release(values.get("operatorVersion", ""))]
     why = {name: reasons.get(name, "the cluster does not show it") for name in names if name not in values}
@@ -248,15 +248,15 @@ async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -
     """The operator whose settings apply, in one namespace if that is given; None if that is ambiguous."""
     try:
         deployments = (await cluster.list(DEPLOYMENTS, namespace)).items
-        told = [operator for each in deployments if (operator := await _told(cluster, each)) is not None]
+        operators = [operator for each in deployments if (operator := await _told(cluster, each)) is not None]
     except UnavailableError:
         raise
     except ApiError as error:
         reasons |= dict.fromkeys(OPERATOR_FACTS, f"Deployments can't be read: {error.message}")
         return None
-    found = sorted(told, key=lambda each: (each.namespace, each.name))
+    installed = sorted(operators, key=lambda each: (each.namespace, each.name))
     # those that work in one namespace alone count where there is no other
-    chosen = [each for each in found if each.scope is None or not each.scope.restricted] or found
+    chosen = [each for each in installed if each.scope is None or not each.scope.restricted] or installed
     if len(chosen) == 1:
         reasons |= dict.fromkeys(OPERATOR_FACTS, chosen[0].why) if chosen[0].why else {}
         reasons |= chosen[0].reasons

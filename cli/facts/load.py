@@ -81,7 +81,7 @@ def consequences(facts: Facts) -> list[str]:
     from ...policies.catalogue import list_rules
 
     asking = [rule for rule in list_rules(facts.line) if rule.needs]
-    told = []
+    sentences = []
     for name in Facts._fields:
         if getattr(facts, name) is not UNKNOWN:
             continue
@@ -93,8 +93,8 @@ def consequences(facts: Facts) -> list[str]:
         if refusing:
             ends.append(f"{_listed(refusing)} refuse{'s' * (len(refusing) == 1)} objects that depend on it")
         if ends:
-            told.append(f"{name} is not known: {', and '.join(ends)}")
-    return told
+            sentences.append(f"{name} is not known: {', and '.join(ends)}")
+    return sentences
 
 
 def _listed(names: list[str]) -> str:

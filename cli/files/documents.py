@@ -33,39 +33,39 @@ def read_documents(file: str | Source | InputError, stdin_name: str, *, lenient:
         text = load_text(file, name)
     except InputError as error:
         return [error]
-    found = _read(Source(name, text))
-    return map(_foreign, found) if lenient and GROUP not in text and file != STDIN else found
+    documents = _read(Source(name, text))
+    return map(_foreign, documents) if lenient and GROUP not in text and file != STDIN else documents
 
 
 def _read(source: Source) -> Iterator[Document | InputError]:
     """The documents of a text; what can't be read of a template is one error, however many there are."""
-    told = asked = False
+    reported = searched = False
     template: re.Match[str] | None = None
     ours = GROUP in source.text
     if ours and "%" in source.text and (head := _DIRECTIVE.match(source.text)):
         line = head[0].count("\n") + 1
         yield InputError("must not begin with a directive: kubectl can't read the file", source.name, line, 1)
-    for one in read_text(source):
-        if isinstance(one, InputError) and not asked:  # once, because a file may hold thousands of broken documents
-            template, asked = re.search(_TEMPLATE, source.text), True
-        if not isinstance(one, InputError):
-            lost = ours and one.data is not None and not isinstance(one.data, dict)
-            at = one.position(())
-            yield InputError("must be an object: kubectl can't read the file", source.name, at.line, at.column) if lost else one
+    for document in read_text(source):
+        if isinstance(document, InputError) and not searched:  # once, because a file may hold thousands of broken documents
+            template, searched = re.search(_TEMPLATE, source.text), True
+        if not isinstance(document, InputError):
+            lost = ours and document.data is not None and not isinstance(document.data, dict)
+            at = document.position(())
+            yield InputError("must be an object: kubectl can't read the file", source.name, at.line, at.column) if lost else document
         elif template is None:
-            yield one
-        elif not told:
-            told = True
+            yield document
+        elif not reported:
+            reported = True
             line = source.text.count("\n", 0, template.start(1)) + 1
             text = f"is a template ({shorten(template[1], 60)} on line {line})"
             above = folders_above(os.path.dirname(source.name))
             if chart := next((folder for folder in above if folder and os.path.exists(os.path.join(folder, CHART))), ""):
                 passed = f"{text} of a Helm chart, and is skipped; check its output: helm template {chart} | dynamo-webhooks check -"
-                yield ForeignInputError(passed, one.name, one.line, one.column)
+                yield ForeignInputError(passed, document.name, document.line, document.column)
             else:
-                yield InputError(f"{text}; render it first, for example with helm template", one.name, one.line, one.column)
+                yield InputError(f"{text}; render it first, for example with helm template", document.name, document.line, document.column)
 
 
-def _foreign(found: Document | InputError) -> Document | InputError:
+def _foreign(document: Document | InputError) -> Document | InputError:
     """What a file gives that names our group nowhere: a document of others that can't be read is no failure."""
-    return ForeignInputError.of(found) if isinstance(found, InputError) and not isinstance(found, ForeignInputError) else found
+    return ForeignInputError.of(document) if isinstance(document, InputError) and not isinstance(document, ForeignInputError) else document

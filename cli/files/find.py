@@ -24,11 +24,11 @@ def find_files(paths: Sequence[str], excluded: Sequence[str] = ()) -> list[str |
     holds `*`, `?` or `[` is a glob. A file that is named itself is read whatever its suffix. One that several paths lead to keeps its
     first name.
     """
-    found: dict[object, str | InputError] = {}
+    files: dict[object, str | InputError] = {}
     for path in paths:
         for file in _expand(path, excluded):
-            found.setdefault(_key(file), file)
-    return list(found.values())
+            files.setdefault(_key(file), file)
+    return list(files.values())
 
 
 def is_text(name: str) -> bool:
@@ -76,9 +76,9 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     elif not path or "\0" in path:
         yield InputError("is not a usable path", path or '""')
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
-        found = [*_folder(path)]
-        yield from _kept(found, excluded)
-        if not found and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
+        files = [*_folder(path)]
+        yield from _kept(files, excluded)
+        if not files and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
             yield InputError("holds no YAML or JSON files", path)
     elif _WILD.intersection(path) and not os.path.lexists(path):
         yield from _glob(path, excluded)
@@ -129,7 +129,7 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
 def _inside(file: str, top: str) -> str | InputError:
     """A file that a search below a folder has found, or an error where its links lead out of what the search may look at."""
     bound = os.path.realpath(top or ".")
-    repository = next((one for one in folders_above(bound) if os.path.lexists(os.path.join(one, ".git"))), "")  # noqa: PTH118 - as below
+    repository = next((folder for folder in folders_above(bound) if os.path.lexists(os.path.join(folder, ".git"))), "")  # noqa: PTH118 - as below
     if is_within(os.path.realpath(file), repository or bound):
         return file
     return InputError(f"is a link out of the {'repository' if repository else 'folder'}; name it itself if it is to be read", file)
@@ -144,11 +144,11 @@ def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     some = False
     for match in match_parts(anchor, parts):
         some = True
-        found = _inside(match, top)
-        if isinstance(found, str) and os.path.isdir(match):  # noqa: PTH112 - as above
+        file = _inside(match, top)
+        if isinstance(file, str) and os.path.isdir(match):  # noqa: PTH112 - as above
             yield from _kept(_folder(match), excluded)
         elif not is_excluded(match, excluded):
-            yield found
+            yield file
     if not some:
         yield InputError("matches no files", pattern)
 

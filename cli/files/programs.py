@@ -105,10 +105,10 @@ def render(words: Sequence[str], name: str) -> Source | InputError:
 
 def _said(stderr: bytes) -> str:
     """The complaint: the last line that the program wrote; those before may be warnings."""
-    said = stderr.decode("utf-8", "replace")
-    if block := re.search(r" err=<\n(.*)\n >\s*\Z", said, re.DOTALL):  # kubectl writes several lines so
+    output = stderr.decode("utf-8", "replace")
+    if block := re.search(r" err=<\n(.*)\n >\s*\Z", output, re.DOTALL):  # kubectl writes several lines so
         return shorten(" ".join(block[1].split()), MAX_OUTPUT_CHARACTERS)
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     if not lines:
         return "no reason given"
     logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log
@@ -211,13 +211,13 @@ def _inline(document: Document) -> Iterator[tuple[Path, str]]:
     for name in [name for name in data if _folded(name) in _CONFIGURED] if isinstance(data, dict) else ():
         texts = data[name] if isinstance(data[name], list) else []
         for index, text in enumerate(texts):
-            for one in read_text(Source(file, text)) if isinstance(text, str) else ():
-                if isinstance(one, InputError):
+            for configuration in read_text(Source(file, text)) if isinstance(text, str) else ():
+                if isinstance(configuration, InputError):
                     if not {*"\n:{"}.intersection(text):  # the odd name of a file
                         continue
                     line, column, _ = document.value_position((name, index))
-                    raise InputError(f"{format_path((name, index))}: {one.text}", file, line, column)
-                yield from (((name, index, *field), value) for field, value in _named(one.data, (), loaded=False))
+                    raise InputError(f"{format_path((name, index))}: {configuration.text}", file, line, column)
+                yield from (((name, index, *field), value) for field, value in _named(configuration.data, (), loaded=False))
 
 
 def _beside(file: str, value: str) -> str:

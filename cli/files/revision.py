@@ -46,9 +46,9 @@ def commit_of(root: str, revision: str, flag: str) -> str:
     """The commit that a revision names in a repository. Raises: UsageError, whose sentence begins with the flag."""
     if not revision or revision.startswith("-") or "\0" in revision:
         raise UsageError(f"{flag} {revision!a}: must be a revision of git, such as main or HEAD~1")
-    found = _commit(root, revision, flag)
-    if found is not None:
-        return found
+    commit = _commit(root, revision, flag)
+    if commit is not None:
+        return commit
     nearby = f"origin/{revision}"
     if _commit(root, nearby, flag) is not None:
         raise UsageError(f"{flag} {revision}: {root} has no such revision; did you mean {nearby}?")
@@ -200,8 +200,8 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
                 file = str(Path(path, name))
                 if not is_excluded(file, excluded):
                     wanted.setdefault(tree, {}).setdefault(full, file)
-    found = {names[name]: text for tree, names in wanted.items() for name, text in tree.texts(names)}
-    return dict(sorted(found.items()))
+    texts = {names[name]: text for tree, names in wanted.items() for name, text in tree.texts(names)}
+    return dict(sorted(texts.items()))
 
 
 def below(tree: Tree, folder: str) -> Iterator[tuple[str, str]]:

@@ -96,14 +96,14 @@ def _document(given: str | Source) -> Document:
 
 def _of_file(document: Document, data: Any, above: Key = ()) -> dict[Key, str]:
     """The origin of every value that the file gives."""
-    found: dict[Key, str] = {}
+    origins: dict[Key, str] = {}
     for key, value in data.items():
         path = (*above, str(key))
         if isinstance(value, dict):
-            found |= _of_file(document, value, path)
+            origins |= _of_file(document, value, path)
         else:
-            found[path] = f"{document.source.name}:{document.position(path).line}"
-    return found
+            origins[path] = f"{document.source.name}:{document.position(path).line}"
+    return origins
 
 
 def _put(data: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, origin: str) -> None:

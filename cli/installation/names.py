@@ -36,21 +36,21 @@ def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tup
 async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | None, str]:
     """The configuration that is in the cluster, and why it may not be read, if so. Raises: ApiError."""
     try:
-        found = await cluster.get(CONFIG_MAPS, CONFIG, namespace)
+        config_map = await cluster.get(CONFIG_MAPS, CONFIG, namespace)
     except ForbiddenError as error:
         return None, error.message
-    text = ((found or {}).get("data") or {}).get(KEY)
+    text = ((config_map or {}).get("data") or {}).get(KEY)
     return (None if text is None else Source(KEY, str(text))), ""
 
 
 async def in_cluster(cluster: Cluster, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
     """Returns the installation that the cluster's configuration describes, and the error in that configuration, if any."""
     where = namespace or NAMESPACE
-    found, wrong = await configuration_in(cluster, where)
-    if found is None:
+    source, wrong = await configuration_in(cluster, where)
+    if source is None:
         return by_manifests(where), wrong
     try:
-        about, unknown = by_file(found, where, lenient=lenient)
+        about, unknown = by_file(source, where, lenient=lenient)
     except UsageError as error:
         return by_manifests(where), str(error)
     return replace(about, trust_file=""), unknown  # that file is in a pod

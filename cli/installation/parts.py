@@ -123,7 +123,7 @@ async def read_parts(cluster: Cluster, about: Installation) -> Parts:
     if release and (wanted := await _manifest(cluster, release, namespace, unseen)):
         live |= await _read(cluster, (key for key in wanted if key not in live), unseen)
         return Parts(namespace, Way.HELM, release, wanted, {key: live[key] for key in wanted if key in live}, unseen)
-    applied = {key: said for key, each in live.items() if each is not None and (said := _applied(each)) is not None}
+    applied = {key: last_applied for key, each in live.items() if each is not None and (last_applied := _applied(each)) is not None}
     way = Way.HELM if release else Way.CLIENT_SIDE if applied else Way.SERVER_SIDE if any(map(_is_server_side, owners)) else Way.OTHER
     # objects that were applied are of the user's own overlay, others are as shipped
     wanted = _without_reconciler({**_like_their_siblings(shipped, live), **applied}, live)
@@ -147,8 +147,8 @@ def _shipped(about: Installation) -> dict[Key, Node]:
     places = (about.profile.namespace, about.profile.namespace, about.called.serving)
     for usual, name in zip(_USUAL, places, strict=True):
         text = text.replace(usual, name)
-    found = json.loads(text)
-    return {key_of(obj, about.profile.namespace): obj for obj in (found["objects"][index] for index in found["overlays"][overlay])}
+    shipped = json.loads(text)
+    return {key_of(obj, about.profile.namespace): obj for obj in (shipped["objects"][index] for index in shipped["overlays"][overlay])}
 
 
 async def _read(cluster: Cluster, keys: Iterable[Key], unseen: dict[str, str]) -> dict[Key, Node | None]:
@@ -165,7 +165,7 @@ async def _read(cluster: Cluster, keys: Iterable[Key], unseen: dict[str, str]) -
             return None
 
     known = [key for key in keys if key[0] in RESOURCES]
-    return dict(found for found in await asyncio.gather(*map(get, known)) if found is not None)
+    return dict(pair for pair in await asyncio.gather(*map(get, known)) if pair is not None)
 
 
 def _release(obj: Node, namespace: str) -> str:
@@ -196,11 +196,11 @@ async def _manifest(cluster: Cluster, release: str, namespace: str, unseen: dict
 def _applied(obj: Node) -> Node | None:
     """The object that `kubectl apply` wrote last; None where that isn't known or is another object."""
     try:
-        found = json.loads((obj["metadata"].get("annotations") or {})[APPLIED])
-        same = (found["kind"], found["metadata"]["name"]) == (obj["kind"], obj["metadata"]["name"])
+        applied = json.loads((obj["metadata"].get("annotations") or {})[APPLIED])
+        same = (applied["kind"], applied["metadata"]["name"]) == (obj["kind"], obj["metadata"]["name"])
     except (KeyError, TypeError, ValueError):
         return None
-    return found if same else None
+    return applied if same else None
 
 
 def component_of(obj: Node) -> str:
@@ -243,5 +243,5 @@ def _with_image(deployment: Node, image: str, place: Node) -> Node:
 
 def pod_of(deployment: Node) -> dict[str, Any]:
     """The specification of a Deployment's pods; empty where it has none."""
-    found = lookup(deployment, ("spec", "template", "spec"))
-    return found if isinstance(found, dict) else {}
+    spec = lookup(deployment, ("spec", "template", "spec"))
+    return spec if isinstance(spec, dict) else {}

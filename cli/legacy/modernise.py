@@ -229,12 +229,12 @@ def _lacks(component: dict[str, Any], name: str) -> bool:
 
 def _image_of(reference: object, namespace: object, others: Iterable[object]) -> str | None:
     """Returns the image of the build that a reference names; None when no document has it, or several have different ones."""
-    found = set()
+    images = set()
     for other in others:
         image, name, build = (lookup(other, path) for path in (("spec", "image"), ("metadata", "name"), ("spec", "dynamoComponent")))
         same = lookup(other, ("metadata", "namespace")) in (namespace, MISSING if namespace is None else namespace)
         # builds are called `name:tag` in fields and `name--tag` as objects
-        named = str(reference).replace(":", "--") in [str(one).replace(":", "--") for one in (name, build)]
+        named = str(reference).replace(":", "--") in [str(value).replace(":", "--") for value in (name, build)]
         if recognise(other) in BUILDS and same and named and isinstance(image, str) and image:
-            found.add(image)
-    return found.pop() if len(found) == 1 else None
+            images.add(image)
+    return images.pop() if len(images) == 1 else None

@@ -28,24 +28,24 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
     omits. Cost is linear in both objects; values below DEPTH are replaced as a whole.
     """
     version = str(file.get("apiVersion"))
-    asked = dict(file)
+    wanted = dict(file)
     if isinstance(metadata := file.get("metadata"), dict):  # of an exported file: what only a server writes is not applied
-        asked["metadata"] = {name: value for name, value in metadata.items() if name not in _SERVERS}
+        wanted["metadata"] = {name: value for name, value in metadata.items() if name not in _SERVERS}
     if is_server_side(held):
         appliers, others = _managers(held)
         node = whole_schema(kind, version.partition("/")[2])
-        merged: Fields = _merged(stored, asked, _At(_owned(appliers, version), _owned(others, version), node))
+        merged: Fields = _merged(stored, wanted, _At(_owned(appliers, version), _owned(others, version), node))
         return merged
-    metadata = asked.get("metadata")
+    metadata = wanted.get("metadata")
     if isinstance(metadata, dict) and metadata.get("annotations") is None:  # kubectl sends some, even if the file has none
-        asked["metadata"] = {**metadata, "annotations": {}}
-    return _patched(stored, asked, _last(held) or {}, 0)
+        wanted["metadata"] = {**metadata, "annotations": {}}
+    return _patched(stored, wanted, _last(held) or {}, 0)
 
 
 def is_server_side(held: Fields) -> bool:
     """Whether an object is under server-side apply, so that the next one is that, too."""
     appliers, _ = _managers(held)
-    return bool(appliers) and (_last(held) is None or _KUBECTL in {one.get("manager") for one in appliers})
+    return bool(appliers) and (_last(held) is None or _KUBECTL in {entry.get("manager") for entry in appliers})
 
 
 def _last(held: Fields) -> Fields | None:
@@ -79,10 +79,12 @@ def _patched(stored: Fields, file: Fields, last: Fields, depth: int) -> Fields:
 def _managers(held: Fields) -> tuple[list[Fields], list[Fields]]:
     """The entries of managers that apply, of kubectl alone if it is one of them, and those of all others."""
     entries = (held.get("metadata") or {}).get("managedFields")
-    found = [one for one in (entries if isinstance(entries, list) else ()) if isinstance(one, dict) and not one.get("subresource")]
-    appliers = [one for one in found if one.get("operation") == "Apply"]
-    appliers = [one for one in appliers if one.get("manager") == _KUBECTL] or appliers
-    return appliers, [one for one in found if one not in appliers]
+    managers = [
+        entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict) and not entry.get("subresource")
+    ]
+    appliers = [entry for entry in managers if entry.get("operation") == "Apply"]
+    appliers = [entry for entry in appliers if entry.get("manager") == _KUBECTL] or appliers
+    return appliers, [entry for entry in managers if entry not in appliers]
 
 
 def _owned(entries: Iterable[Fields], version: str) -> Owned:

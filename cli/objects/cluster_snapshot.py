@@ -40,14 +40,14 @@ class Sight(NamedTuple):
     @property
     def files(self) -> list[Source | InputError]:
         """The objects as texts, each named after its object."""
-        return [one if isinstance(one, InputError) else source(one) for one in self.items]
+        return [item if isinstance(item, InputError) else source(item) for item in self.items]
 
     def fill(self, facts: Facts) -> Facts:
         """Complete unknown facts from the cluster."""
-        told = facts_from(dict(self.facts))
+        known = facts_from(dict(self.facts))
         told_line = facts.operatorVersion is not UNKNOWN  # a given version overrides the cluster's definitions
         missing = [name for name in self.facts if getattr(facts, name) is UNKNOWN and not (told_line and name == "operatorLine")]
-        return facts._replace(**{name: getattr(told, name) for name in missing})
+        return facts._replace(**{name: getattr(known, name) for name in missing})
 
 
 def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
@@ -77,8 +77,8 @@ async def see(cluster: Cluster, namespace: str, items: list[Node | InputError]) 
         served = (await cluster.groups()).get(GROUP, frozenset())
         for kind in KINDS:
             items += await _stored(cluster, kind, served, namespace)
-        found = await gather_facts(cluster)
-        return Sight(items, found.values, phases=await _phases(cluster), later=found.later)
+        gathered = await gather_facts(cluster)
+        return Sight(items, gathered.values, phases=await _phases(cluster), later=gathered.later)
     except ApiError as error:
         return Sight([], {}, f"the cluster can't be asked: {error.message}")
 
@@ -132,8 +132,8 @@ class Live:
         """Asks nothing more of the cluster."""
         self._namespace = sight.namespace
         self._unreachable = sight.unreachable
-        self._unlisted = {one.name: str(one) for one in sight.items if isinstance(one, InputError)}
-        self._items = {Identity(one["kind"], *_order(one)): one for one in sight.items if not isinstance(one, InputError)}
+        self._unlisted = {item.name: str(item) for item in sight.items if isinstance(item, InputError)}
+        self._items = {Identity(item["kind"], *_order(item)): item for item in sight.items if not isinstance(item, InputError)}
 
     def past(self, new: Manifest, line: Line) -> Previous | InputError:
         """The stored object, and the result of applying the file. One that can't be read is reported, and is no error."""
@@ -157,4 +157,4 @@ class Live:
 
 
 def _found(item: Node) -> Manifest:
-    return next(find_manifests(one for one in read_text(source(item)) if not isinstance(one, InputError)))
+    return next(find_manifests(document for document in read_text(source(item)) if not isinstance(document, InputError)))

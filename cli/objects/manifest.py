@@ -43,25 +43,25 @@ class Manifest(NamedTuple):
         return data
 
 
-def place_in(found: Manifest, namespace: str) -> Manifest:
+def place_in(manifest: Manifest, namespace: str) -> Manifest:
     """The object in a namespace, where it names none: its data change as kubectl changes its request."""
-    metadata = found.data.get("metadata") or {}
+    metadata = manifest.data.get("metadata") or {}
     if not namespace or not isinstance(metadata, dict) or metadata.get("namespace"):
-        return found
-    found.data["metadata"] = {**metadata, "namespace": namespace}
-    return found._replace(identity=found.identity._replace(namespace=namespace))
+        return manifest
+    manifest.data["metadata"] = {**metadata, "namespace": namespace}
+    return manifest._replace(identity=manifest.identity._replace(namespace=namespace))
 
 
 def find_manifests(documents: Iterable[Document]) -> Iterator[Manifest]:
     """The Dynamo objects, in their order in the document."""
-    return (one for one in unfold_all(documents) if isinstance(one, Manifest))
+    return (item for item in unfold_all(documents) if isinstance(item, Manifest))
 
 
 def unfold_all(documents: Iterable[Document]) -> Iterator[Manifest | Document]:
     """All objects, those of other kinds as their documents."""
     for document in documents:
-        for one in unfold_list(document):
-            yield _ours(one) or one
+        for item in unfold_list(document):
+            yield _ours(item) or item
 
 
 def unfold_list(document: Document, depth: int = 0) -> Iterator[Document]:
@@ -110,14 +110,14 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def explain_unknown_kind(found: Manifest) -> str:
+def explain_unknown_kind(manifest: Manifest) -> str:
     """Explain why a kind or version doesn't exist, as the end of a sentence that begins with the field."""
-    kind, written = found.identity.kind, found.data.get("apiVersion")
+    kind, written = manifest.identity.kind, manifest.data.get("apiVersion")
     if kind in BY_NAME:
         versions = [known.name for known in BY_NAME[kind].versions]
         wanted = " or ".join(f"{GROUP}/{name}" for name in versions)
         group = written.rpartition("/")[0] if isinstance(written, str) else GROUP
-        got = "nothing" if found.version == NO_VERSION else f'"{str(written)[:80]}"'
+        got = "nothing" if manifest.version == NO_VERSION else f'"{str(written)[:80]}"'
         return f"must be {wanted} for {kind}, got {got}{did_you_mean(group, [GROUP]) if group != GROUP else ''}"
     if kind == NO_KIND:
         return f"must be given: a kind of {GROUP}, such as DynamoGraphDeployment"

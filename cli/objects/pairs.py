@@ -19,11 +19,11 @@ def pair_up(old: Iterable[Placed[T]], new: Iterable[Placed[T]]) -> list[tuple[Pl
     """Both sides of each value: of the same key and file, else of the same key, in order; those of `new`, then what of `old` is left."""
     left, news = dict(enumerate(old)), list(new)
     partners: list[Placed[T] | None] = [None] * len(news)
-    for same in (lambda one: (one.key, one.file), lambda one: one.key):
+    for same in (lambda value: (value.key, value.file), lambda value: value.key):
         waiting: dict[Hashable, deque[int]] = {}
-        for number, one in left.items():
-            waiting.setdefault(same(one), deque()).append(number)
-        for index, one in enumerate(news):
-            if partners[index] is None and (queue := waiting.get(same(one))):
+        for number, placed in left.items():
+            waiting.setdefault(same(placed), deque()).append(number)
+        for index, placed in enumerate(news):
+            if partners[index] is None and (queue := waiting.get(same(placed))):
                 partners[index] = left.pop(queue.popleft())
-    return [*zip(partners, news, strict=True), *((one, None) for one in left.values())]
+    return [*zip(partners, news, strict=True), *((value, None) for value in left.values())]

@@ -39,15 +39,15 @@ class Old:
 
     placed: Final = False
 
-    def __init__(self, found: Iterable[Manifest], *, required: bool = False) -> None:
+    def __init__(self, manifests: Iterable[Manifest], *, required: bool = False) -> None:
         """`required`: an object that has no past can't be judged. Raises: UsageError when one object is there twice."""
         self._found: dict[Identity, Manifest] = {}
         self._ready: dict[tuple[Identity, str], Fields | InputError] = {}
         self._required = required
-        for one in found:
-            first = self._found.setdefault(one.identity, one)
-            if first is not one:
-                raise UsageError(f"--old holds {one.identity} twice, at {format_place(first)} and {format_place(one)}")
+        for manifest in manifests:
+            first = self._found.setdefault(manifest.identity, manifest)
+            if first is not manifest:
+                raise UsageError(f"--old holds {manifest.identity} twice, at {format_place(first)} and {format_place(manifest)}")
 
     def __contains__(self, identity: Identity) -> bool:
         """Whether there is an old object of that identity, in whichever version."""
@@ -57,13 +57,13 @@ class Old:
         """The old object of the same identity; to one that comes from a cluster, files are applied."""
         if new.identity not in self and not self._required:
             return Previous()
-        found = self.of(new, line)
-        if isinstance(found, InputError):
-            return found
+        stored = self.of(new, line)
+        if isinstance(stored, InputError):
+            return stored
         old = self._found[new.identity]
         if is_live(old) and not is_live(new):
-            return apply_to(old.data, found, new)
-        return Previous(found, moved=old.data if old.version != new.version else None, held=is_live(old))
+            return apply_to(old.data, stored, new)
+        return Previous(stored, moved=old.data if old.version != new.version else None, held=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -77,9 +77,9 @@ class Old:
         return self._ready[key]
 
 
-def is_live(found: Manifest) -> bool:
+def is_live(manifest: Manifest) -> bool:
     """Whether an object comes from a cluster, as `kubectl get -o yaml` prints it."""
-    metadata = found.data.get("metadata")
+    metadata = manifest.data.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
@@ -91,9 +91,9 @@ def apply_to(held: Fields, stored: Fields, new: Manifest) -> Previous:
     return Previous(stored, applied=applied, server_side=is_server_side(held), held=True)
 
 
-def format_place(found: Manifest) -> str:
+def format_place(manifest: Manifest) -> str:
     """The file and line where an object begins."""
-    return f"{found.document.source.name}:{found.document.position(()).line}"
+    return f"{manifest.document.source.name}:{manifest.document.position(()).line}"
 
 
 def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
@@ -112,10 +112,10 @@ def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
 
 def load_stored(paths: Sequence[str], *, required: bool = False) -> Old:
     """Reads the old objects. Raises: UsageError when one can't be read: without it every verdict would be about something else."""
-    found: list[Manifest] = []
+    manifests: list[Manifest] = []
     for file in find_files(paths):
         for document in read_documents(file, ""):
             if isinstance(document, InputError):
                 raise UsageError(f"--old {document}")
-            found += [one for one in find_manifests([document]) if one.known]
-    return Old(found, required=required)
+            manifests += [manifest for manifest in find_manifests([document]) if manifest.known]
+    return Old(manifests, required=required)

@@ -47,13 +47,13 @@ class Against:
         tree, name = self._places[new.document.source.name]
         repository = self._repositories[tree]
         before = repository.file(name)
-        found = [one for one in before.objects if one.identity == new.identity] or repository.moved(new.identity)
-        if not found:
+        candidates = [obj for obj in before.objects if obj.identity == new.identity] or repository.moved(new.identity)
+        if not candidates:
             return Previous(None, f"{before.broken[0]}, so its past is not known" if before.broken else "")
-        if any(one.data != found[0].data for one in found):
-            where = " and ".join(map(format_place, found[:2])) + " and more" * (len(found) > 2)
-            return Previous(None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}")
-        old = found[0]
+        if any(obj.data != candidates[0].data for obj in candidates):
+            where = " and ".join(map(format_place, candidates[:2])) + " and more" * (len(candidates) > 2)
+            return Previous(None, f"{tree.revision} holds {len(candidates)} different objects of this name, at {where}")
+        old = candidates[0]
         stored = store_as(old, new.version, line)
         if isinstance(stored, InputError):
             return Previous(None, str(stored))
@@ -88,8 +88,8 @@ class _Repository:
             self._left = {}
             names = [name for name in self._tree if is_text(name)]
             for name, text in self._tree.texts(names, holding=GROUP):
-                for one in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
-                    self._left.setdefault(one.identity, []).append(one)
+                for obj in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
+                    self._left.setdefault(obj.identity, []).append(obj)
         return self._left.get(identity, [])
 
 
@@ -97,9 +97,9 @@ def _read(name: str, text: str | InputError) -> _File:
     if isinstance(text, InputError):
         return _File([], [text])
     documents = [*read_text(Source(name, text))]
-    readable = [one for one in documents if not isinstance(one, InputError)]
-    broken = [one for one in documents if isinstance(one, InputError)]
-    return _File([one for one in find_manifests(readable) if one.known], broken)
+    readable = [document for document in documents if not isinstance(document, InputError)]
+    broken = [document for document in documents if isinstance(document, InputError)]
+    return _File([obj for obj in find_manifests(readable) if obj.known], broken)
 
 
 def _gone(before: list[Manifest], file: str) -> Iterator[Manifest]:
@@ -107,8 +107,8 @@ def _gone(before: list[Manifest], file: str) -> Iterator[Manifest]:
     if not before:
         return
     today = [*read_documents(file, "")]
-    readable = [one for one in today if not isinstance(one, InputError)]
+    readable = [document for document in today if not isinstance(document, InputError)]
     if len(readable) < len(today) and Path(file).exists():
         return
-    kept = {one.identity for one in find_manifests(readable)}
-    yield from (one for one in before if one.identity not in kept)
+    kept = {obj.identity for obj in find_manifests(readable)}
+    yield from (obj for obj in before if obj.identity not in kept)

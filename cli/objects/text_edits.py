@@ -31,8 +31,8 @@ class Moves:
     def origin(self, document: int, path: Path) -> Path | None:
         """The old path of a path in a new document; paths around objects are unchanged."""
         for length in range(0, len(path) + 1, 2):  # lists in lists: items, index, items, index
-            if (found := self._found.get((document, path[:length]))) is not None:
-                old = found(path[length:])
+            if (origin := self._found.get((document, path[:length]))) is not None:
+                old = origin(path[length:])
                 return None if old is None else (*path[:length], *old)
         return path
 
@@ -65,12 +65,12 @@ def _swaps(
     """New values of these documents' objects, by the identity of their data; adds their origins to the moves."""
     swaps: dict[int, Fields] = {}
     places = {at: (index, path) for index, document in enumerate(documents) for at, path in _places(document.data, ())} if origins else {}
-    for found in find_manifests(documents):
+    for manifest in find_manifests(documents):
         number, value = next(coming)
         if value is not None:
-            swaps[id(found.data)] = value
+            swaps[id(manifest.data)] = value
         if number in origins:
-            moves.add(*places[id(found.data)], origins[number])
+            moves.add(*places[id(manifest.data)], origins[number])
     return swaps
 
 

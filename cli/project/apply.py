@@ -54,7 +54,7 @@ def apply(options: _Options, project: Project, names: Sequence[str]) -> _Options
 def _given(options: Any, name: str) -> bool:
     if name in _FACTS and hasattr(options, "facts"):
         return getattr(options.facts, _FACTS[name]) is not None
-    return any(getattr(options, one, None) for one in (_INPUTS if name == "paths" else (name,)))
+    return any(getattr(options, option, None) for option in (_INPUTS if name == "paths" else (name,)))
 
 
 def oldest_minor(project: ProjectOptions) -> int:
@@ -75,15 +75,15 @@ def load_own_rules(project: ProjectOptions, minor: int | None = None, problems: 
     from ..userrules.load import read_user_rules
 
     values = project.file.values
-    rules, found = read_user_rules(values[RULES_FROM], project.file.folder, minor or oldest_minor(project))
-    if found and problems is None:
-        raise found[0]
+    rules, errors = read_user_rules(values[RULES_FROM], project.file.folder, minor or oldest_minor(project))
+    if errors and problems is None:
+        raise errors[0]
     if problems is not None:
-        problems += found
-    set_user_rules(one.rule for one in rules.policies)
-    known = [one.rule.name for one in rules.policies]
+        problems += errors
+    set_user_rules(policy.rule for policy in rules.policies)
+    known = [policy.rule.name for policy in rules.policies]
     for name, severity in values.get("rules", {}).items():
-        if name.startswith(USER) and name not in known and not found:
+        if name.startswith(USER) and name not in known and not errors:
             raise UsageError(f"{severity.origin}: {name}: there is no such rule in rules-from{did_you_mean(name, known)}")
     return rules
 
@@ -104,8 +104,8 @@ def _filter_files(project: ProjectOptions, files: Sequence[str | InputError], na
         return name != STDIN and is_excluded(os.path.relpath(os.path.abspath(name), folder), patterns)
 
     folders = (f"{os.path.normpath(path)}/" for path in named)
-    asked = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
+    requested = tuple(each for each in folders if out(each) or out(f"{each}_"))  # or whatever is in it, as by `old/*`
     for file in files:
         name = file.name if isinstance(file, InputError) else file
-        if not out(name) or f"{os.path.normpath(name)}/".startswith(asked):
+        if not out(name) or f"{os.path.normpath(name)}/".startswith(requested):
             yield file

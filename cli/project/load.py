@@ -60,9 +60,9 @@ class Judge:
         data, path = self.document.data[name], (name,)
         match keys.BY_NAME[name].shape:
             case keys.PATHS:
-                return tuple(self._input((name, index), one) for index, one in enumerate(self._texts(path, data)))
+                return tuple(self._input((name, index), text) for index, text in enumerate(self._texts(path, data)))
             case keys.INSIDE:
-                return [self._inside((name, index), one) for index, one in enumerate(self._texts(path, data))]
+                return [self._inside((name, index), text) for index, text in enumerate(self._texts(path, data))]
             case keys.GLOBS:
                 return self._texts(path, data)
             case keys.LINE:
@@ -76,7 +76,7 @@ class Judge:
             case keys.RULES:
                 return self._rules(path, data)
             case _:
-                return _requests({form: self._output((name, form), form, one) for form, one in self._mapping(path, data).items()})
+                return _requests({form: self._output((name, form), form, output) for form, output in self._mapping(path, data).items()})
 
     def _line(self, path: Path, data: Any) -> Line:
         return Line(self._choice(path, str(data) if isinstance(data, float) else data, keys.LINES))
@@ -93,7 +93,7 @@ class Judge:
         return data
 
     def _rules(self, path: Path, data: Any) -> dict[str, Severity]:
-        return {rule: self._severity((*path, rule), rule, one) for rule, one in self._mapping(path, data).items()}
+        return {rule: self._severity((*path, rule), rule, severity) for rule, severity in self._mapping(path, data).items()}
 
     def _origin(self, path: Path) -> str:
         return f"{self.file}:{self.document.position(path).line}"
@@ -130,7 +130,7 @@ class Judge:
         from ...policies.catalogue import list_all
 
         if not rule.startswith(keys.USER):  # those are known once the files of rules-from are read
-            self._known(path, rule, [one.name for one in list_all()], "rule")
+            self._known(path, rule, [entry.name for entry in list_all()], "rule")
         fields, words = self._mapping(path, data), ("severity", "reason")
         for word in fields:
             self._known((*path, word), word, words, "key")
@@ -154,7 +154,7 @@ class Judge:
         return shown
 
     def _texts(self, path: Path, data: Any) -> list[str]:
-        return [self._text((*path, index), one) for index, one in enumerate(self._list(path, data))]
+        return [self._text((*path, index), item) for index, item in enumerate(self._list(path, data))]
 
     def _list(self, path: Path, data: Any) -> list[Any]:
         if not isinstance(data, list):
@@ -245,5 +245,5 @@ def _document(file: str) -> Document | None:
 
 def _requests(outputs: Mapping[str, str]) -> tuple[ReportRequest, ...]:
     """Reports to files are beside the text that is printed, unless one of them is printed itself."""
-    asked = tuple(ReportRequest(form, "" if file == STDIN else file) for form, file in outputs.items())
-    return asked if any(not one.file for one in asked) else (ReportRequest("text"), *asked)
+    requests = tuple(ReportRequest(form, "" if file == STDIN else file) for form, file in outputs.items())
+    return requests if any(not request.file for request in requests) else (ReportRequest("text"), *requests)

@@ -40,21 +40,21 @@ class ReportRequest(NamedTuple):
     file: str = ""
 
 
-def spare_others(asked: Sequence[ReportRequest], origin: str) -> None:
+def spare_others(requests: Sequence[ReportRequest], origin: str) -> None:
     """Raises: UsageError where a report that the project file asks for would take the place of anything but an earlier report."""
-    for one in asked:
-        if one.file and not _is_earlier(one):
-            text = f"must be a new file or an earlier report, and {one.file} is another file; remove it, or name a new file"
-            raise UsageError(f"{origin}: outputs.{one.form}: {text}")
+    for request in requests:
+        if request.file and not _is_earlier(request):
+            text = f"must be a new file or an earlier report, and {request.file} is another file; remove it, or name a new file"
+            raise UsageError(f"{origin}: outputs.{request.form}: {text}")
 
 
-def _is_earlier(one: ReportRequest) -> bool:
+def _is_earlier(request: ReportRequest) -> bool:
     """Whether a file holds an earlier report of the format, or nothing."""
     try:
-        with open(one.file, "rb") as file:
+        with open(request.file, "rb") as file:
             beginning = file.read(4_096)
     except FileNotFoundError:
         return True
     except OSError:
         return False
-    return not beginning or re.match(_BEGINNINGS[one.form], beginning) is not None
+    return not beginning or re.match(_BEGINNINGS[request.form], beginning) is not None

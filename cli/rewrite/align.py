@@ -61,10 +61,10 @@ class Sources:
         places = [(*place, index) for place in lists for index in range(self._length(place))]
         at = {place: index for index, place in enumerate(places)}
         old = [entry.node.data for place in places if (entry := entry_at(self._root, place)) is not None]
-        found = partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
+        indices = partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
         return [
             origin if guess is None or guess[:-1] not in lists else _elsewhere(origin, guess, None if index is None else places[index])
-            for guess, index in zip(guesses, found, strict=True)
+            for guess, index in zip(guesses, indices, strict=True)
         ]
 
     def _length(self, place: Path) -> int:
@@ -114,13 +114,13 @@ class Sources:
         self._places[path] = min(places) if places else None
         return parts
 
-    def _wrap(self, entry: Entry, found: set[int]) -> Entry | None:
+    def _wrap(self, entry: Entry, kept: set[int]) -> Entry | None:
         """Give the surroundings of a removed entry to the first entry inside it that is kept."""
-        if entry.start in found and entry is not self._root:
+        if entry.start in kept and entry is not self._root:
             for below in entry.node.entries:
-                self._wrap(below, found)
+                self._wrap(below, kept)
             return entry
-        firsts = [first for below in entry.node.entries if (first := self._wrap(below, found)) is not None]
+        firsts = [first for below in entry.node.entries if (first := self._wrap(below, kept)) is not None]
         if firsts and entry is not self._root:
             self._around.setdefault(firsts[0].start, []).insert(0, entry)
         return firsts[0] if firsts else None
@@ -158,7 +158,7 @@ class Sources:
         """Whether a merge key brings in all that a map may have changed in."""
         own = {entry.key: entry.node for entry in node.entries}
         merges = len(node.by_key) > len(own) and isinstance(value, dict) and value.keys() >= own.keys()
-        return merges and all(self.copies(one, value[key]) for key, one in own.items() if key is not None)
+        return merges and all(self.copies(written, value[key]) for key, written in own.items() if key is not None)
 
     def order(self, value: dict[str, Any], path: Path) -> list[str]:
         """Keys in the order in which what they hold stood in the text; new ones behind the key that they follow in the value."""
@@ -199,7 +199,7 @@ class Regions:
         self.again: list[tuple[Path, Entry]] = []
         self._starts: list[int] = []
         self._ends: list[int] = []
-        for path, entry in sorted(copied, key=lambda one: (one[1].start, -one[1].node.end)):
+        for path, entry in sorted(copied, key=lambda pair: (pair[1].start, -pair[1].node.end)):
             if self.hold(entry):
                 self.again.append((path, entry))
             else:
@@ -221,17 +221,17 @@ def partners(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | Non
         return list(guesses)
     if len(new) * len(old) > _MAX_PAIRS:
         return [guess if guess is not None and guess < len(old) else None for guess in guesses]
-    found: list[int | None] = [None] * len(new)
+    matched: list[int | None] = [None] * len(new)
     taken: set[int] = set()
     for *_, index, other in sorted(_pairs(new, old, guesses)):
-        if found[index] is None and other not in taken:
-            found[index] = other
+        if matched[index] is None and other not in taken:
+            matched[index] = other
             taken.add(other)
     if len(new) == len(old):
         for index, guess in enumerate(guesses):
-            if found[index] is None and guess is not None and guess not in taken and _is_changed(new[index], old[guess]):
-                found[index] = guess
-    return found
+            if matched[index] is None and guess is not None and guess not in taken and _is_changed(new[index], old[guess]):
+                matched[index] = guess
+    return matched
 
 
 def _is_like(new: Any, old: Any) -> bool:
@@ -242,18 +242,18 @@ def _is_like(new: Any, old: Any) -> bool:
     return not _has_other_name(new, old) and 2 * len(words.intersection(_words(old))) > len(words)
 
 
-def match_items(one: Any, other: Any) -> bool:
+def match_items(item: Any, other: Any) -> bool:
     """Whether two values say something in common, and are not named differently."""
-    return not _has_other_name(one, other) and not set(_words(one)).isdisjoint(_words(other))
+    return not _has_other_name(item, other) and not set(_words(item)).isdisjoint(_words(other))
 
 
 def _pairs(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | None]) -> Iterator[tuple[int, bool, int, int, int]]:
     """Two items that may be one, the likeliest least: how much of what they say is the same counts first, then where places point to."""
-    said = [set(_words(item)) for item in old]
+    old_words = [set(_words(item)) for item in old]
     for index, item in enumerate(new):
         words = set(_words(item))
         for other, candidate in enumerate(old):
-            shared = len(words & said[other])
+            shared = len(words & old_words[other])
             if shared and not _has_other_name(item, candidate):
                 yield -shared, guesses[index] != other, abs(index - other), index, other
 
@@ -263,8 +263,8 @@ def _is_changed(new: Any, old: Any) -> bool:
     return not _has_other_name(new, old) or is_same_json({**new, "name": ""}, {**old, "name": ""})
 
 
-def _has_other_name(one: Any, other: Any) -> bool:
-    names = [item.get("name") if isinstance(item, dict) else None for item in (one, other)]
+def _has_other_name(value: Any, other: Any) -> bool:
+    names = [item.get("name") if isinstance(item, dict) else None for item in (value, other)]
     return None not in names and names[0] != names[1]
 
 
@@ -303,10 +303,10 @@ class Twins:
 
     def _read(self) -> dict[str, list[Entry]]:
         self._taken = {item.start for entry in self._copied for item in (entry, *_items(entry))}
-        found: dict[str, list[Entry]] = {}
+        by_text: dict[str, list[Entry]] = {}
         for item in _items(self._root):
-            found.setdefault(json.dumps(item.node.data, sort_keys=True), []).append(item)
-        return found
+            by_text.setdefault(json.dumps(item.node.data, sort_keys=True), []).append(item)
+        return by_text
 
 
 def _items(above: Entry) -> Iterator[Entry]:

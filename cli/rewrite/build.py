@@ -34,8 +34,8 @@ def parse(text: str) -> Parsed:
     """Reads a piece of text as cli/yaml/load.py does. Raises: InputError when it can't be read."""
     builder = Builder()
     is_json = feed(text, builder)
-    found = [(data, place) for data, place in builder.finished if data is not None]
-    return Parsed([data for data, _ in found], [place for _, place in found], is_json)
+    documents = [(data, place) for data, place in builder.finished if data is not None]
+    return Parsed([data for data, _ in documents], [place for _, place in documents], is_json)
 
 
 def trees(text: str, parsed: Parsed) -> list[Entry]:
@@ -62,8 +62,8 @@ class _Trees:
         return self._starts[min(mark.line, len(self._starts) - 1)] + mark.column
 
     def _skip(self, offset: int) -> int:
-        found = _BLANK.match(self._text, offset)
-        return found.end() if found else offset
+        match = _BLANK.match(self._text, offset)
+        return match.end() if match else offset
 
     def _node(self, data: Any, place: Place, floor: int, *, flow: bool) -> Node:
         """The node of a place; `floor` is where its text can begin at the earliest."""
@@ -91,17 +91,17 @@ class _Trees:
 
     def _alias(self, data: Any, floor: int, target: Node | None) -> Node:
         start = self._skip(floor)
-        found = _ALIAS.match(self._text, start)
-        if found is None:
+        match = _ALIAS.match(self._text, start)
+        if match is None:
             raise UnsureError
-        return Node(data, Form.ALIAS, start, found.end(), local=False, stands_for=target)
+        return Node(data, Form.ALIAS, start, match.end(), local=False, stands_for=target)
 
     def _properties(self, start: int, end: int) -> tuple[int, bool]:
         """Where the value itself begins behind its anchor and tag, and whether it has an anchor."""
         anchored = False
-        while not self._json and start < end and (found := _PROPERTY.match(self._text, start)):
-            anchored = anchored or found[0].startswith("&")
-            start = self._skip(found.end())
+        while not self._json and start < end and (match := _PROPERTY.match(self._text, start)):
+            anchored = anchored or match[0].startswith("&")
+            start = self._skip(match.end())
         return start, anchored
 
     def _trimmed(self, content: int, start: int, end: int) -> int:

@@ -23,13 +23,13 @@ class Comment(NamedTuple):
 
 def comments(text: str, roots: Iterable[Entry]) -> list[Comment]:
     """All comments, in order: whatever begins with # outside of values and keys."""
-    found: list[Comment] = []
+    collected: list[Comment] = []
     line, counted = 1, 0
     for match in _matches(text, 0, len(text), [span for root in roots for span in _spans(root.node)]):
         line += text.count("\n", counted, match.start())
         counted = match.start()
-        found.append(Comment(line, match[0].rstrip()))
-    return found
+        collected.append(Comment(line, match[0].rstrip()))
+    return collected
 
 
 def _matches(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
@@ -77,11 +77,11 @@ class Beside:
     def above(self, entry: Entry, column: int) -> list[str]:
         """Comments and blank lines above an entry, and those of entries around it that are nothing any more."""
         lines: list[str] = []
-        for one in self._sources.around(entry) if entry.last else ():
-            start = line_start(self._text, one.start)
-            if one.first < start and self._sources.first_use(one, "above"):
-                lines += [shift_line(line, column - one.column) for line in self._text[one.first : start - 1].split("\n")]
-            comment = self._head_comment(one) if one is not entry and self._sources.first_use(one, "behind") else ""
+        for outer in self._sources.around(entry) if entry.last else ():
+            start = line_start(self._text, outer.start)
+            if outer.first < start and self._sources.first_use(outer, "above"):
+                lines += [shift_line(line, column - outer.column) for line in self._text[outer.first : start - 1].split("\n")]
+            comment = self._head_comment(outer) if outer is not entry and self._sources.first_use(outer, "behind") else ""
             if comment and not self._head_comment(entry) and entry.start not in self._waiting:
                 self._waiting[entry.start] = comment
             elif comment:
@@ -91,8 +91,8 @@ class Beside:
     def _head_comment(self, entry: Entry) -> str:
         """The comment on the line of an entry whose block begins on the next."""
         end = line_end(self._text, entry.mark)
-        found = _BESIDE.search(self._text[entry.mark : end if not entry.node.entries else min(end, entry.node.entries[0].start)])
-        return found[0] if found else ""
+        match = _BESIDE.search(self._text[entry.mark : end if not entry.node.entries else min(end, entry.node.entries[0].start)])
+        return match[0] if match else ""
 
     def waiting(self, entry: Entry, column: int) -> list[str]:
         """A comment that belongs after an entry and was not written there."""
@@ -103,8 +103,8 @@ class Beside:
         """The rest of an entry's line after its colon or dash, except its value: a comment, a tag or an anchor."""
         if not entry.last or not self._sources.first_use(entry, "behind"):
             return ""
-        found = self._own(entry, node, key)
-        return found if "#" in found else found + self._waiting.pop(entry.start, "")
+        rest = self._own(entry, node, key)
+        return rest if "#" in rest else rest + self._waiting.pop(entry.start, "")
 
     def _own(self, entry: Entry, node: Node, key: str | None) -> str:
         if node is not entry.node or node.form is not Form.BLOCK or not node.entries:
@@ -120,34 +120,34 @@ class Beside:
 
     def _head(self, entry: Entry, key: str | None) -> str:
         rest = self._text[entry.mark : line_end(self._text, entry.mark)]
-        found = _PROPERTIES.match(rest)
-        if found is None or (self._sources.keeps_aliases and key is not None):
+        match = _PROPERTIES.match(rest)
+        if match is None or (self._sources.keeps_aliases and key is not None):
             return rest
-        return "  " + rest[found.end() :] if rest[found.end() :].strip() else ""
+        return "  " + rest[match.end() :] if rest[match.end() :].strip() else ""
 
     def below(self, entry: Entry, node: Node, columns: int) -> list[str]:
         """Comments behind the last entry of a block, moved by some columns, and those below entries around it that are nothing any more."""
         lines: list[str] = []
-        for one in reversed(self._sources.around(entry)):
-            own = node if one is entry else one.node
-            if own is not one.node or not one.last or not self._sources.first_use(one, "below"):
+        for outer in reversed(self._sources.around(entry)):
+            own = node if outer is entry else outer.node
+            if own is not outer.node or not outer.last or not self._sources.first_use(outer, "below"):
                 continue
             blocks = own.form is Form.BLOCK and own.entries
             end = own.entries[-1].last if blocks else line_end(self._text, own.end)
-            if one.last > end:
-                lines += [shift_line(line, columns) for line in self._text[end + 1 : one.last].split("\n")]
+            if outer.last > end:
+                lines += [shift_line(line, columns) for line in self._text[end + 1 : outer.last].split("\n")]
         return lines
 
     def inside(self, entry: Entry, node: Node, key: str | None, column: int) -> list[str]:
         """The comments in a block of which nothing is left but one value; a single one goes behind that."""
         within = _matches(self._text, node.entries[0].first, line_end(self._text, node.end), _spans(node))
-        found = [match[0].rstrip() for match in within]
+        texts = [match[0].rstrip() for match in within]
         named = self._own(entry, node, key).strip()
-        if named in found:  # it already follows the value
-            found.remove(named)
-        if len(found) == 1 and node is entry.node and not self._head_comment(entry) and entry.start not in self._waiting:
-            self._waiting[entry.start] = "  " + found.pop()
-        return [" " * column + comment for comment in found]
+        if named in texts:  # it already follows the value
+            texts.remove(named)
+        if len(texts) == 1 and node is entry.node and not self._head_comment(entry) and entry.start not in self._waiting:
+            self._waiting[entry.start] = "  " + texts.pop()
+        return [" " * column + comment for comment in texts]
 
 
 class Used(NamedTuple):
@@ -171,14 +171,14 @@ def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Used], r
     Each goes behind what stood before it, in the order in which they stood. Costs the length of both texts and a search for each comment.
     """
     lines, start, coming = iter(enumerate(old.split("\n"), 1)), 0, dict[int, list[str]]()
-    written = {one.number: _written(one, roots[one.number]) for one in used if one.number < len(roots)}
+    written = {rewritten.number: _written(rewritten, roots[rewritten.number]) for rewritten in used if rewritten.number < len(roots)}
     for comment in lost:
         for number, line in lines:
             if number == comment.line:
                 break
             start += len(line) + 1
         column = len(line) - len(line.lstrip(" "))
-        document = next((one for one in reversed(used) if one.root.node.start <= start), None)
+        document = next((rewritten for rewritten in reversed(used) if rewritten.root.node.start <= start), None)
         if document is not None and line.startswith("#", column) and _is_behind_a_list(document.root, start, column):
             end, indent = _place(old, new, written.get(document.number, []), start)
             coming.setdefault(end, []).append(f"{' ' * indent}{comment.text}")
@@ -201,7 +201,7 @@ def _is_behind_a_list(root: Entry, start: int, column: int) -> bool:
     entry: Entry | None = root
     while entry is not None and entry.node.entries:
         entries = entry.node.entries
-        at = bisect_left(entries, start, key=lambda one: one.start)
+        at = bisect_left(entries, start, key=lambda item: item.start)
         last = entries[at - 1] if at else None
         is_list = entry.node.form is Form.BLOCK and last is not None and last.key is None
         if is_list and at == len(entries) and entry.node.end <= start and column >= entry.node.column:

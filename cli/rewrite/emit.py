@@ -128,7 +128,7 @@ def _quoted(text: str, quote: str) -> str:
 
 def emit_double_quoted(text: str) -> str:
     """Text in double quotes, for YAML and JSON alike."""
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 class _Dumper(yaml.SafeDumper):

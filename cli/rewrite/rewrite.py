@@ -98,14 +98,14 @@ def _changed(
 
 def _value(text: str) -> Any:
     """Parsed value of the text; a unique sentinel if it is empty or invalid."""
-    found = _read(text)
-    return found.values[0] if found is not None and len(found.values) == 1 else NotWrittenError
+    parsed = _read(text)
+    return parsed.values[0] if parsed is not None and len(parsed.values) == 1 else NotWrittenError
 
 
 def _anew(text: str, values: Sequence[Any], *, is_json: bool) -> str:
     """Keep only the text above the document."""
-    found = _HEAD.match(text)
-    head = found[0] if found else ""
+    match = _HEAD.match(text)
+    head = match[0] if match else ""
     if is_json:
         return head + "".join(emit_json(value) for value in values)
     if head and not head.endswith("\n"):
@@ -177,7 +177,7 @@ def _entries(node: Node) -> Iterator[Entry]:
 
 def _most(counted: Counter[int], otherwise: int) -> int:
     """The most frequent; of equally frequent ones the smaller."""
-    return min(counted, key=lambda one: (-counted[one], one)) if counted else otherwise
+    return min(counted, key=lambda number: (-counted[number], number)) if counted else otherwise
 
 
 def _margin_at(text: str, offset: int) -> str:
@@ -411,8 +411,8 @@ class Block:
 
     def _anchor(self, node: Node) -> str:
         """The anchor of a value behind a blank; "" where it has none, or aliases are written out."""
-        found = _ANCHOR.match(self._text, node.start, node.end) if self._sources.keeps_aliases else None
-        return f" {found[0]}" if found else ""
+        match = _ANCHOR.match(self._text, node.start, node.end) if self._sources.keeps_aliases else None
+        return f" {match[0]}" if match else ""
 
     def _inline(self, key: str | None, value: Any, path: Path, column: int, source: Entry, node: Node) -> list[str]:
         """A value on the line of its key: a changed scalar, or a map or list in brackets."""

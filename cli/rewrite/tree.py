@@ -54,26 +54,28 @@ def resolve_alias(node: Node) -> Node:
 
 def entry_at(root: Entry, path: Path) -> Entry | None:
     """The entry at a path below a root; None where there is none."""
-    found: Entry | None = root
+    entry: Entry | None = root
     for step in path:
-        if found is None:
+        if entry is None:
             return None
-        node = resolve_alias(found.node)
+        node = resolve_alias(entry.node)
         if isinstance(step, int):
             items = node.entries if isinstance(node.data, list) else []
-            found = items[step] if 0 <= step < len(items) else None
+            entry = items[step] if 0 <= step < len(items) else None
         else:
-            found = node.by_key.get(step)
-    return found
+            entry = node.by_key.get(step)
+    return entry
 
 
-def is_same_json(one: Any, other: Any) -> bool:
+def is_same_json(item: Any, other: Any) -> bool:
     """Whether two values are the same in JSON: the order of keys is nothing, true is not 1."""
-    if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(is_same_json(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return isinstance(other, list) and len(one) == len(other) and all(map(is_same_json, one, other))
-    return bool(one == other and isinstance(one, bool) is isinstance(other, bool))
+    if isinstance(item, dict):
+        return (
+            isinstance(other, dict) and item.keys() == other.keys() and all(is_same_json(value, other[key]) for key, value in item.items())
+        )
+    if isinstance(item, list):
+        return isinstance(other, list) and len(item) == len(other) and all(map(is_same_json, item, other))
+    return bool(item == other and isinstance(item, bool) is isinstance(other, bool))
 
 
 def line_start(text: str, offset: int) -> int:
@@ -83,8 +85,8 @@ def line_start(text: str, offset: int) -> int:
 
 def line_end(text: str, offset: int) -> int:
     """Where the line of an offset ends, before the line feed."""
-    found = text.find("\n", offset)
-    return found if found >= 0 else len(text)
+    end = text.find("\n", offset)
+    return end if end >= 0 else len(text)
 
 
 def shift_line(line: str, columns: int) -> str:
@@ -122,25 +124,25 @@ def _assign(text: str, above: Entry) -> None:
 
 def _comments(text: str, start: int, end: int) -> int:
     """The first line of the comments directly above an entry, separated by blank lines at most; a merge key may have them above it."""
-    found = end
-    while found > start:
-        above = line_start(text, found - 1)
-        line = text[above:found].strip()
+    begin = end
+    while begin > start:
+        above = line_start(text, begin - 1)
+        line = text[above:begin].strip()
         if line and not line.startswith("#"):
             break
-        found = above
-    return min(found, end)
+        begin = above
+    return min(begin, end)
 
 
 def _deeper(text: str, end: int, limit: int, column: int) -> int:
     """The end of the last line, before the limit, of comments that are indented deeper than a column; `end` where there is none."""
-    found = end
+    last = end
     while end < limit:
         start, end = end + 1, min(line_end(text, end + 1), limit)
         line = text[start:end]
         stripped = line.lstrip(" \t")
         if stripped.startswith("#") and len(line) - len(stripped) > column:
-            found = end
+            last = end
         elif stripped.strip():
             break
-    return found
+    return last

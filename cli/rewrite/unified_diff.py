@@ -98,11 +98,11 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
             length = bisect_left(tails, places[line])
             rows.append((index, places[line], ends[length - 1] if length else -1))
             tails[length : length + 1], ends[length : length + 1] = [places[line]], [len(rows) - 1]
-    found, last = [], ends[-1] if ends else -1
+    pairs, last = [], ends[-1] if ends else -1
     while last >= 0:
         here, there, last = rows[last]
-        found.append((here, there))
-    return found[::-1]
+        pairs.append((here, there))
+    return pairs[::-1]
 
 
 def _between(old: Sequence[str], new: Sequence[str], begin: int, end: int, there: int, until: int) -> Iterator[Match]:
@@ -111,19 +111,19 @@ def _between(old: Sequence[str], new: Sequence[str], begin: int, end: int, there
     yield Match(begin, there, head)
     middle, other = old[begin + head : end - tail], new[there + head : until - tail]
     if 0 < len(middle) * len(other) <= _SQUARE:
-        found = SequenceMatcher(None, middle, other, autojunk=False).get_matching_blocks()
-        yield from (Match(begin + head + one.a, there + head + one.b, one.size) for one in found)
+        blocks = SequenceMatcher(None, middle, other, autojunk=False).get_matching_blocks()
+        yield from (Match(begin + head + block.a, there + head + block.b, block.size) for block in blocks)
     yield Match(end - tail, until - tail, tail)
 
 
 def _joined(blocks: Iterator[Match]) -> list[Match]:
     """The runs that are not empty, those that touch as one."""
     out: list[Match] = []
-    for one in blocks:
-        if out and one.size and (out[-1].a + out[-1].size, out[-1].b + out[-1].size) == (one.a, one.b):
-            out[-1] = Match(out[-1].a, out[-1].b, out[-1].size + one.size)
-        elif one.size:
-            out.append(one)
+    for block in blocks:
+        if out and block.size and (out[-1].a + out[-1].size, out[-1].b + out[-1].size) == (block.a, block.b):
+            out[-1] = Match(out[-1].a, out[-1].b, out[-1].size + block.size)
+        elif block.size:
+            out.append(block)
     return out
 
 

@@ -24,8 +24,8 @@ _NAMES: Final = {**{kind.name: kind.plural for kind in KINDS}, **{plural: plural
 
 def list_idle(documents: Iterable[Document]) -> list[str]:
     """A sentence for each mistake, behind its file, line and column."""
-    found = [(one, *mistake) for one in documents if isinstance(one.data, dict) for mistake in _mistakes(one.data)]
-    return [escape_unprintable(f"{_place(document, path)}: {format_path(path)}: {text}") for document, path, text in found]
+    mistakes = [(document, *mistake) for document in documents if isinstance(document.data, dict) for mistake in _mistakes(document.data)]
+    return [escape_unprintable(f"{_place(document, path)}: {format_path(path)}: {text}") for document, path, text in mistakes]
 
 
 def _place(document: Document, path: Path) -> str:
@@ -44,13 +44,13 @@ def _mistakes(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _of_kind(kind: str, version: str) -> Iterator[tuple[Path, str]]:
     """A document that isn't a policy, though it seems to be meant as one."""
-    group, told = version.partition("/")[0], shorten(kind, _MAX_NAME_CHARACTERS)
+    group, name = version.partition("/")[0], shorten(kind, _MAX_NAME_CHARACTERS)
     if kind in _READ:
-        yield ("apiVersion",), f"{told} is read only with {_READ[kind]}, got {shorten(version, _MAX_NAME_CHARACTERS)}: it enforces nothing"
+        yield ("apiVersion",), f"{name} is read only with {_READ[kind]}, got {shorten(version, _MAX_NAME_CHARACTERS)}: it enforces nothing"
     elif group in _GROUPS and not kind.startswith(_MUTATING) and (meant := nearest(kind, _READ, SURE)):
-        yield ("kind",), f"{told} is not read, and enforces nothing; did you mean {meant}?"
-    elif any(group == one or group.endswith(f".{one}") for one in _ENGINES):
-        yield ("kind",), f"{told} of {shorten(group, _MAX_NAME_CHARACTERS)} is not read, and enforces nothing here"
+        yield ("kind",), f"{name} is not read, and enforces nothing; did you mean {meant}?"
+    elif any(group == engine or group.endswith(f".{engine}") for engine in _ENGINES):
+        yield ("kind",), f"{name} of {shorten(group, _MAX_NAME_CHARACTERS)} is not read, and enforces nothing here"
 
 
 def _of_match(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
@@ -65,31 +65,31 @@ def _of_match(data: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
 def _of_rule(rule: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
     groups, versions, resources = (_texts(rule.get(name)) for name in ("apiGroups", "apiVersions", "resources"))
     if not {_ANY, GROUP}.intersection(groups):
-        for index, one in enumerate(groups):
-            if nearest(one, [GROUP], SURE):
-                yield (*path, "apiGroups", index), f'"{shorten(one, _MAX_NAME_CHARACTERS)}" has no Dynamo kind; did you mean {GROUP}?'
+        for index, group in enumerate(groups):
+            if nearest(group, [GROUP], SURE):
+                yield (*path, "apiGroups", index), f'"{shorten(group, _MAX_NAME_CHARACTERS)}" has no Dynamo kind; did you mean {GROUP}?'
         return
-    about = {plural for one in resources for plural in _covered(one)}
+    about = {plural for resource in resources for plural in _covered(resource)}
     known = frozenset(version for plural in about or _PLURALS for version in _PLURALS[plural])
-    for index, one in enumerate(resources):
-        name = one.partition("/")[0]
-        if _covered(one) or (about and not nearest(name, _NAMES, SURE)) or (_ANY in groups and not nearest(name, _NAMES, SURE)):
+    for index, resource in enumerate(resources):
+        name = resource.partition("/")[0]
+        if _covered(resource) or (about and not nearest(name, _NAMES, SURE)) or (_ANY in groups and not nearest(name, _NAMES, SURE)):
             continue
         meant = nearest(name, _NAMES)
         more = f"; did you mean {_NAMES[meant]}?" if meant else ""
         yield (*path, "resources", index), f'no Dynamo kind has the resource "{shorten(name, _MAX_NAME_CHARACTERS)}"{more}'
-    for index, one in enumerate(versions):
-        if one != _ANY and one not in known and (GROUP in groups or not known.intersection(versions)):
-            told = f'no Dynamo kind that the policy is about has the version "{shorten(one, _MAX_NAME_CHARACTERS)}"'
-            meant = nearest(one, sorted(known))
+    for index, version in enumerate(versions):
+        if version != _ANY and version not in known and (GROUP in groups or not known.intersection(versions)):
+            message = f'no Dynamo kind that the policy is about has the version "{shorten(version, _MAX_NAME_CHARACTERS)}"'
+            meant = nearest(version, sorted(known))
             yield (
                 (*path, "apiVersions", index),
-                told + (f"; did you mean {meant}?" if meant else f": it must be {' or '.join(sorted(known))}"),
+                message + (f"; did you mean {meant}?" if meant else f": it must be {' or '.join(sorted(known))}"),
             )
 
 
 def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _covered(resource: str) -> Iterable[str]:

@@ -52,9 +52,9 @@ class UserRules(NamedTuple):
     def warnings(self, line: Line) -> list[str]:
         """A sentence with its place for what enforces nothing, and for what doesn't fit the schema of an operator release."""
         unfit = (
-            f"{_at(document, one.path, one.line, one.column)}: {format_path(one.path)}: {one.text}"
+            f"{_at(document, warning.path, warning.line, warning.column)}: {format_path(warning.path)}: {warning.text}"
             for policy, document in zip(self.policies, self.written, strict=True)
-            for one in find_warnings(policy, line)
+            for warning in find_warnings(policy, line)
         )
         return [*self.idle, *unfit]
 
@@ -78,8 +78,8 @@ def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[
     bound: list[Document] = []
     bindings: list[Binding] = []
     objects: list[dict[str, Any]] = []
-    found = [*_documents(paths, folder, problems)]
-    for document in found:
+    loaded = [*_documents(paths, folder, problems)]
+    for document in loaded:
         data = document.data
         try:
             if is_policy(data):
@@ -103,19 +103,19 @@ def read_user_rules(paths: Sequence[str], folder: str, minor: int = 0) -> tuple[
     if len(policies) > MAX_POLICIES:
         problems.append(UsageError(f"rules-from must hold at most {MAX_POLICIES} policies, got {len(policies)}"))
     used = dict(islice(policies.items(), MAX_POLICIES))
-    documents = (*(one.data for one in used.values()), *(one.data for one in bound), *objects)
+    documents = (*(item.data for item in used.values()), *(item.data for item in bound), *objects)
     read: list[tuple[Policy, Document]] = []
     for document in used.values():
         try:
             read.append((read_policy(document.data, bindings, document.source.name, minor), document))
         except PolicyError as error:
             problems.append(_placed(error, document))
-    written = tuple(one for _, one in read)
-    return UserRules(tuple(one for one, _ in read), tuple(objects), documents, written, tuple(list_idle(found))), problems
+    written = tuple(item for _, item in read)
+    return UserRules(tuple(rule for rule, _ in read), tuple(objects), documents, written, tuple(list_idle(loaded))), problems
 
 
 def _documents(paths: Sequence[str], folder: str, problems: list[UsageError]) -> Iterator[Document]:
-    files = [one for one in find_files(paths) if isinstance(one, InputError) or not one.endswith(CASES)]
+    files = [path for path in find_files(paths) if isinstance(path, InputError) or not path.endswith(CASES)]
     if len(files) > MAX_POLICIES:
         problems.append(UsageError(f"rules-from must hold at most {MAX_POLICIES} files, got {len(files)}"))
     for file in files[:MAX_POLICIES]:
@@ -173,7 +173,7 @@ class Asked:
     def _made(self, facts: Facts) -> Around:
         def documents(_: object) -> list[Fields]:
             if facts.line not in self._newest:
-                self._newest[facts.line] = [_newest(one, facts) for one in (*self.rules.objects, *self._documents())]
+                self._newest[facts.line] = [_newest(obj, facts) for obj in (*self.rules.objects, *self._documents())]
             return self._newest[facts.line]
 
         def pods(write: Write) -> list[Fields]:
@@ -194,13 +194,13 @@ class Asked:
 
     def _params(self, wanted: Wanted) -> list[Fields]:
         """The wanted parameters of the files, and those of the cluster that no file has. Raises: UnknownError."""
-        found = find_params(self._objects(), wanted)
-        if self._live is None and not found:
+        params = find_params(self._objects(), wanted)
+        if self._live is None and not params:
             raise UnknownError(f"its parameter, the {wanted}, is neither in rules-from nor in the input")
-        if self._live is None or (found and wanted.selector is None):
-            return found
-        names = {lookup(one, ("metadata", "name")) for one in found}
-        return [*found, *(one for one in self._live.params(wanted) if one["metadata"]["name"] not in names)]
+        if self._live is None or (params and wanted.selector is None):
+            return params
+        names = {lookup(param, ("metadata", "name")) for param in params}
+        return [*params, *(param for param in self._live.params(wanted) if param["metadata"]["name"] not in names)]
 
     def _objects(self) -> list[Fields]:
         """All known objects, those of rules-from alone where a run sees a part of its input."""

@@ -26,20 +26,20 @@ def find_marks(source: Source, minor: int, line: Line) -> list[Mark]:
     """The mistakes and warnings of policies and Bindings; `minor` is the oldest release of Kubernetes that must accept them."""
     if not (source.holds(POLICY_GROUP) or source.holds(CHECK_VERSION)):
         return []
-    found = []
+    marks = []
     for document in read_text(source):
-        for one in () if isinstance(document, InputError) else unfold_list(document):
+        for item in () if isinstance(document, InputError) else unfold_list(document):
             try:
-                if is_policy(one.data):
-                    policy = read_policy(one.data, (), "", minor)
-                    found += [
-                        _mark(one, each.path, each.text, each.line, each.column, is_error=False) for each in find_warnings(policy, line)
+                if is_policy(item.data):
+                    policy = read_policy(item.data, (), "", minor)
+                    marks += [
+                        _mark(item, each.path, each.text, each.line, each.column, is_error=False) for each in find_warnings(policy, line)
                     ]
-                elif is_binding(one.data):
-                    read_binding(one.data)
+                elif is_binding(item.data):
+                    read_binding(item.data)
             except PolicyError as error:
-                found.append(_mark(one, error.path, error.text, error.line, error.column, is_error=True))
-    return found
+                marks.append(_mark(item, error.path, error.text, error.line, error.column, is_error=True))
+    return marks
 
 
 def _mark(document: Document, path: Path, text: str, line: int, column: int, *, is_error: bool) -> Mark:

@@ -27,21 +27,21 @@ class Surroundings:
 
     def namespace(self, name: str) -> Node:
         """The Namespace of a name. Raises: UnknownError."""
-        found = self._ask(Wanted("v1", "Namespace", "", name, None))
-        if isinstance(found, ApiError):
-            raise UnknownError(f"the Namespace {name} can't be read: {found.message}")
-        if not found:
+        namespaces = self._ask(Wanted("v1", "Namespace", "", name, None))
+        if isinstance(namespaces, ApiError):
+            raise UnknownError(f"the Namespace {name} can't be read: {namespaces.message}")
+        if not namespaces:
             raise UnknownError(f"the Namespace {name} is not in the cluster")
-        return found[0]
+        return namespaces[0]
 
     def params(self, wanted: Wanted) -> list[Node]:
         """The wanted parameters. Raises: UnknownError."""
         if (wanted.version, wanted.kind) == ("v1", "Secret"):
             raise UnknownError("its parameter is a Secret, which is not read: a policy could print it")
-        found = self._ask(wanted)
-        if isinstance(found, ApiError):
-            raise UnknownError(f"its parameter, the {wanted}, can't be read: {found.message}")
-        return found
+        params = self._ask(wanted)
+        if isinstance(params, ApiError):
+            raise UnknownError(f"its parameter, the {wanted}, can't be read: {params.message}")
+        return params
 
     def _read(self, wanted: Wanted) -> list[Node] | ApiError:
         """Asks once for each, also for what may not be read."""
@@ -60,15 +60,15 @@ async def _read(cluster: Cluster, wanted: Wanted) -> list[Node]:
     resource = NAMESPACES if wanted.kind == NAMESPACES.kind and wanted.version == "v1" else await _resource(cluster, wanted)
     namespace = wanted.namespace if resource.namespaced else ""
     if wanted.selector is None:
-        found = await cluster.get(resource, wanted.name, namespace)
-        return [] if found is None else [found]
+        param = await cluster.get(resource, wanted.name, namespace)
+        return [] if param is None else [param]
     return find_params((await cluster.list(resource, namespace)).items, wanted)
 
 
 async def _resource(cluster: Cluster, wanted: Wanted) -> Resource:
     """The resource of the kind of parameters. Raises: ApiError."""
     group, _, version = wanted.version.rpartition("/")
-    for one in await cluster.resources(group, version):
-        if one["kind"] == wanted.kind and "/" not in one["name"]:
-            return Resource(group, version, one["name"], wanted.kind, namespaced=one["namespaced"])
+    for resource in await cluster.resources(group, version):
+        if resource["kind"] == wanted.kind and "/" not in resource["name"]:
+            return Resource(group, version, resource["name"], wanted.kind, namespaced=resource["namespaced"])
     raise NotServedError(404, "NotFound", f"the API server has no kind {wanted.kind} of {wanted.version}")

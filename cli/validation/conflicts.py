@@ -18,13 +18,13 @@ def find_conflicts(obj: Fields, old: Fields | None) -> Iterator[tuple[str, str]]
         yield UID, f'must be that of the stored object or left out, got "{_told(uid)}": another object had this name'
     version = new.get(VERSION)
     if stored.get(VERSION) and version is not None and version != stored[VERSION]:
-        said = "an update needs one that is not empty or 0" if version in ("", "0") else "the object has changed since"
-        yield VERSION, f'must be "{_told(stored[VERSION])}", that of the stored object, or left out, got "{_told(version)}": {said}'
+        reason = "an update needs one that is not empty or 0" if version in ("", "0") else "the object has changed since"
+        yield VERSION, f'must be "{_told(stored[VERSION])}", that of the stored object, or left out, got "{_told(version)}": {reason}'
 
 
 def _metadata(obj: Fields | None) -> dict[str, Any]:
-    found = (obj or {}).get("metadata")
-    return found if isinstance(found, dict) else {}
+    metadata = (obj or {}).get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _told(value: object) -> str:

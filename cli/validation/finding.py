@@ -68,7 +68,7 @@ class LocatedFinding(NamedTuple):
     @property
     def about(self) -> str:
         """The message behind the field that it speaks of, with the names of other rules that say the same."""
-        others = "".join(f" [also {one}]" for one in self.also)
+        others = "".join(f" [also {other}]" for other in self.also)
         return f"{self.path}: {self.sentence}{others}" if self.path else f"{self.sentence}{others}"
 
 
@@ -101,8 +101,8 @@ class Outcome(NamedTuple):
 class Findings:
     """Collects the findings of one object and locates them in its document."""
 
-    def __init__(self, found: Manifest, write: Admission) -> None:
-        self.found, self.write = found, write
+    def __init__(self, manifest: Manifest, write: Admission) -> None:
+        self.found, self.write = manifest, write
         self.outcome = Outcome([], [])
         self.located = self.outcome.findings
         self._repeated: dict[Path, int] = {}  # list with a repeated key -> the number of its finding
@@ -123,7 +123,7 @@ class Findings:
         """The line that a finding begins with, by its rule and its field; empty for all lines, and for a field of later lines alone."""
         if not self.found.known:
             return ""
-        begins = next((one.since for one in ALL if one.id == by), rule.since or OLDEST)
+        begins = next((constraint.since for constraint in ALL if constraint.id == by), rule.since or OLDEST)
         line = max(begins, first_line(self.found.identity.kind, self.found.version, path))
         return str(line) if OLDEST < line <= self.write.settings.facts.line else ""
 
@@ -156,24 +156,26 @@ def merge_duplicates(findings: Sequence[LocatedFinding]) -> list[LocatedFinding]
     """The findings with one for each value: what the schema refuses there, too, goes with the rule that refuses it."""
     merged: list[LocatedFinding | None] = list(findings)
     first: dict[tuple[object, ...], int] = {}
-    for index, one in sorted(enumerate(findings), key=lambda pair: pair[1].rule in _SCHEMA):
-        if one.level != ERROR or not (one.stage == POLICIES or one.rule in _SCHEMA):
+    for index, finding in sorted(enumerate(findings), key=lambda pair: pair[1].rule in _SCHEMA):
+        if finding.level != ERROR or not (finding.stage == POLICIES or finding.rule in _SCHEMA):
             continue
-        place = (one.source.name, one.identity)
-        at = first.get((*place, one.path, one.position)) if one.rule in _SCHEMA else None
-        if at is None and one.rule in _SCHEMA and one.path.endswith(_NAME):
-            at = first.get((*place, one.path.removesuffix(_NAME), _got(one)))
-        if at is None and one.rule == CEL_RULE.name:
-            at = next((first.get((*place, one.path, twin)) for begin, twin in _TWINS.items() if one.message.startswith(begin)), None)
+        place = (finding.source.name, finding.identity)
+        at = first.get((*place, finding.path, finding.position)) if finding.rule in _SCHEMA else None
+        if at is None and finding.rule in _SCHEMA and finding.path.endswith(_NAME):
+            at = first.get((*place, finding.path.removesuffix(_NAME), _got(finding)))
+        if at is None and finding.rule == CEL_RULE.name:
+            at = next(
+                (first.get((*place, finding.path, twin)) for begin, twin in _TWINS.items() if finding.message.startswith(begin)), None
+            )
         if at is not None and (main := merged[at]) is not None:
-            also = (*main.also, Also(one.rule, one.code, one.stage, one.path, one.message))
-            merged[at] = main._replace(also=also, since=min(main.since, one.since))
+            also = (*main.also, Also(finding.rule, finding.code, finding.stage, finding.path, finding.message))
+            merged[at] = main._replace(also=also, since=min(main.since, finding.since))
             merged[index] = None
             continue
-        first.setdefault((*place, one.path, one.position), index)
-        first.setdefault((*place, one.path, _got(one)), index)
-        first.setdefault((*place, one.path.rpartition("[")[0], one.rule), index)
-    return [one for one in merged if one is not None]
+        first.setdefault((*place, finding.path, finding.position), index)
+        first.setdefault((*place, finding.path, _got(finding)), index)
+        first.setdefault((*place, finding.path.rpartition("[")[0], finding.rule), index)
+    return [entry for entry in merged if entry is not None]
 
 
 def _got(finding: LocatedFinding) -> str:

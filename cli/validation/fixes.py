@@ -35,10 +35,10 @@ def fix_of(finding: Finding, data: Any) -> Edit | None:
         return None
     if mend is not None:
         return Edit(REMOVE, path) if mend.value is None else Edit(ADD if value is MISSING else SET, path, mend.value)
-    found = _ALLOWED.match(finding.text)
-    if found is None or not isinstance(value, str) or value != finding.value:
+    match = _ALLOWED.match(finding.text)
+    if match is None or not isinstance(value, str) or value != finding.value:
         return None
-    allowed = re.findall(r'"([^"]*)"', found[1])
+    allowed = re.findall(r'"([^"]*)"', match[1])
     near = allowed[0] if len(allowed) == 1 else nearest(value.strip(), allowed, SURE)
     return Edit(SET, finding.path, near) if near not in (None, value) else None
 

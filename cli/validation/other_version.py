@@ -45,25 +45,25 @@ def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | No
 def find_foreign_keys(kind: str, version: str, data: Any) -> Iterator[tuple[Path, str]]:
     """Keys of maps, such as `gpu` in limits, that are fields of the other version, with their names in this one."""
     for pattern, names in _free_maps(kind, version).items():
-        for path, found in _at(data, pattern, ()):
-            yield from (((*path, Key(key)), names[key]) for key in found if key in names and names[key] not in found)
+        for path, block in _at(data, pattern, ()):
+            yield from (((*path, Key(key)), names[key]) for key in block if key in names and names[key] not in block)
 
 
 @cache
 def _free_maps(kind: str, version: str) -> Mapping[tuple[str, ...], Mapping[str, str]]:
     """Maps with any keys by their paths, and the other version's names of such keys with the own ones. Costs a walk over the field map."""
     other = BY_NAME[kind].other(version)
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    maps: dict[tuple[str, ...], dict[str, str]] = {}
     side = BY_NAME[kind].versions[0].name == version
     for row in field_rows(KINDS[kind]) if kind in KINDS and other else ():
-        theirs, ours = (_steps(row[one].partition(", ")[0]) for one in (side, not side))
+        theirs, ours = (_steps(row[column].partition(", ")[0]) for column in (side, not side))
         there, here = find_node(whole_schema(kind, other), theirs), find_node(whole_schema(kind, version), ours)
         for path in _below(there, here, theirs, _DEPTH) if theirs[:1] == ours[:1] == ("spec",) else ():
             place = _translated(kind, path, other, version)
             above = find_node(whole_schema(kind, version), place.path[:-1]) or {}
             if place.exact and place.path[-1] != path[-1] and "properties" not in above:
-                found.setdefault(tuple(map(str, place.path[:-1])), {}).setdefault(str(path[-1]), str(place.path[-1]))
-    return found
+                maps.setdefault(tuple(map(str, place.path[:-1])), {}).setdefault(str(path[-1]), str(place.path[-1]))
+    return maps
 
 
 def _steps(name: str) -> tuple[str, ...]:
@@ -101,9 +101,9 @@ def _translated(kind: str, path: Path, version: str, other: str) -> Place:
     """A path in the other version; list items are in both by their names."""
     schema = whole_schema(kind, version)
     steps = tuple(0 if is_item else step for step, is_item in zip(path, _items(schema, path), strict=True))
-    found = translate_path(KINDS[kind], steps, _example(schema, path), other, {})
-    marks = _items(whole_schema(kind, other), found.path)
-    return Place(tuple(Key(step) if is_item else step for step, is_item in zip(found.path, marks, strict=True)), found.exact)
+    place = translate_path(KINDS[kind], steps, _example(schema, path), other, {})
+    marks = _items(whole_schema(kind, other), place.path)
+    return Place(tuple(Key(step) if is_item else step for step, is_item in zip(place.path, marks, strict=True)), place.exact)
 
 
 def _items(schema: Node, path: Path) -> Iterator[bool]:

@@ -68,31 +68,34 @@ class Settings(NamedTuple):
         return self.facts.line
 
 
-def check_object(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+def check_object(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
     """Takes one object through all stages. The object's data are changed on the way; positions are those of the text."""
-    return _Run(found, operation, old, settings, found.data).run()
+    return _Run(manifest, operation, old, settings, manifest.data).run()
 
 
-def describe_unknown_fields(found: Manifest, facts: Facts) -> list[str]:
+def describe_unknown_fields(manifest: Manifest, facts: Facts) -> list[str]:
     """A sentence for each field of an object that the server drops, behind its place in the text. The object stays as it is."""
-    if not found.known or recognise(found.data):
+    if not manifest.known or recognise(manifest.data):
         return []
-    run = _Run(found, CREATE, None, Settings(facts, validate=WARN), deepcopy(found.data))
+    run = _Run(manifest, CREATE, None, Settings(facts, validate=WARN), deepcopy(manifest.data))
     run.find_dropped(readable=not run.write.decode())
-    dropped = [one for one in run.findings.located if one.rule == checks.UNKNOWN_FIELD.name]
-    return [f"{one.source.name}:{one.position.line}:{one.position.column}: {one.identity}: {one.about}" for one in dropped]
+    dropped = [finding for finding in run.findings.located if finding.rule == checks.UNKNOWN_FIELD.name]
+    return [
+        f"{finding.source.name}:{finding.position.line}:{finding.position.column}: {finding.identity}: {finding.about}"
+        for finding in dropped
+    ]
 
 
 class _Run:
     """One object on its way; each stage adds to the findings."""
 
-    def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings, data: Fields) -> None:
-        self.found = found
-        self.kind, self.version = found.identity.kind, found.version
+    def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: Settings, data: Fields) -> None:
+        self.found = manifest
+        self.kind, self.version = manifest.identity.kind, manifest.version
         self.settings = settings
         serving = Serving(settings.facts)
         self.write = Admission(self.kind, self.version, operation, data, old, user=settings.user, settings=serving)
-        self.findings = Findings(found, self.write)
+        self.findings = Findings(manifest, self.write)
         self._read_as: dict[str, bool] = {}  # by version
         self._refused: set[Path] = set()  # where the webhook refuses what a definition leaves open
         self.slips: dict[str, str] = {}  # absent fields that are there by another name -> how to mend that
@@ -100,10 +103,12 @@ class _Run:
     def run(self) -> Outcome:
         """Takes the object through the stages; a field that is missing because its name is misspelt is mended by the name."""
         outcome = self._through()
-        for index, one in enumerate(outcome.findings) if self.slips else ():
+        for index, finding in enumerate(outcome.findings) if self.slips else ():
             for path, fix in self.slips.items():
-                if one.rule != checks.UNKNOWN_FIELD.name and (one.path == path or one.path.startswith((f"{path}.", f"{path}["))):
-                    outcome.findings[index] = one._replace(fix=fix, edit=None)
+                if finding.rule != checks.UNKNOWN_FIELD.name and (
+                    finding.path == path or finding.path.startswith((f"{path}.", f"{path}["))
+                ):
+                    outcome.findings[index] = finding._replace(fix=fix, edit=None)
         return outcome
 
     def _through(self) -> Outcome:
@@ -131,8 +136,8 @@ class _Run:
             self._user_rules(wrong)
             return self.findings.outcome
         if self.settings.schema:
-            told = {error.path for error in wrong}
-            self._wrong_types(tuple(error for error in self.write.decode_metadata() if error.path not in told))
+            reported = {error.path for error in wrong}
+            self._wrong_types(tuple(error for error in self.write.decode_metadata() if error.path not in reported))
             self.find_dropped(readable=not wrong)
         if not wrong and self.settings.defaults:
             with suppress(ConversionError):  # the policies report it
@@ -140,8 +145,8 @@ class _Run:
         # the mutating webhook reads the object before the schema does
         early = wrong if self.settings.defaults and self.write.mutated else ()
         self._wrong_types(early)
-        told = {error.path for error in early}
-        seen = self._schema(told) if self.settings.schema else set()
+        reported = {error.path for error in early}
+        seen = self._schema(reported) if self.settings.schema else set()
         self._wrong_types(tuple(error for error in wrong if error.path not in seen and error not in early))
         if not self.settings.judged:
             return self.findings.outcome
@@ -238,18 +243,18 @@ class _Run:
         """Reports a field of the kind's other version, with its name in this one; returns whether it is one."""
         from .other_version import find_foreign
 
-        found = find_foreign(self.kind, self.version, path, self.found.data)
-        if found is None:
+        foreign = find_foreign(self.kind, self.version, path, self.found.data)
+        if foreign is None:
             return False
-        version = f"apiVersion: {api_version(found.version)}" if self._reads_as(found.version) else ""
-        if found.here is None:
-            text = f"is a field of {found.version}, and none of {self.version}{lost}"
+        version = f"apiVersion: {api_version(foreign.version)}" if self._reads_as(foreign.version) else ""
+        if foreign.here is None:
+            text = f"is a field of {foreign.version}, and none of {self.version}{lost}"
             fix = f"Remove the field{f', or write {version}' * bool(version)}"
         else:
-            text, fix = f"is {found.version}'s name of {found.name}{lost}", f"Write {found.name}{f', or {version}' * bool(version)}"
-            if lookup(self.found.data, found.here) is MISSING:
-                self.slips[format_path(found.here)] = f"Write {found.name} in place of {path[-1]}"
-        edit = Edit(MOVE, path, (self.settings.line, found.there)) if found.is_sure else None
+            text, fix = f"is {foreign.version}'s name of {foreign.name}{lost}", f"Write {foreign.name}{f', or {version}' * bool(version)}"
+            if lookup(self.found.data, foreign.here) is MISSING:
+                self.slips[format_path(foreign.here)] = f"Write {foreign.name} in place of {path[-1]}"
+        edit = Edit(MOVE, path, (self.settings.line, foreign.there)) if foreign.is_sure else None
         self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix, edit)
         return True
 
@@ -259,7 +264,7 @@ class _Run:
             self._read_as[version] = not shape(deepcopy(self.found.data), load_schema(self.kind, version, self.settings.line)).pruned
         return self._read_as[version]
 
-    def _schema(self, told: set[Path]) -> set[Path]:
+    def _schema(self, reported: set[Path]) -> set[Path]:
         """Report errors of the server's own validation, except where a finding exists; returns the paths of all errors."""
         seen: set[Path] = set()
         whole, left_open = self.write.schema, dict[FieldError, None]()
@@ -272,7 +277,7 @@ class _Run:
             errors |= left_open
         placed = {error.path for error in errors if error.field != NOWHERE}
         for error in sorted(errors, key=lambda error: bool(error.rule)):
-            if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter summarises findings of the path
+            if error.path in reported or (error.field == NOWHERE and error.path in placed):  # the latter summarises findings of the path
                 continue
             if HINT in error.message:
                 self.findings.note("schema-rule", checks.CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")
@@ -374,9 +379,9 @@ class _Run:
             return
         from ...admission.losses import losses
 
-        by_schema = [one for one in self.findings.located if one.stage != POLICIES or one.rule == checks.SCHEMA_RULE.name]
+        by_schema = [finding for finding in self.findings.located if finding.stage != POLICIES or finding.rule == checks.SCHEMA_RULE.name]
         # the rest of the object is judged without unknown fields
-        refused = any(one.level == ERROR and one.rule != checks.UNKNOWN_FIELD.name for one in by_schema)
+        refused = any(finding.level == ERROR and finding.rule != checks.UNKNOWN_FIELD.name for finding in by_schema)
         write, admitted = self.write, self.settings.schema and not refused  # by the schema, as far as it was asked
         for loss in losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
             rule = loss.rule

@@ -16,9 +16,9 @@ def list_checkpoint_references(kind: str, version: str, obj: Fields) -> Iterator
         return
     parts: list[tuple[Path, Any]] = [(("spec",), spec)] if kind == "DynamoComponentDeployment" else []
     if isinstance(services := spec.get("services"), dict):
-        parts += [(("spec", "services", Key(name)), one) for name, one in services.items()]
+        parts += [(("spec", "services", Key(name)), service) for name, service in services.items()]
     if isinstance(components := spec.get("components"), list):
-        parts += [(("spec", "components", index), one) for index, one in enumerate(components)]
+        parts += [(("spec", "components", index), component) for index, component in enumerate(components)]
     for path, part in parts:
         name = lookup(part, _PLACES[version]) if isinstance(part, dict) else None
         if isinstance(name, str) and name:

@@ -32,37 +32,37 @@ def explain_schema_error(error: FieldError, value: Any) -> Told:
             "must be set since operator 1.5", "Write enabled: true, which the block alone means for operator 1.2, or false", value=True
         )
     for shape, must, fix in _SENTENCES:
-        if found := re.fullmatch(shape, text):
-            return Told(must.format(*found.groups(), got=_got(value), count=_count(value)), fix.format(*found.groups()))
+        if match := re.fullmatch(shape, text):
+            return Told(must.format(*match.groups(), got=_got(value), count=_count(value)), fix.format(*match.groups()))
     for shape, say in _CHOICES:
-        if found := re.fullmatch(shape, text, re.DOTALL):
-            return say(found, value)
+        if match := re.fullmatch(shape, text, re.DOTALL):
+            return say(match, value)
     return Told(text if "got " in text else f"{text}{_got(value)}")
 
 
-def _one_of(found: re.Match[str], value: Any) -> Told:
-    allowed = json.loads(f"[{found[1]}]")
-    words = [one for one in allowed if isinstance(one, str)]
+def _one_of(match: re.Match[str], value: Any) -> Told:
+    allowed = json.loads(f"[{match[1]}]")
+    words = [word for word in allowed if isinstance(word, str)]
     near = nearest(value, words) if isinstance(value, str) and value else None
-    fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {found[1]}"
-    text = f"must be {'one of ' if len(allowed) > 1 else ''}{found[1]}{_got(value)}"
+    fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {match[1]}"
+    text = f"must be {'one of ' if len(allowed) > 1 else ''}{match[1]}{_got(value)}"
     return Told(text, fix, nearest(value, words, SURE) if near is not None else None)
 
 
-def _longest(found: re.Match[str], value: Any) -> Told:
+def _longest(match: re.Match[str], value: Any) -> Told:
     if not isinstance(value, str):  # all annotations together
-        return Told(found[0], "Shorten the longest texts")
-    return Told(f"must have at most {found[1]} characters{_count(value)}", f"Shorten it to {found[1]} characters")
+        return Told(match[0], "Shorten the longest texts")
+    return Told(f"must have at most {match[1]} characters{_count(value)}", f"Shorten it to {match[1]} characters")
 
 
-def _matching(found: re.Match[str], value: Any) -> Told:
-    near = _near(found[1], value) if isinstance(value, str) else None
-    return Told(f"must match '{found[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form")
+def _matching(match: re.Match[str], value: Any) -> Told:
+    near = _near(match[1], value) if isinstance(value, str) else None
+    return Told(f"must match '{match[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form")
 
 
-def _typed(found: re.Match[str], value: Any) -> Told:
-    seen = f", got {found[2]}" if found[2] else _got(value)
-    return Told(f"must be of type {found[1]}{seen}", suggest_quotes(found[1], value))
+def _typed(match: re.Match[str], value: Any) -> Told:
+    seen = f", got {match[2]}" if match[2] else _got(value)
+    return Told(f"must be of type {match[1]}{seen}", suggest_quotes(match[1], value))
 
 
 # what the API server says behind a field -> our sentence and remedy
@@ -90,13 +90,13 @@ _CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = 
 
 def suggest_number(wanted: str, value: Any, name: str, description: str) -> str:
     """The fix for a number that is written with its unit; empty for anything else."""
-    found = _WITH_UNIT.fullmatch(value) if wanted in ("number", "integer") and isinstance(value, str) else None
-    if found is None:
+    match = _WITH_UNIT.fullmatch(value) if wanted in ("number", "integer") and isinstance(value, str) else None
+    if match is None:
         return ""
     unit = "ms" if "milliseconds" in description else "s" if "seconds" in f"{name} {description}".lower() else ""
     if not unit:
         return "Write a number, without a unit"
-    return f"Write {found[1] if found[2] == unit else 'a number'}, without a unit: the field is in {'milli' * (unit == 'ms')}seconds"
+    return f"Write {match[1] if match[2] == unit else 'a number'}, without a unit: the field is in {'milli' * (unit == 'ms')}seconds"
 
 
 def suggest_quotes(wanted: str, value: Any) -> str:

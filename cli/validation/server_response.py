@@ -118,9 +118,9 @@ class Answer(NamedTuple):
         return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
 
 
-def simulate_server(found: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
+def simulate_server(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
     """The simulated response of an API server; changes no argument. `old` is the stored object of an update, ready to be compared."""
-    server = _Server(found, operation, old, settings)
+    server = _Server(manifest, operation, old, settings)
     answer = server.refusal() or Answer(*server.where, 201 if operation == CREATE else 200, "", "", "")
     return answer._replace(warnings=tuple(server.warnings))
 
@@ -128,13 +128,13 @@ def simulate_server(found: Manifest, operation: str, old: Fields | None, setting
 class _Server:
     """One write on its way through a server."""
 
-    def __init__(self, found: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
-        self.where = (found.document.source, found.document.position(()).line, found.identity, operation)
-        self.kind, self.version = found.identity.kind, found.version
-        self.known, self.namespace = found.known, found.identity.namespace
+    def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
+        self.where = (manifest.document.source, manifest.document.position(()).line, manifest.identity, operation)
+        self.kind, self.version = manifest.identity.kind, manifest.version
+        self.known, self.namespace = manifest.known, manifest.identity.namespace
         self.settings = settings
         self.serving = Serving(settings.facts)
-        obj, old = copy.deepcopy(found.data), copy.deepcopy(old)
+        obj, old = copy.deepcopy(manifest.data), copy.deepcopy(old)
         schema = served_schema(self.kind, self.version, settings.line) if self.known else None
         self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving, schema=schema)
         self.warnings: list[str] = []
@@ -228,16 +228,16 @@ class _Server:
         from .user_rules import ask_all
 
         denied = None
-        for said in ask_all(self.settings.asked, self.write, self.settings.facts, self.settings.groups):
-            by = f"ValidatingAdmissionPolicy '{said.policy.name}' with binding '{said.binding}'"
-            if said.policy.kind != POLICY or not said.binding:
+        for verdict in ask_all(self.settings.asked, self.write, self.settings.facts, self.settings.groups):
+            by = f"ValidatingAdmissionPolicy '{verdict.policy.name}' with binding '{verdict.binding}'"
+            if verdict.policy.kind != POLICY or not verdict.binding:
                 continue
-            if said.level is Level.WARNING:
-                self.warnings.append(f"Validation failed for {by}: {said.text}")
-            elif said.level is Level.ERROR and denied is None:
-                text, what = f"{by} denied request: {said.answer or said.text}", BY_NAME[self.kind].plural
+            if verdict.level is Level.WARNING:
+                self.warnings.append(f"Validation failed for {by}: {verdict.text}")
+            elif verdict.level is Level.ERROR and denied is None:
+                text, what = f"{by} denied request: {verdict.answer or verdict.text}", BY_NAME[self.kind].plural
                 whole = f'{what}.{GROUP} "{self._name()}" is forbidden: {text}'
-                denied = self._refuse(POLICIES, _CODES[said.reason], said.reason, whole, (("", text),), what)
+                denied = self._refuse(POLICIES, _CODES[verdict.reason], verdict.reason, whole, (("", text),), what)
         return denied
 
     def _denied(self) -> Answer | None:
@@ -284,8 +284,8 @@ class _Server:
         status = response["status"]
         stage = DECODE if status["code"] == 400 else POLICIES
         message = f'admission webhook "{webhook_name(self.kind, self.version, purpose)}" denied the request: {status["message"]}'
-        told = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
-        return self._refuse(stage, status["code"], status["reason"], message, told)
+        causes = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
+        return self._refuse(stage, status["code"], status["reason"], message, causes)
 
     def _refuse(self, stage: str, status: int, reason: str, message: str, causes: Causes = (), what: str = "") -> Answer:
         return Answer(*self.where, status, reason, shorten(message, MAX_MESSAGE_CHARACTERS), stage, causes=causes, what=what)

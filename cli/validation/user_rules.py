@@ -17,28 +17,28 @@ from .finding import Findings
 from .levels import ERROR, POLICIES, SCHEMA
 
 
-def ask_user_rules(asked: Asked, write: Admission, findings: Findings, facts: Facts, groups: Sequence[str]) -> None:
+def ask_user_rules(run_rules: Asked, write: Admission, findings: Findings, facts: Facts, groups: Sequence[str]) -> None:
     """Asks every policy about a write, and adds its findings and notes."""
-    invalid = any(one.level == ERROR and one.stage == SCHEMA for one in findings.located)
-    for said in ask_all(asked, write, facts, groups):
-        rule = said.policy.rule
-        if said.level is Level.NOT_EVALUATED:
-            findings.note(rule.name, rule.code, said.text, flag_for(said.fact, facts.line) if said.fact else "")
-        elif said.is_error and invalid:
-            findings.note(rule.name, rule.code, f"not evaluated until the schema errors are fixed: {said.text}", "")
+    invalid = any(finding.level == ERROR and finding.stage == SCHEMA for finding in findings.located)
+    for verdict in ask_all(run_rules, write, facts, groups):
+        rule = verdict.policy.rule
+        if verdict.level is Level.NOT_EVALUATED:
+            findings.note(rule.name, rule.code, verdict.text, flag_for(verdict.fact, facts.line) if verdict.fact else "")
+        elif verdict.is_error and invalid:
+            findings.note(rule.name, rule.code, f"not evaluated until the schema errors are fixed: {verdict.text}", "")
         else:
-            findings.add(rule, said.level.value, POLICIES, _with_keys(said.path or (), write.schema), said.text)
+            findings.add(rule, verdict.level.value, POLICIES, _with_keys(verdict.path or (), write.schema), verdict.text)
 
 
-def ask_all(asked: Asked, write: Admission, facts: Facts, groups: Sequence[str]) -> Iterator[Said]:
+def ask_all(run_rules: Asked, write: Admission, facts: Facts, groups: Sequence[str]) -> Iterator[Said]:
     """The verdicts of all policies on a write."""
     obj, old = (None, write.object) if write.operation == DELETE else (write.object, write.old)
     user = {"username": write.user, **({"groups": [*groups]} if groups else {})} if write.user else None
     seen = Write(write.kind, write.version, write.operation, obj, old, user, facts.line)
-    around = asked.around(facts)
+    around = run_rules.around(facts)
     about = {f"{write.kind}/{version.name}" for version in BY_NAME[write.kind].versions}
-    asked.took_part.update(policy.name for policy in asked.rules.policies if not about.isdisjoint(policy.rule.where))
-    return (said for policy in asked.rules.policies for said in ask(policy, seen, around))
+    run_rules.took_part.update(policy.name for policy in run_rules.rules.policies if not about.isdisjoint(policy.rule.where))
+    return (verdict for policy in run_rules.rules.policies for verdict in ask(policy, seen, around))
 
 
 def _with_keys(path: Path, schema: Node) -> Path:

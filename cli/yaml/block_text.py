@@ -146,13 +146,13 @@ def _parsed(row: str) -> _Line | tuple[()] | None:
     """Parse a line; None where it is not of this style. Raises: ScalarError for a number that no object can hold."""
     if len(row) > _MAX_LINE_CHARACTERS or not row.isascii() or not row.isprintable():
         return None
-    found = _LINE.fullmatch(row)
-    if found is None:
+    match = _LINE.fullmatch(row)
+    if match is None:
         return None
-    indent, dashes, word, value, item = found.groups()
+    indent, dashes, word, value, item = match.groups()
     parsed: _Line | tuple[()] = ()
     if word is not None and word not in WORDS:
-        start, end = found.span(4)
+        start, end = match.span(4)
         parsed = _Line(len(indent), _widths(dashes), word, *_scalar(value), start, end)
     elif word is None and item is not None and dashes:
         parsed = _Line(len(indent), _widths(dashes), None, *_scalar(item), 0, 0)

@@ -96,10 +96,10 @@ class Builder:
         """Copies an anchor's value, at the anchored place. Raises: InputError for an unknown anchor, one in itself, or too many copies."""
         if name in self._open_anchors:
             raise self.error(start, f"the alias *{shorten(name, 80)} is inside its own anchor")
-        found = self._anchors.get(name)
-        if found is None:
+        anchored = self._anchors.get(name)
+        if anchored is None:
             raise self.error(start, f"the alias *{shorten(name, 80)} has no anchor before it")
-        data, place = found
+        data, place = anchored
         if isinstance(data, (dict, list)):
             self._refuse_key(start)
             self._put(self._copy(data, start, len(self._stack)), place, None)

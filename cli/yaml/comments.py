@@ -27,7 +27,7 @@ def comments(source: Source, word: str) -> list[Comment]:
     """The comments that contain a word, in order; none for a document that can't be read. Several may precede one line."""
     lines = source.lines
     spans = _texts(source.text, [number for number, line in enumerate(lines) if word in line])
-    found: list[Comment] = []
+    collected: list[Comment] = []
     below: dict[int, int] = {}
     for number, taken in sorted(spans.items(), reverse=True):
         start = _start(lines[number], taken)
@@ -36,14 +36,14 @@ def comments(source: Source, word: str) -> list[Comment]:
         of = number
         if not lines[number][:start].strip():
             of = below[number] = _below(lines, number, below)
-        found.append(Comment(number + 1, start + 1, lines[number][start:], of + 1))
-    return found[::-1]
+        collected.append(Comment(number + 1, start + 1, lines[number][start:], of + 1))
+    return collected[::-1]
 
 
-def find_lines_inside_texts(source: Source, asked: Iterable[int]) -> set[int]:
+def find_lines_inside_texts(source: Source, lines: Iterable[int]) -> set[int]:
     """Those of the lines, from 1, that begin inside a text of several lines, or in a broken document: no comment can be above."""
     inside = set[int]()
-    for part, offset, here in _parts(source.text, sorted(line - 1 for line in asked)):
+    for part, offset, here in _parts(source.text, sorted(line - 1 for line in lines)):
         try:
             for start, end in _scalars(part):
                 low, high = bisect_left(here, start[0] + 1), bisect_left(here, end[0] + (end[1] > 0))

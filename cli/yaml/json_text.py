@@ -36,8 +36,8 @@ class _Reader:
         return Point(line, index - self.starts[line])
 
     def error(self, index: int, text: str) -> JsonSyntaxError:
-        found = self.builder.error(self.mark(index), text)
-        return JsonSyntaxError(text, "", found.line, found.column)
+        error = self.builder.error(self.mark(index), text)
+        return JsonSyntaxError(text, "", error.line, error.column)
 
     def read(self) -> None:
         """One loop over all tokens; `due` says what may come: a value, a key, the colon behind it, or what follows a value."""

@@ -76,8 +76,8 @@ class Document:
 
     def position(self, path: Path) -> Position:
         """The position of the key of the deepest existing part of the path; for a list item, of its first token."""
-        found = self._known.get(path) if not path else None
-        return found or begin_of(deepest(self._place, path)[1], self._offset)
+        position = self._known.get(path) if not path else None
+        return position or begin_of(deepest(self._place, path)[1], self._offset)
 
     def value_position(self, path: Path) -> Position:
         """The position of the value if the whole path exists and the value is on one line; else the same as `position`."""
@@ -110,10 +110,10 @@ class Document:
 def load_documents(text: str, name: str = "-") -> list[Document]:
     """Reads every document of a text; empty ones are left out. Raises: InputError for the first that can't be read."""
     documents: list[Document] = []
-    for found in read_text(Source(name, text)):
-        if isinstance(found, InputError):
-            raise found
-        documents.append(found)
+    for document in read_text(Source(name, text)):
+        if isinstance(document, InputError):
+            raise document
+        documents.append(document)
     return documents
 
 
@@ -197,8 +197,8 @@ def _placed(error: InputError, source: Source) -> InputError:
     line = source.lines[min(error.line, len(source.lines)) - 1] if error.line else ""
     if re.search(_TEMPLATE, line):
         error.text += "; this looks like a template: render it first"
-    elif "must be closed" in error.text and (found := re.search(_IN_BRACES, line)):
-        error.text += f"; put {found[1]} in quotes inside of braces and brackets"
+    elif "must be closed" in error.text and (match := re.search(_IN_BRACES, line)):
+        error.text += f"; put {match[1]} in quotes inside of braces and brackets"
     return error
 
 
@@ -215,9 +215,9 @@ def split_documents(name: str, text: str) -> Iterator[Piece]:
     """The parts of a text with their documents, so that others stay byte for byte when one is rewritten."""
     line = 1
     for part in _pieces(text):
-        found = list(read_text(Source(name, part))) if part.strip() else []
-        errors = [one for one in found if isinstance(one, InputError)]
+        documents = list(read_text(Source(name, part))) if part.strip() else []
+        errors = [document for document in documents if isinstance(document, InputError)]
         for error in errors:
             error.line += line - 1 if error.line else 0
-        yield Piece(part, [one for one in found if isinstance(one, Document)], errors, line)
+        yield Piece(part, [document for document in documents if isinstance(document, Document)], errors, line)
         line += part.count("\n")

@@ -57,12 +57,12 @@ def path_at(root: Place, line: int, column: int) -> Path | None:
     if _begin(root.span) > at:
         return None
     while True:
-        steps: list[tuple[str | int, Span, Place]] = [(key, *found) for key, found in (place.fields or {}).items()]
+        steps: list[tuple[str | int, Span, Place]] = [(key, *field) for key, field in (place.fields or {}).items()]
         steps += [(index, item.span, item) for index, item in enumerate(place.items or ())]
         before = [step for step in steps if _begin(step[1]) <= at]
         if not before:
             return tuple(path)
-        step, span, place = max(before, key=lambda one: _begin(one[1]))
+        step, span, place = max(before, key=lambda candidate: _begin(candidate[1]))
         path.append(step)
         if isinstance(step, str) and at <= (span.end.line, span.end.column):
             return tuple(path)
@@ -82,10 +82,10 @@ def deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
             place = place.items[step]
             span = place.span
         else:
-            found = None if place.fields is None else place.fields.get(step)
-            if found is None:
+            field = None if place.fields is None else place.fields.get(step)
+            if field is None:
                 return place, span, False
-            span, place = found
+            span, place = field
     return place, span, True
 
 

@@ -37,13 +37,13 @@ _COMPILED: Final = "__pycache__"
 
 def main() -> int:
     """Fills the directory; 1 with a sentence when a library is missing."""
-    asked = _arguments()
+    options = _arguments()
     stdlib = Path(sysconfig.get_path("stdlib"))
     environment, interpreter = Path(sys.prefix), Path(sys.executable).resolve()
-    target, home = asked.target, asked.home or environment
+    target, home = options.target, options.home or environment
     programs = tuple(path.name for path in (environment / "bin").iterdir() if not _PROGRAMS.fullmatch(path.name))
     unwanted = {stdlib: _LIBRARY, Path(sysconfig.get_path("purelib")): _PACKAGES, environment / "bin": programs}
-    always = (_COMPILED,) if asked.compile else ()
+    always = (_COMPILED,) if options.compile else ()
     copied = [_tree(stdlib, _below(target, stdlib), unwanted, always), _tree(environment, _below(target, home), unwanted, always)]
     missing = _libraries([path for root in (*copied, _file(interpreter, target)) for path in _objects(root)], target)
     link = environment / "bin" / "python"
@@ -60,7 +60,7 @@ def main() -> int:
     scratch = target / "tmp"
     scratch.mkdir(exist_ok=True)
     scratch.chmod(0o1777)  # a mode that is given to mkdir is cut by the umask
-    if asked.compile:
+    if options.compile:
         _compile(copied, target)
     if missing:
         sys.stderr.write("no such library on this machine: " + ", ".join(sorted(missing)) + "\n")
@@ -140,15 +140,15 @@ def _is_elf(path: Path) -> bool:
 
 def _libraries(objects: list[Path], target: Path) -> set[str]:
     """Copies the shared libraries of the objects to where the loader looks for them; returns the names of those that are not there."""
-    found: set[str] = set()
+    libraries: set[str] = set()
     missing: set[str] = set()
     ldd = shutil.which("ldd") or "/usr/bin/ldd"
     for path in objects:
         listed = subprocess.run([ldd, path], capture_output=True, text=True, check=False).stdout  # noqa: S603 - our own files
-        found.update(re.findall(r"^\s*(?:\S+ => )?(/\S+) \(0x", listed, re.MULTILINE))
+        libraries.update(re.findall(r"^\s*(?:\S+ => )?(/\S+) \(0x", listed, re.MULTILINE))
         missing.update(re.findall(r"^\s*(\S+) => not found", listed, re.MULTILINE))
-    beside = {Path(name).with_name(BY_NAME) for name in found if Path(name).name.startswith("libc.so")}
-    for library in sorted({*map(Path, found), *beside}):
+    beside = {Path(name).with_name(BY_NAME) for name in libraries if Path(name).name.startswith("libc.so")}
+    for library in sorted({*map(Path, libraries), *beside}):
         if not library.is_relative_to(target):
             _file(library, target)
     return missing

@@ -51,7 +51,7 @@ def draw_pipeline() -> str:
     """The stages, in the order in which the pipeline declares them, as a picture and as a table."""
     names = [name for name, value in vars(Admission).items() if name in STAGES and isfunction(value)]
     drawn = [f"{start} --> {names[0]}" for start in ("request([AdmissionReview])", "file([file])")]
-    drawn += [f"{one} --> {two}" for one, two in pairwise([*names, "response([response or report])"])]
+    drawn += [f"{stage} --> {following}" for stage, following in pairwise([*names, "response([response or report])"])]
     rows = ((f"`{name}`", *STAGES[name]) for name in names)
     return _mermaid("flowchart LR", drawn) + "\n" + table("method | effect | refused by | stage in findings", rows)
 

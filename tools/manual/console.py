@@ -132,8 +132,8 @@ def _lines(text: str, parts: Mapping[str, Callable[[], str]], fresh: Callable[[]
     lines = iter(text.splitlines(keepends=True))
     for line in lines:
         yield line
-        found = _DIRECTIVE.fullmatch(line.strip())
-        what, name = (found[1], found[2]) if found else ("", "")
+        match = _DIRECTIVE.fullmatch(line.strip())
+        what, name = (match[1], match[2]) if match else ("", "")
         if what == "fresh":
             session = fresh()
         elif what == "run":

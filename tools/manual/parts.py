@@ -149,8 +149,8 @@ def _messages(who: str) -> str:
 
 def _facts() -> Iterator[tuple[str, ...]]:
     for page in map(describe_fact, Facts._fields):
-        asked = ", ".join(f"[`{rule['rule']}`](rules/{rule['rule']}.md)" for rule in page["rules"])
-        yield f"`{page['fact']}`", page["description"].removesuffix("; null: not known."), asked
+        rules = ", ".join(f"[`{rule['rule']}`](rules/{rule['rule']}.md)" for rule in page["rules"])
+        yield f"`{page['fact']}`", page["description"].removesuffix("; null: not known."), rules
 
 
 def _keys() -> Iterator[tuple[str, ...]]:
@@ -191,14 +191,15 @@ _WORDS: Final = {"x-kubernetes-preserve-unknown-fields": "free form", "maxLength
 def _fields(heads: str, rows: Callable[[str, Nodes, Nodes], Iterator[Row]]) -> str:
     """The rows of each step from a line to the next, behind the later line."""
     steps = ((newer, rows(kind.name, _nodes(kind.name, older), _nodes(kind.name, newer))) for kind in EVERY_KIND for older, newer in _STEPS)
-    return table(f"operator | {heads}", ((str(newer), *row) for newer, found in steps for row in found))
+    return table(f"operator | {heads}", ((str(newer), *row) for newer, entries in steps for row in entries))
 
 
 def _rules(heads: str, *, defaults: bool) -> str:
     only = [rule for rule in list_rules() if len(rule.lines) < len(Line) and rule.is_default is defaults]
     marks = ("", "yes")
     return table(
-        heads, ((f"[`{one.name}`](rules/{one.name}.md)", one.title.rstrip("."), *(marks[one.is_of(line)] for line in Line)) for one in only)
+        heads,
+        ((f"[`{rule.name}`](rules/{rule.name}.md)", rule.title.rstrip("."), *(marks[rule.is_of(line)] for line in Line)) for rule in only),
     )
 
 
@@ -256,16 +257,16 @@ def _changed(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
         before = old.get((version, path))
         if before is None:
             continue
-        one, other = _demands(before), _demands(node)
-        cells = ["<br>".join(text for text in mine if text not in theirs) for mine, theirs in ((one, other), (other, one))]
+        earlier, other = _demands(before), _demands(node)
+        cells = ["<br>".join(text for text in mine if text not in theirs) for mine, theirs in ((earlier, other), (other, earlier))]
         if any(cells):
             yield f"{kind}/{version}", f"`{path}`", *cells
 
 
 def _demands(node: Node) -> list[str]:
     """What a field is held to, each as a text."""
-    said = [str(rule.get("message") or f"`{rule['rule']}`").replace("|", "\\|") for rule in node.get(_RULES, ())]
-    return [_facet(key, value) for key, value in _facets(node).items()] + said
+    messages = [str(rule.get("message") or f"`{rule['rule']}`").replace("|", "\\|") for rule in node.get(_RULES, ())]
+    return [_facet(key, value) for key, value in _facets(node).items()] + messages
 
 
 def _definition(kind: str) -> Iterator[Row]:
@@ -280,10 +281,10 @@ def _definition(kind: str) -> Iterator[Row]:
     served = [", ".join(each["name"] for each in versions) for versions in specs]
     stored = [next(each["name"] for each in versions if each["storage"]) for versions in specs]
     columns = [", ".join(column["name"] for column in versions[len(known.versions) - 1]["additionalPrinterColumns"]) for versions in specs]
-    for what, told in (("versions", served), ("stored version", stored), ("columns of `kubectl get`", columns)):
-        for (_, newer), (one, other) in zip(_STEPS, pairwise(told), strict=True):
-            if one != other:
-                yield str(newer), kind, what, one, other
+    for what, values in (("versions", served), ("stored version", stored), ("columns of `kubectl get`", columns)):
+        for (_, newer), (earlier, other) in zip(_STEPS, pairwise(values), strict=True):
+            if earlier != other:
+                yield str(newer), kind, what, earlier, other
 
 
 def _rows(heads: str, make: Callable[[], Iterable[Iterable[str]]]) -> Callable[[], str]:

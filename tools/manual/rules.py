@@ -133,9 +133,9 @@ def rule_pages() -> dict[str, str]:
 
 
 def _page(name: str) -> str:
-    found = find(name)
-    assert found is not None, name  # noqa: S101 - the names are those that have a page
-    page = complete(found)
+    entry = find(name)
+    assert entry is not None, name  # noqa: S101 - the names are those that have a page
+    page = complete(entry)
     rule = find_rule(name)
     assert rule is not None, name  # noqa: S101 - as above
     parts = [
@@ -247,8 +247,8 @@ def twins(rule: Rule) -> list[tuple[str, str]]:
     """The examples of the rule in the other version, as far as a server says the same of them there; none without a mistake there."""
     if rule.is_default:
         return [pair for example in rule.examples if (pair := defaulted(rule, *example))]
-    found = [(converted(rule, bad), converted(rule, good)) for bad, good in rule.examples]
-    return [pair for pair in found if any(pair)] if any(bad for bad, _ in found) else []
+    pairs = [(converted(rule, bad), converted(rule, good)) for bad, good in rule.examples]
+    return [pair for pair in pairs if any(pair)] if any(bad for bad, _ in pairs) else []
 
 
 def converted(rule: Rule, block: str) -> str:
@@ -267,14 +267,14 @@ def converted(rule: Rule, block: str) -> str:
 
 def defaulted(rule: Rule, before: str, after: str) -> tuple[str, str] | None:
     """A Before and an After block in the other version; None where our defaults don't lead from one to the other there."""
-    one = _twin(parse(before, rule.kinds[0], rule.name))
-    two = _twin(parse(after, rule.kinds[0], rule.name))
-    if one is None or two is None or one.fragment == two.fragment:
+    first = _twin(parse(before, rule.kinds[0], rule.name))
+    second = _twin(parse(after, rule.kinds[0], rule.name))
+    if first is None or second is None or first.fragment == second.fragment:
         return None
-    found = _admission(one).defaults().object
-    if any(found.get(part) != _admission(two).defaults().object.get(part) for part in ("metadata", "spec")):
+    obj = _admission(first).defaults().object
+    if any(obj.get(part) != _admission(second).defaults().object.get(part) for part in ("metadata", "spec")):
         return None
-    return _block(before, one, rule.name, {}), _block(after, two, rule.name, {})
+    return _block(before, first, rule.name, {}), _block(after, second, rule.name, {})
 
 
 def _twin(example: Example) -> Example | None:
@@ -294,14 +294,14 @@ def _twin(example: Example) -> Example | None:
 
 def _plain(name: str, written: str, fragment: Object, wanted: Target) -> Object:
     obj = {"apiVersion": api_version(written), "kind": name, **copy.deepcopy(fragment)}
-    found = dict(convert_object(obj, wanted, whole=True).object)
+    result = dict(convert_object(obj, wanted, whole=True).object)
     kind = KINDS[name]
     reserved = {*annotation_keys(kind), *(kind.legacy.keys if kind.legacy else ())}
-    metadata = dict(found.pop("metadata"))
+    metadata = dict(result.pop("metadata"))
     if annotations := {key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in reserved}:
         metadata["annotations"] = annotations
-    del found["apiVersion"], found["kind"]
-    return {"metadata": metadata, **found} if metadata else found
+    del result["apiVersion"], result["kind"]
+    return {"metadata": metadata, **result} if metadata else result
 
 
 def _admission(example: Example) -> Admission:
@@ -315,17 +315,17 @@ def _admission(example: Example) -> Admission:
 def _reported(example: Example) -> dict[int, list[str]]:
     """The rules that a server names, by the line of the new object's text."""
     document = load_documents(example.text, "example")[0]
-    found: dict[int, list[str]] = {}
+    rules: dict[int, list[str]] = {}
     for finding in _admission(example).judge():
-        found.setdefault(document.position(finding.path).line, []).append(finding.rule.name)
-    return found
+        rules.setdefault(document.position(finding.path).line, []).append(finding.rule.name)
+    return rules
 
 
 def _block(block: str, twin: Example, rule: str, reported: dict[int, list[str]]) -> str:
     """The text of a page: directives, the old object, and the new one with its marks."""
     lines = twin.text.splitlines()
-    for number, found in reported.items():
-        listed = sorted(set(found))
+    for number, rule_names in reported.items():
+        listed = sorted(set(rule_names))
         lines[number - 1] += "  # expect" if listed == [rule] else f"  # expect: {', '.join(listed)}"
     kind = [f"# kind: {twin.kind}"] if "# kind:" in block else []
     old = [] if twin.old_text is None else [*twin.old_text.splitlines(), "--- # becomes"]

@@ -60,11 +60,11 @@ def _comment(lines: list[str], index: int) -> str:
     _, mark, behind = lines[index].partition("  #")
     if mark:
         return _cell(behind)
-    found: list[str] = []
+    texts: list[str] = []
     while index and (line := lines[index - 1].strip()).startswith("#"):
-        found.insert(0, line.removeprefix("#").strip())
+        texts.insert(0, line.removeprefix("#").strip())
         index -= 1
-    return _cell(" ".join(found))
+    return _cell(" ".join(texts))
 
 
 def _cell(text: str) -> str:

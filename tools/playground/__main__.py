@@ -89,8 +89,8 @@ def collect() -> dict[str, bytes]:
     files = {file.name: file.read_bytes() for file in sorted((HERE / "runtime").glob("*.py")) if file.name != "__init__.py"}
     for name, folder in (("dynamo_webhooks", ROOT / "dynamo_webhooks"), ("yaml", Path(yaml.__file__).parent)):
         rooms = [folder, *(room for room in folder.iterdir() if room.is_symlink())]  # which rglob does not follow
-        found = [file for room in rooms for file in room.rglob("*") if file.suffix in _DATA and not {*_NOT}.intersection(file.parts)]
-        files |= {f"{name}/{file.relative_to(folder)}": file.read_bytes() for file in found if file.is_file()}
+        paths = [file for room in rooms for file in room.rglob("*") if file.suffix in _DATA and not {*_NOT}.intersection(file.parts)]
+        files |= {f"{name}/{file.relative_to(folder)}": file.read_bytes() for file in paths if file.is_file()}
     return files
 
 

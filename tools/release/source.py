@@ -44,24 +44,24 @@ def read_source() -> Source:
 def _tagged(declared: str) -> str:
     """The version that the commit's tag names, which must be the declared one."""
     names = git("tag", "--points-at", "HEAD").decode().split()
-    found = [match[1] for name in names if (match := _TAG.fullmatch(name))]
+    versions = [match[1] for name in names if (match := _TAG.fullmatch(name))]
     wanted = f"HEAD must have the tag v{declared}, after the version in pyproject.toml"
-    if not found:
+    if not versions:
         raise ReleaseError(f"{wanted}, got none; run git tag v{declared}")
-    if found != [declared]:
-        raise ReleaseError(f"{wanted}, and no other of a version, got {', '.join(f'v{each}' for each in found)}; correct one of both")
+    if versions != [declared]:
+        raise ReleaseError(f"{wanted}, and no other of a version, got {', '.join(f'v{each}' for each in versions)}; correct one of both")
     return declared
 
 
 def section(changelog: str, version: str) -> str:
     """The section of a version. Raises: ReleaseError where there is none, or changes above it."""
     parts = re.split(r"^## (.+)\n", changelog, flags=re.MULTILINE)
-    found = {title.split()[0]: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
-    if not found.get(version):
-        raise ReleaseError(f"CHANGELOG.md must have a section ## {version} with text, got {', '.join(found)}; write it")
-    if waiting := found.get("Unreleased", "").splitlines():
+    sections = {title.split()[0]: text.strip() for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+    if not sections.get(version):
+        raise ReleaseError(f"CHANGELOG.md must have a section ## {version} with text, got {', '.join(sections)}; write it")
+    if waiting := sections.get("Unreleased", "").splitlines():
         raise ReleaseError(f"CHANGELOG.md must have nothing under Unreleased, got {len(waiting)} lines; move them to ## {version}")
-    return found[version] + "\n"
+    return sections[version] + "\n"
 
 
 def export(target: Path, commit: str = "HEAD") -> None:

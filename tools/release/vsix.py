@@ -52,7 +52,7 @@ def _component(about: dict[str, Any]) -> dict[str, Any]:
 def _bundled(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """The packages that esbuild took a file of, each with its own description."""
     inputs = json.loads((folder / "dist" / "bundle.json").read_text("utf-8"))["inputs"]
-    places = sorted({found[0] for name in inputs if (found := _PACKAGE.match(name))})
+    places = sorted({match[0] for name in inputs if (match := _PACKAGE.match(name))})
     return [(folder / place, json.loads((folder / place / "package.json").read_text("utf-8"))) for place in places]
 
 

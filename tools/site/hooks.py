@@ -29,13 +29,13 @@ def on_post_build(config: Any) -> None:
     for file in site.glob("assets/javascripts/**/*.min.js"):
         _without_map(file)
     for pattern in _FOREIGN:
-        for file in [one for found in site.glob(pattern) for one in (sorted(found.rglob("*")) if found.is_dir() else [found])]:
+        for file in [entry for path in site.glob(pattern) for entry in (sorted(path.rglob("*")) if path.is_dir() else [path])]:
             if file.is_file():
                 file.unlink()
 
 
 def _is_unused(selectors: str) -> bool:
-    return not selectors.startswith("@") and all(_UNUSED.search(one) for one in re.split(r",(?![^(]*\))", selectors))
+    return not selectors.startswith("@") and all(_UNUSED.search(selector) for selector in re.split(r",(?![^(]*\))", selectors))
 
 
 def _without_map(file: Path) -> None:

@@ -123,8 +123,8 @@ def _section(kind: str, version: str, path: Steps) -> str:
     """One field: its path, and what `explain` prints about it, with links."""
     place = describe_place(kind, version, path)
     assert place is not None, path  # noqa: S101 - the path is of the schema
-    text = _RULE.sub(lambda found: f"- [`{found[1]}`](../rules/{found[1]}.md)", "\n\n".join(place_parts(place)))
-    text = _CODE.sub(lambda found: found[0] if found[0] != "<" else "&lt;", text)
+    text = _RULE.sub(lambda match: f"- [`{match[1]}`](../rules/{match[1]}.md)", "\n\n".join(place_parts(place)))
+    text = _CODE.sub(lambda match: match[0] if match[0] != "<" else "&lt;", text)
     other = place["other"]
     # else the other field is within one of Kubernetes' types
     if other and (there := address(tuple(other["path"].split(".")))) in _addresses(kind, other["version"]):
@@ -190,8 +190,8 @@ def navigation(texts: dict[str, str], *, playground: bool) -> list[Any]:
     groups: dict[str, list[Any]] = {}
     group, seen = "", {"README.md"}
     for line in texts["README.md"].splitlines():
-        if found := _GROUP.match(line):
-            group = found[1][0].upper() + found[1][1:]
+        if match := _GROUP.match(line):
+            group = match[1][0].upper() + match[1][1:]
         for _, target in _LINK.findall(line) if group else ():
             page = normpath(target.partition("#")[0]).removeprefix("../")
             if page in texts and page not in seen:
@@ -226,7 +226,7 @@ def _for_site(name: str, text: str, known: Collection[str]) -> str:
         text = _FLAG.sub(r'| <span id="\2">`\1`</span> |', text)
     parts = _BLOCK.split(text)
     # a split gives the text before a block, the block, and its fence
-    return "".join(_linked(name, one, known) if number % 3 == 0 else one for number, one in enumerate(parts) if number % 3 < 2)
+    return "".join(_linked(name, part, known) if number % 3 == 0 else part for number, part in enumerate(parts) if number % 3 < 2)
 
 
 def _linked(name: str, text: str, known: Collection[str]) -> str:
@@ -261,8 +261,8 @@ def answers() -> dict[str, Any]:
         "rules": messages(),
         "operator": [
             [rule.name, [kind.partition("/")[0] for kind in rule.kinds], pieces]
-            for rule, said in operator_messages().items()
-            for pieces in said
+            for rule, sentences in operator_messages().items()
+            for pieces in sentences
         ],
         "known": [[entry.name, entry.shown, entry.rule.name if entry.rule else "", _for_script(entry.pattern)] for entry in list_known()],
         "transport": len(tables()["transport"]),  # those come first
@@ -282,23 +282,23 @@ def _for_script(pattern: str) -> str:
 
 def flags() -> dict[str, list[str]]:
     """The flags of all commands, and the commands that have each."""
-    found: dict[str, list[str]] = {}
+    commands: dict[str, list[str]] = {}
     for name in COMMANDS:
         for action in list_actions(name):
             for option in action.option_strings:
                 if option.startswith("--"):
-                    found.setdefault(option, []).append(name)
-    return found
+                    commands.setdefault(option, []).append(name)
+    return commands
 
 
 def _messages(rule: str) -> Iterator[str]:
     """What a rule says, for people who search for a message; values are left out."""
-    said = messages().get(rule)
-    if said:
+    texts = messages().get(rule)
+    if texts:
         yield "## Messages"
         yield f"A refusal of this rule ends in `[{rule}]` and has some of these words:"
-        yield "\n".join(f"- {text.replace('<', '&lt;').replace('*', chr(92) + '*')}" for text in said)
-    operator = [" ... ".join(pieces) for one, messages_of in operator_messages().items() if one.name == rule for pieces in messages_of]
+        yield "\n".join(f"- {text.replace('<', '&lt;').replace('*', chr(92) + '*')}" for text in texts)
+    operator = [" ... ".join(pieces) for entry, messages_of in operator_messages().items() if entry.name == rule for pieces in messages_of]
     if operator:
         yield "The Go operator says:"
         yield "\n".join(f"- {text.strip().replace('<', '&lt;')}" for text in operator)

@@ -30,29 +30,29 @@ def answer(text: str, view: str, line: str, facts: str) -> str:
     """What `check` finds in the text, and what the command of a view prints. A text that is no manifest is a message to explain."""
     settings = ["--no-project", "--line", line]
     known = [word for fact in facts.split() for word in ("--set-fact", fact)]
-    found = _VERSION.search(text)
-    told: dict[str, Any] = {"view": view, "version": found[1] if found else "", "text": "", "notes": "", "code": 0}
+    match = _VERSION.search(text)
+    reply: dict[str, Any] = {"view": view, "version": match[1] if match else "", "text": "", "notes": "", "code": 0}
     if not text.strip():
-        return json.dumps(told)
+        return json.dumps(reply)
     if not _MANIFEST.search(text):
-        told["view"] = "explain"
-        told["text"], told["notes"], told["code"] = _run(["explain", "-"], text)
-        return json.dumps(told)
+        reply["view"] = "explain"
+        reply["text"], reply["notes"], reply["code"] = _run(["explain", "-"], text)
+        return json.dumps(reply)
     Path(FILE).write_bytes(text.encode("utf-8", "surrogatepass"))
     extra = ["--answer"] if view == "answer" else []
-    report, told["notes"], told["code"] = _run(["check", FILE, "-o", "json", *extra, *settings, *known])
-    told["report"] = json.loads(report) if report else None
-    found_by_check: dict[str, Any] = told["report"] or {"findings": [], "answers": []}
+    report, reply["notes"], reply["code"] = _run(["check", FILE, "-o", "json", *extra, *settings, *known])
+    reply["report"] = json.loads(report) if report else None
+    found_by_check: dict[str, Any] = reply["report"] or {"findings": [], "answers": []}
     if view == "answer":
-        told["text"] = "".join(f"{each['printed']}\n" for each in found_by_check["answers"])
+        reply["text"] = "".join(f"{each['printed']}\n" for each in found_by_check["answers"])
     elif view == "explain":
         words = list(dict.fromkeys(each["rule"] for each in found_by_check["findings"]))[:MAX_EXPLAINED_RULES] or _KIND.findall(text)[:1]
-        told["text"] = "\n".join(_run(["explain", word])[0] for word in words)
+        reply["text"] = "\n".join(_run(["explain", word])[0] for word in words)
     elif view in (*_CONVERT, "default", "render"):
-        told["text"], told["notes"], told["code"] = _run(
-            [*_command(view, told["version"]), *settings, *([] if view in _CONVERT else known)]
+        reply["text"], reply["notes"], reply["code"] = _run(
+            [*_command(view, reply["version"]), *settings, *([] if view in _CONVERT else known)]
         )
-    return json.dumps(told)
+    return json.dumps(reply)
 
 
 def _command(view: str, version: str) -> list[str]:
@@ -72,5 +72,5 @@ def _run(words: Sequence[str], stdin: str = "") -> tuple[str, str, int]:
             code = main(words)
     finally:
         sys.stdin = before
-    printed, told = (stream.buffer.getvalue().decode() for stream in (out, err))
-    return printed, told, code
+    printed, notes = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return printed, notes, code

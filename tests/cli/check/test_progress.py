@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import io
 import mmap
 import os
@@ -9,6 +10,8 @@ import pty
 import select
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -43,6 +46,15 @@ def _read(leader: int, awaited: str, screen: str = "") -> str:
     return screen
 
 
+def _feed(run: subprocess.Popen[str], text: str) -> None:
+    """Writes to a program's standard input, and waits until it has read that: its start may take any time."""
+    assert run.stdin is not None
+    run.stdin.write(text)
+    run.stdin.flush()
+    while any(fcntl.ioctl(run.stdin, termios.FIONREAD, bytes(4))) and run.poll() is None:
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("on_terminal", [True, False])
 def test_a_run_of_more_than_a_second_tells_how_far_it_is_on_a_terminal(files: Files, *, on_terminal: bool) -> None:
     files(bad=BAD, good=GOOD)
@@ -50,9 +62,11 @@ def test_a_run_of_more_than_a_second_tells_how_far_it_is_on_a_terminal(files: Fi
         stderr = follower if on_terminal else subprocess.PIPE
         run = subprocess.Popen([sys.executable, *PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True)
         os.close(follower)
+        text = GOOD.replace("good", "slow")
+        _feed(run, text[:10])
         with contextlib.suppress(subprocess.TimeoutExpired):
-            run.wait(progress.WAIT_SECONDS + 2)  # for standard input
-        out, err = run.communicate(GOOD.replace("good", "slow"))
+            run.wait(progress.WAIT_SECONDS + 0.5)  # for the rest
+        out, err = run.communicate(text[10:])
         screen = _read(leader, "nothing more") if on_terminal else str(err)
     assert (run.returncode, "checked," in out) == (1, False)
     if on_terminal:

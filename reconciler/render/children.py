@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
-from . import discovery, generation, gms, without_effect
+from . import accounts, generation, gms, without_effect
 from .checkpoint import job
 from .checkpoint.identity import identity_hash
 from .component import component_children, no_orchestrator
@@ -17,7 +17,7 @@ from .grove.member import with_old_selectors
 from .multinode import trtllm, vllm
 from .names import API_VERSION, ENABLE_GROVE, GRAPH_NAME, WORKLOAD_PROVIDER, is_provided_by_grove
 from .names import COMPONENT as COMPONENT_LABEL
-from .objects import canonical, make_child
+from .objects import make_child
 from .observed import NOTHING, Observed
 from .service import model_services, picker_objects, services_on_grove
 from .settings import Settings
@@ -28,6 +28,8 @@ from .workload import owning_graph
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
 CHECKPOINT: Final = "DynamoCheckpoint"
+# sort keys: characters with which no field's name begins
+_FIRST: Final = {name: chr(number) for number, name in enumerate(("apiVersion", "kind", "metadata", "name", "namespace"))}
 # what others need first comes first; kinds that are not here come last, by name
 _NEEDED: Final = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret", "PersistentVolumeClaim", "ResourceClaimTemplate")
 _OURS: Final = (CHECKPOINT, "DynamoGraphDeploymentScalingAdapter", COMPONENT)
@@ -90,9 +92,9 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
     """As `direct_children`, of a graph that has been read."""
     grove = on_grove(graph, settings, observed)
     parts = [
-        _collected(discovery.shared_accounts, graph, settings),
+        _collected(accounts.shared_accounts, graph, settings),
         _collected(_claims, graph),
-        _collected(discovery.rights, graph, settings),
+        _collected(accounts.rights, graph, settings),
         *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
         *(_collected(_checkpoints, graph, member, settings, observed) for member in graph.members),
         _collected(_adapters, graph),
@@ -223,7 +225,7 @@ def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
     try:
-        return Rendered([canonical(child) for child in make(*of)], [])
+        return Rendered([_canonical(child) for child in make(*of)], [])
     except RenderError as error:
         return Rendered([], [error])
 
@@ -247,3 +249,14 @@ def _ordered(rendered: Rendered) -> Rendered:
         return (_ORDER.index(kind), "") if kind in _ORDER else (len(_ORDER), kind)
 
     return Rendered(sorted(rendered.children, key=place), rendered.problems)
+
+
+def _canonical(value: Any) -> Any:
+    """A copy with ordered maps: names first, other members sorted."""
+    if isinstance(value, dict):
+        return {name: _canonical(item) if isinstance(item, (dict, list)) else item for name, item in sorted(value.items(), key=_place)}
+    return [_canonical(item) for item in value] if isinstance(value, list) else value
+
+
+def _place(member: tuple[str, Any]) -> str:
+    return _FIRST.get(member[0], member[0])

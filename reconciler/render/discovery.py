@@ -1,17 +1,9 @@
-"""Discovery: the effective backend and mode, the runtime's labels; and the accounts of pods, with their permissions."""
+"""How the pods of a graph discover each other: the effective backend and mode, and the labels for the runtime."""
 
 from collections.abc import Mapping
-from typing import Final
 
-from ...conversion.lens.protocol import Fields
 from . import names
-from .graph import Graph
-from .objects import make_child
 from .settings import KUBERNETES, Settings
-
-RBAC_GROUP: Final = "rbac.authorization.k8s.io"
-_READ: Final = ("get", "list", "watch")
-_WRITE: Final = ("create", "get", "list", "watch", "update", "patch", "delete")
 
 
 def backend(annotations: Mapping[str, str], settings: Settings) -> str:
@@ -32,59 +24,3 @@ def in_containers(annotations: Mapping[str, str]) -> bool:
 def labels(annotations: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """The runtime's labels on pods and EndpointSlices."""
     return {names.DISCOVERY_BACKEND: KUBERNETES, names.DISCOVERY_ENABLED: "true"} if by_kubernetes(annotations, settings) else {}
-
-
-def account_labels(account: str) -> dict[str, str]:
-    """The labels of a service account, its role and binding; the name is cut to a label's length."""
-    return {names.MANAGED_BY: names.OPERATOR, names.PART: "rbac", names.APP: names.as_label(account)}
-
-
-def rights(graph: Graph, settings: Settings) -> list[Fields]:
-    """The service account of a graph's pods, with permission to watch endpoints and to publish what they serve, where they need it."""
-    if not by_kubernetes(graph.annotations, settings):
-        return []
-    account, owner = names.discovery_account(graph.name), graph.object
-    marks = account_labels(account)
-    rules = [
-        {"apiGroups": [""], "resources": ["endpoints", "pods"], "verbs": [*_READ]},
-        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": [*_READ]},
-        {"apiGroups": ["nvidia.com"], "resources": ["dynamoworkermetadatas"], "verbs": [*_WRITE]},
-    ]
-    bound = binding("Role", f"{account}-role", account, graph.namespace)
-    return [
-        make_child("v1", "ServiceAccount", account, labels=marks, owner=owner),
-        make_child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", labels=marks, owner=owner, rules=rules),
-        make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", labels=marks, owner=owner, **bound),
-    ]
-
-
-def shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
-    """The accounts of a graph's planner, whose role may change every graph of the namespace, and of its picker, if it has these."""
-    out = []
-    if any(member.type == names.PLANNER for member in graph.members):
-        out += make_shared_account(names.PLANNER_ACCOUNT, settings.planner_role, graph.namespace, settings)
-    if graph.picker:
-        out += make_shared_account(names.PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings)
-    return out
-
-
-def make_shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:
-    """A service account bound to a ClusterRole, without owner, as graphs share it; none without a role, or if the installation has it."""
-    if settings.restricted or not role:
-        return []
-    marks = account_labels(account)
-    bound = make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks)
-    return [make_child("v1", "ServiceAccount", account, namespace, labels=marks), bound | binding("ClusterRole", role, account, namespace)]
-
-
-def account_of(name: str) -> str:
-    """The account that an object of `rights` is for."""
-    return name.removesuffix("-role").removesuffix("-binding")
-
-
-def binding(kind: str, role: str, account: str, namespace: str) -> Fields:
-    """The content of a RoleBinding: one role for one service account of its own namespace."""
-    return {
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
-    }

@@ -10,9 +10,10 @@ from .errors import RenderError
 from .framework import has_native_picker
 from .graph import Graph, Member, object_name, selects, template_labels
 from .merge import object_items, string_map
-from .objects import make_child, yaml_text
+from .objects import make_child
 from .settings import Settings
 from .workload import Workload, owning_graph
+from .yaml_text import yaml_text
 
 _MODEL: Final = "dynamo-model-"
 _LOCAL: Final = "local"  # default suffix of hosts

@@ -12,7 +12,7 @@ from ..common.conditions import Say, condition_of
 from ..common.keys import key_of, uid_of
 from ..common.problems import RETRY_SLOW, RETRY_SOON, Problem
 from ..common.resources import REQUEST_NAME
-from ..render.objects import yaml_text
+from ..render.yaml_text import yaml_text
 from . import phases
 from .annotations import digest_of, graph_name, read_progress, read_requested_hardware, retry_of
 from .hardware import Cluster, fill_hardware

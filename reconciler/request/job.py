@@ -9,7 +9,7 @@ from ...api.operator.configuration import OperatorConfiguration
 from ...conversion.lens.protocol import Fields
 from ...policies.request.pods import TAKEN_OF_CONTAINER, TAKEN_OF_POD, TAKEN_OF_SECURITY
 from ..common.resources import REQUEST_NAME
-from ..render.discovery import RBAC_GROUP, account_labels, binding
+from ..render.accounts import RBAC_GROUP, account_labels, binding
 from ..render.merge import as_map, merge_env, object_items, string_map
 from ..render.objects import make_child
 from .annotations import legacy_of

@@ -12,7 +12,7 @@ from ..common.problems import MAX_MESSAGE_CHARACTERS
 from ..common.resources import GRAPH, LWS, SET_NAME
 from ..engine.context import Context
 from ..engine.reads import READ_SECONDS, SETTLE_SECONDS
-from ..render.discovery import account_of
+from ..render.accounts import account_of
 from ..render.names import GRAPH_NAME, SELECTOR
 from .pod_states import explain_waiting_pods
 from .refused_pods import explain_refused_pods

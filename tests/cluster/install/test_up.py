@@ -20,7 +20,7 @@ import yaml
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from dynamo_webhooks.api.line import DEFAULT_LINE
-from dynamo_webhooks.reconciler.render.discovery import make_shared_account
+from dynamo_webhooks.reconciler.render.accounts import make_shared_account
 from dynamo_webhooks.reconciler.render.names import PICKER_ACCOUNT, PLANNER_ACCOUNT
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.cluster.admission import COMMAND, FACTS, Admission, start

@@ -1,5 +1,6 @@
 """From one type to another, and sizes."""
 
+import contextlib
 import math
 import re
 from typing import Final
@@ -73,10 +74,12 @@ function("bytes", str)(lambda text: text.encode("utf-8", "surrogatepass"))
 def _double_of_string(text: str) -> float:
     if _ENDLESS.fullmatch(text):
         return float(text)
-    try:
-        number = float(text) if _DECIMAL.fullmatch(text) else float.fromhex(_HEXADECIMAL.fullmatch(text)[0].replace("_", ""))  # type: ignore[index]
-    except (TypeError, OverflowError):
-        number = math.inf
+    number = math.inf
+    with contextlib.suppress(OverflowError):
+        if _DECIMAL.fullmatch(text):
+            number = float(text)
+        elif match := _HEXADECIMAL.fullmatch(text):
+            number = float.fromhex(match[0].replace("_", ""))
     if math.isinf(number):
         raise EvaluationError("type conversion error from 'string' to 'double'")
     return number

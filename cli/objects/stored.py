@@ -63,7 +63,7 @@ class Old:
         old = self._found[new.identity]
         if is_live(old) and not is_live(new):
             return apply_to(old.data, stored, new)
-        return Previous(stored, moved=old.data if old.version != new.version else None, held=is_live(old))
+        return Previous(stored, moved=read_other_version(old, new.version), held=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -75,6 +75,11 @@ class Old:
         if key not in self._ready:
             self._ready[key] = store_as(old, new.version, line)
         return self._ready[key]
+
+
+def read_other_version(old: Manifest, version: str) -> Fields | None:
+    """An old object as it was written, where that was in another version."""
+    return old.data if old.version != version else None
 
 
 def is_live(manifest: Manifest) -> bool:

@@ -17,7 +17,7 @@ from ..files.read import STDIN
 from ..files.revision import FLAG, Tree, Trees
 from ..yaml.load import InputError, Source, read_text
 from .manifest import Identity, Manifest, find_manifests
-from .stored import Previous, format_place, store_as
+from .stored import Previous, format_place, read_other_version, store_as
 
 
 class _File(NamedTuple):
@@ -57,7 +57,7 @@ class Against:
         stored = store_as(old, new.version, line)
         if isinstance(stored, InputError):
             return Previous(None, str(stored))
-        return Previous(stored, moved=old.data if old.version != new.version else None)
+        return Previous(stored, moved=read_other_version(old, new.version))
 
 
 class _Repository:

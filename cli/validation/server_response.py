@@ -189,7 +189,7 @@ class _Server:
             return None
         response = self._ask(Purpose.MUTATE, {**self.write.object, **self._status})
         if not response["allowed"]:
-            return self._refused(Purpose.MUTATE, response)
+            return self._refuse_as_webhook(Purpose.MUTATE, response)
         if "patch" in response:
             self.write.mutate(schema=self.settings.schema)
         return None
@@ -245,7 +245,7 @@ class _Server:
             return None
         response = self._ask(Purpose.VALIDATE, self.write.object)
         self.warnings += response.get("warnings", ())
-        return None if response["allowed"] else self._refused(Purpose.VALIDATE, response)
+        return None if response["allowed"] else self._refuse_as_webhook(Purpose.VALIDATE, response)
 
     def _unstored(self) -> Answer | None:
         """The conversion to the version in which objects are kept, the last thing before they are."""
@@ -279,7 +279,7 @@ class _Server:
         response: dict[str, Any] = orjson.loads(admission_answer(route, body, self.serving).body)["response"]
         return response
 
-    def _refused(self, purpose: Purpose, response: dict[str, Any]) -> Answer:
+    def _refuse_as_webhook(self, purpose: Purpose, response: dict[str, Any]) -> Answer:
         """A denial as the API server passes it on: the status of the webhook, its name before the message."""
         status = response["status"]
         stage = DECODE if status["code"] == 400 else POLICIES

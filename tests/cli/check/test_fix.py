@@ -296,27 +296,29 @@ TWICE = SHARED.replace("replica: 3  # each", "replica: 3\n      replcas: 2").rep
 FORM, FORMED = (text.partition("---")[0].replace("8080", "0123") for text in (MANIFEST, FIXED))
 WORDS = (
     '{"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {"components": [{"name": "w",'
-    '"type": "Worker", "replicas": "2", "podTemplate": {"spec": {"containers": [{"name": "main", "env": [{"name": "P", "value": 5}]}]}}}]}}'
+    '"type": "Worker", "replicas": "2", "podTemplate": {"spec": {"containers": [{"name": "main", "image": "x/vllm:1.5.0",'
+    '"env": [{"name": "P", "value": 5}]}]}}}]}}'
 )
 MENDS = [
-    (FORM.replace("\n", "\r\n"), FORMED.replace("\n", "\r\n"), 8),
-    (f"\ufeff{FORM}", f"\ufeff{FORMED}", 8),
-    (WORDS, WORDS.replace("Worker", "worker").replace('"2"', "2").replace(": 5}", ': "5"}'), 3),
-    (JSON, JSON.replace("Framwork", "Framework").replace('"typ"', '"type"'), 2),  # with odd ends of lines
-    (SHARED, SHARED.replace("replica:", "replicas:"), 3),  # several places share the name
-    (SWITCHLESS, SWITCHLESS.replace("Ref: c", "Ref: c, enabled: true"), 1),  # which line 1.5 requires
-    (HOST, HOST.replace("https://Chat.example.com:8443/x", "chat.example.com"), 1),
-    (TWICE, TWICE.replace("Worker", "worker"), 1),  # two fields that would get one name stay
-    (SHARING, SHARING.replace("Worker", "worker").replace('"3"', "3").replace('"2"', "2").replace('"true"', "true"), 9),  # at its anchor
-    (SERVICES, SERVICES.replace("      autoscaling: {enabled: true}   # goes\n", "").replace('"true"', "true"), 3),  # and from its aliases
+    (FORM.replace("\n", "\r\n"), FORMED.replace("\n", "\r\n"), 8, 0),
+    (f"\ufeff{FORM}", f"\ufeff{FORMED}", 8, 0),
+    (WORDS, WORDS.replace("Worker", "worker").replace('"2"', "2").replace(": 5}", ': "5"}'), 3, 0),
+    (JSON, JSON.replace("Framwork", "Framework").replace('"typ"', '"type"'), 2, 1),  # with odd ends of lines
+    (SHARED, SHARED.replace("replica:", "replicas:"), 3, 1),  # several places share the name
+    (SWITCHLESS, SWITCHLESS.replace("Ref: c", "Ref: c, enabled: true"), 1, 0),  # which line 1.5 requires
+    (HOST, HOST.replace("https://Chat.example.com:8443/x", "chat.example.com"), 1, 0),
+    (TWICE, TWICE.replace("Worker", "worker"), 1, 1),  # two fields that would get one name stay
+    (SHARING, SHARING.replace("Worker", "worker").replace('"3"', "3").replace('"2"', "2").replace('"true"', "true"), 9, 1),  # at its anchor
+    # and from its aliases
+    (SERVICES, SERVICES.replace("      autoscaling: {enabled: true}   # goes\n", "").replace('"true"', "true"), 3, 0),
 ]
 
 
-@run_each(("text", "fixed", "edits"), MENDS)
-def test_an_edit_is_made_in_place(command: Command, files: Files, text: str, fixed: str, edits: int) -> None:
+@run_each(("text", "fixed", "edits", "code"), MENDS)
+def test_an_edit_is_made_in_place(command: Command, files: Files, text: str, fixed: str, edits: int, code: int) -> None:
     folder = files(a=text)
-    first, _ = (command("check", ".", "--fix", "--line", "1.5") for _ in range(2))  # rules wait until types are right
-    assert f"a.yaml: {edits} fixed\n" in first.err
+    first, second = (command("check", ".", "--fix", "--line", "1.5") for _ in range(2))  # rules wait until types are right
+    assert (f"a.yaml: {edits} fixed\n" in first.err, first.code, second.code) == (True, code, code)
     with (folder / "a.yaml").open(newline="") as file:
         assert file.read() == fixed
 

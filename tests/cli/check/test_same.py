@@ -53,28 +53,37 @@ def test_a_name_that_a_pattern_refuses_gets_one_that_it_takes(command: Command, 
     assert (row["message"].endswith(', got "a_b"'), row["fix"]) == (True, 'Write "a-b"')
 
 
+@pytest.mark.parametrize("wrong", ["spec: 1\n", "spec: []\n", "metadata: 5\nspec: {}\n"])
+def test_an_object_without_its_frame_is_no_crash(command: Command, files: Files, wrong: str) -> None:
+    files(a=f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n{wrong}")
+    ran = command("check", "a.yaml", "-o", "json")
+    assert (ran.code, "wrong-type" in {row["rule"] for row in ran.json["findings"]}) == (1, True)
+
+
 ANYWHERE = MODEL.replace(", namespace: llm", "")
 
 
 @run_each(
     ("contents", "found"),
     [
-        ({"a": f"{MODEL}---\n{GOOD}", "b": MODEL}, [("b.yaml", 3)]),
+        ({"a": f"{MODEL}---\n{GOOD}", "b": MODEL}, [("b.yaml", 3, "a.yaml")]),
         ({"a": f"{MODEL}---\n{GOOD}"}, []),
-        ({"a": GOOD, "b": BETA.replace("name: beta", "name: good").replace("name: w", "name: a")}, [("b.yaml", 3)]),  # of another version
+        # of another version
+        ({"a": GOOD, "b": BETA.replace("name: beta", "name: good").replace("name: w", "name: a")}, [("b.yaml", 3, "a.yaml")]),
         ({"dev__a": ANYWHERE, "prod__a": ANYWHERE}, []),  # environments without a namespace are not one
-        ({"dev__a": ANYWHERE, "prod__a": ANYWHERE, "prod__b": ANYWHERE}, [("prod/b.yaml", 3)]),
-        ({"dev__a": MODEL, "prod__a": MODEL}, [("prod/a.yaml", 3)]),
+        ({"dev__a": ANYWHERE, "prod__a": ANYWHERE, "prod__b": ANYWHERE}, [("prod/b.yaml", 3, "prod/a.yaml")]),
+        ({"dev__a": MODEL, "prod__a": MODEL}, [("prod/a.yaml", 3, "dev/a.yaml")]),
         ({"a": f"{MODEL}---\n{MODEL}".replace("name: m", "generateName: m-")}, []),
     ],
 )
 def test_an_object_that_stands_twice_is_told_at_the_second_place(
-    command: Command, files: Files, contents: dict[str, str], found: list[tuple[str, int]]
+    command: Command, files: Files, contents: dict[str, str], found: list[tuple[str, int, str]]
 ) -> None:
     files(**contents)
     paths = [f"{name.replace('__', '/')}.yaml" for name in contents]
     rows = command("check", *paths, "-o", "json").json["findings"]
-    assert [(row["file"], row["line"]) for row in rows] == found
+    told = "must name one object, and {}:1 has the same kind and name; of both, the one applied last stays"
+    assert [(row["file"], row["line"], row["message"]) for row in rows] == [(file, line, told.format(first)) for file, line, first in found]
     assert {(row["rule"], row["level"]) for row in rows} <= {("duplicate-object", "warning")}
     assert rules(command, *paths, "--op", "delete") == []
 

@@ -28,6 +28,7 @@ def test_every_code_ever_used_is_here_and_no_other() -> None:
     assert {rule.code: rule.name for rule in list_all()} | gone == CODES, advice
 
 
+@pytest.mark.interpreted  # it reads the source of checks
 def test_a_warning_has_a_stage_and_a_code_of_its_own() -> None:
     advice = "a rule that warns has stage=Stage.ADVICE, a code DYN9xx in the rule and in policies/codes.txt, and yields at.warning(...)"
     for one in (each for each in list_declared() if not each.is_default):

@@ -13,7 +13,6 @@ from ...project.reports import ReportRequest, spare_others
 from .options import Options
 from .result import Result
 
-DRAWN: Final = ("markdown",)  # which show pictures of graphs
 _ESCAPED: Final = ("json", "jsonl", "sarif", "github", "gitlab")  # whose own escapes differ
 _TAKEN: Final = "the report would take the place of a file that this run needs; name another"
 JSON_FORMATS: Final = ("json", "jsonl")  # their reports hold the counts that the summary says

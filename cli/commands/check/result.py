@@ -17,7 +17,6 @@ from ...yaml.load import Position, Source
 
 if TYPE_CHECKING:
     from ...validation.server_response import Answer
-    from .graph_parts import Picture
 
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
@@ -69,8 +68,6 @@ class Result(NamedTuple):
     passed: list[InputError]  # files of others that can't be read
     others: int = 0  # ignored documents of other kinds
     lines: Sequence[JudgedBy] = ()  # the line of the run, and those of --upgrade-to
-    pictures: Sequence[Picture] = ()  # of the checked graphs, where a report shows them
-    undrawn: Sequence[str] = ()  # sentences about those that can't be drawn
     site: str = ""  # the address of the documentation
     namespace: str = ""  # of a cluster, in which objects were looked for that name none
     own_rules: tuple[int, int] | None = None  # how many of the users' took part, of how many; None without rules-from

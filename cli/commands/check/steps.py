@@ -17,7 +17,7 @@ from ...validation.pipeline import Settings
 from ...yaml.load import Source
 from .inputs import gather_inputs, refuse_changes
 from .lines import add_later_lines, explain_line
-from .outputs import DRAWN, excuse, list_reports, spare, write_reports
+from .outputs import excuse, list_reports, spare, write_reports
 from .result import Result, exit_code
 from .run import Run
 from .selection import ask_rules, select_rules
@@ -150,11 +150,6 @@ def deliver(plan: Plan, result: Result, changed: int) -> int:
         if result.findings and not options.quiet:
             write_stderr(f"--fix leaves {count_of(len(result.findings), 'finding')}; check without --fix lists them")
         return code
-    if any(report.form in DRAWN for report in plan.reports):
-        from .pictures import draw_graphs
-
-        pictures, undrawn = draw_graphs(options, result, plan.settings.facts)
-        result = result._replace(pictures=pictures, undrawn=undrawn)
     return write_reports(options, plan.reports, result, code)
 
 

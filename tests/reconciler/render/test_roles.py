@@ -3,7 +3,6 @@
 from typing import Any
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.check.graph_parts import picture
 from dynamo_webhooks.reconciler.render.children import render, worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -246,10 +245,6 @@ def test_a_component_of_type_lpx_is_not_run_and_the_status_says_so(*, grove: boo
     assert with_it.children == without.children
     said = "spec.components[0]: is not run: only the Go operator 1.6 runs components of type lpx"
     assert [str(note) for note in with_it.notes if note not in without.notes and "components[0]" in str(note)] == [said]
-
-
-def test_a_component_of_type_lpx_is_drawn() -> None:
-    assert [part.name for part in picture(graph(LPX, vllm()), [], line=Line.V1_2).parts] == ["worker", "x"]
 
 
 @run_each("grove", [False, True])

@@ -1,28 +1,24 @@
 """The report for a comment on a pull request or the summary of a CI step: a table by rule, and each file to unfold.
 
 GitHub accepts 65,536 characters in a comment, so the report is bounded: omitted files are counted at its end. Texts from a manifest are
-only in fences and code spans, where no markup, link or mention is read. Charts of graphs are bounded, too.
+only in fences and code spans, where no markup, link or mention is read.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
 from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
 from ....validation.levels import WARNING
-from ..graph_parts import Picture
 from ..result import Result
-from .mermaid import mermaid
 from .shared import count_levels, group_notes, relative, report_root
 from .text import format_summary, frame
 
 MAX_REPORT_CHARACTERS: Final = 60_000
 ROWS: Final = 40  # of the table
 _A_FILE: Final = 12_000  # characters of one file
-_CHARTS: Final = 15_000  # characters of all charts
-_EDGES: Final = 400  # of one chart; GitHub draws none with more than 500
 _TICKS: Final = re.compile("`+")
 
 
@@ -32,8 +28,6 @@ def document(result: Result, folder: str = "") -> str:
     head = "\n".join(["## dynamo-webhooks check", "", f"{format_summary(result)}.", *_table(result), ""])
     files = groupby(result.findings, lambda finding: finding.source.name)
     sections = [
-        *_graphs(result.pictures),
-        *_listed("Not drawn", list(result.undrawn)),
         *_listed(
             "Not checked", [f"{relative(error.name, here)}:{error.line}: {error.text}" for error in result.unreadable] + result.unreachable
         ),
@@ -62,22 +56,6 @@ def _table(result: Result) -> Iterator[str]:
         yield f"| {_code(rule)} ({code}) | {level} | {len(some)} | {len({finding.source.name for finding in some})} |"
     if len(rows) > ROWS:
         yield f"| {len(rows) - ROWS} more | | | |"
-
-
-def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
-    """A chart of each graph, as far as there is room."""
-    if not pictures:
-        return
-    blocks, room, left = [], _CHARTS, 0
-    for picture in pictures:
-        chart = mermaid(picture)
-        fits = len(chart) <= room and chart.count("-->") + chart.count("-.-") <= _EDGES
-        room -= len(chart) if fits else 0
-        left += not fits
-        blocks += [f"```mermaid\n{chart}```\n"] if fits else []
-    if blocks or left:
-        more = [f"{count_of(left, 'more graph')} not drawn.\n"] if left else []
-        yield _folded(count_of(len(blocks), "graph"), [*blocks, *more])
 
 
 def _file(name: str, findings: list[LocatedFinding]) -> str:

@@ -5,18 +5,16 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.commands.check import pictures
 from dynamo_webhooks.cli.commands.check.reports import markdown
 from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.check.reports.results import assemble_result, everything, many, reported
 from tests.cli.conftest import Command, Files
-from tests.cli.repository import Repository
-from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, BY_DEFAULT, GOOD, NEEDS_GROVE
+from tests.cli.samples import BAD, BAD_CODE, BAD_RULE, BY_DEFAULT, NEEDS_GROVE
 
 
 def outside_of_code(report: str) -> str:
     """What a reader of Markdown reads as markup: fenced blocks taken out, each by the fence that opened it, then code spans."""
-    text = re.sub(r"^(`{3,})(?:text|mermaid)\n.*?\n\1\n", "", report, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(`{3,})text\n.*?\n\1\n", "", report, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
 
 
@@ -54,44 +52,3 @@ def test_no_text_of_a_manifest_is_read_as_markup(message: str, name: str) -> Non
     assert "@" not in rest
     assert "[a]" not in rest
     assert set(re.findall(r"<[^>]*>", rest)) == {"<details>", "<summary>", "<code>", "</code>", "</summary>", "</details>"}
-
-
-def test_graphs_are_drawn_as_charts_of_bounded_size(command: Command, files: Files) -> None:
-    files(good=GOOD, bad=BAD)
-    report = command("check", ".", "-o", "markdown").out
-    assert "<details><summary>2 graphs</summary>" in report
-    assert report.count("```mermaid\nflowchart LR\n") == 2
-    components = "".join(
-        f"    c{number}: {{componentType: {kind}}}\n" for number in range(25) for kind in ("frontend", "worker")[number % 2 :][:1]
-    )
-    files(**{f"g{number}": GOOD.partition("    worker")[0].replace("good", f"g{number}") + components for number in range(9)})
-    report = command("check", ".", "-o", "markdown").out
-    assert len(report) <= markdown.MAX_REPORT_CHARACTERS
-    drawn, left = report.count("```mermaid\n"), re.search(r"(\d+) more graphs? not drawn", report)
-    assert left is not None
-    assert drawn + int(left[1]) == 11
-
-
-def test_a_graph_that_can_not_be_drawn_is_named(command: Command, files: Files) -> None:
-    files(broken=GOOD.replace("replicas: 2", "replicas: two"))
-    files(long=GOOD.replace("good", "long") + "#" * pictures.MAX_PICTURE_CHARACTERS)
-    report = command("check", ".", "-o", "markdown").out
-    assert "<summary>Not drawn: 2</summary>" in report
-    assert "broken.yaml:10:17: DynamoGraphDeployment llm/good: " in report
-    assert "long.yaml: must have at most 1,000,000 characters to be drawn" in report
-
-
-def test_with_a_revision_only_changed_graphs_are_drawn(command: Command, files: Files) -> None:
-    folder = files(a=GOOD, b=GOOD.replace("good", "other"), c=GOOD.replace("good", "gone"))
-    Repository(folder).commit()
-    files(b=GOOD.replace("good", "other").replace("replicas: 2", "replicas: 3"), d=GOOD.replace("good", "new"))
-    (folder / "c.yaml").unlink()
-    report = command("check", ".", "--against", "HEAD", "-o", "markdown").out
-    drawn = re.findall(r'subgraph g0\["DynamoGraphDeployment llm/(\w+):', report)
-    marks = re.findall(r"<b>worker</b>: (\w+)<", report)
-    assert list(zip(drawn, marks, strict=True)) == [("other", "scales"), ("new", "added"), ("gone", "removed")]
-    files(a=GOOD, b=GOOD.replace("good", "other"), c=GOOD.replace("good", "gone"))
-    (folder / "d.yaml").rename(folder / "e.yaml")
-    Repository(folder).commit()
-    (folder / "e.yaml").rename(folder / "f.yaml")
-    assert "mermaid" not in command("check", ".", "--against", "HEAD", "-o", "markdown").out

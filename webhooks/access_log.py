@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 from .envelope import Verdict
-from .logs import word
+from .log_text import word
 from .routes import Route
 
 # version, trace, span and flags; anything else in that header is a client's free text

@@ -21,7 +21,7 @@ from .cluster.feed import Feed
 from .executor.executor import Executor
 from .executor.forker import SIGNALS
 from .limits import Limits
-from .logs import Lines
+from .log_lines import Lines
 from .policies import Policies, PolicySet
 from .probes import Handshake, MetricsAccess, Probes
 from .reload import Reload, Source

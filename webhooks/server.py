@@ -28,7 +28,8 @@ from .http1 import Head
 from .jobs import Jobs
 from .limits import Limits
 from .listener import Listener
-from .logs import Lines, stamp
+from .log_lines import Lines
+from .log_text import stamp
 from .meters import Meter
 from .reply import JSON, Reply
 from .routes import ROUTES, Route, find_route

@@ -61,7 +61,8 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
 @contextlib.contextmanager
 def set_up_logging(settings: OperatorConfiguration) -> Iterator[None]:
     """Log lines go to stderr, as JSON unless the configuration says otherwise."""
-    from ...webhooks.logs import Lines, install, remove
+    from ...webhooks.log_lines import Lines
+    from ...webhooks.logs import install, remove
 
     lines = Lines()
     handler = install(lines, settings.logging)

@@ -16,7 +16,7 @@ from dynamo_webhooks.certs.files import CERTIFICATE, KEY
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.log_lines import Lines
 from dynamo_webhooks.webhooks.server import Webhooks
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.test_admission import SETTINGS

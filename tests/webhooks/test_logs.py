@@ -14,7 +14,9 @@ from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.access_log import access_line
 from dynamo_webhooks.webhooks.envelope import Verdict
-from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, readable, stamp, word
+from dynamo_webhooks.webhooks.log_lines import ATOMIC_BYTES, HELD_BYTES, Lines
+from dynamo_webhooks.webhooks.log_text import readable, stamp, word
+from dynamo_webhooks.webhooks.logs import JsonHandler
 from tests.rows import run_each
 from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import served

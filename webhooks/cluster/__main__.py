@@ -19,7 +19,7 @@ from ...kube.errors import ApiError
 from ...kube.protocol import Cluster, Traffic
 from ...kube.scope import LeaseTakenError, NamespaceLease
 from .. import logs
-from ..logs import Lines
+from ..log_lines import Lines
 from . import ACCESS, STOP
 from .reviews import AccessReviewer
 from .watcher import SecretWatch, SnapshotWatch, Watcher

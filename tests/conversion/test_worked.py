@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.quirks import HEALED, KEPT, SPELLED
 from tests.conversion.worked_examples import load_examples, start, walk
 from tests.golden.test_conversion import _listed
 from tests.laws.laws import away, home, live
+from tools.manual.conversion_differences import HEALED, KEPT, SPELLED
 
 EXAMPLES = load_examples()
 

@@ -28,7 +28,6 @@ from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
 from dynamo_webhooks.conversion.kinds import KINDS, field_rows
-from dynamo_webhooks.conversion.quirks import HEALED, KEPT, SPELLED
 from dynamo_webhooks.kube.metrics import COUNTER, Declared
 from dynamo_webhooks.policies.catalogue import list_declared, list_rules
 from dynamo_webhooks.policies.facts import Facts
@@ -36,6 +35,7 @@ from dynamo_webhooks.reconciler.metrics import controller_runtime
 from dynamo_webhooks.reconciler.metrics import meters as reconciler
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual import architecture
+from tools.manual.conversion_differences import HEALED, KEPT, SPELLED
 from tools.manual.markdown import table
 from tools.manual.rules import list_every_rule
 from tools.written import ROOT

@@ -124,7 +124,7 @@ compiled: build-compiled ## the tests of what mypyc compiles, or TESTS, on the c
 	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not (interpreted or $(ELSEWHERE))' $(or $(TESTS),$(patsubst %,tests/%,admission api cli/explain conversion golden laws policies webhooks))
 
 build-compiled: $(READY)
-	rm -rf build/compiled && mkdir -p build/compiled && git ls-files -z | tar --null --files-from=- -cf - | tar -xf - -C build/compiled
+	rm -rf build/compiled && mkdir -p build/compiled && git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- -cf - | tar -xf - -C build/compiled
 	git -C build/compiled init -q && git -C build/compiled add -A
 	cd build/compiled && DYNAMO_WEBHOOKS_COMPILE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 

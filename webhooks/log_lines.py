@@ -34,7 +34,7 @@ class Lines:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+        self._writer = threading.Thread(target=self._write, name="log", daemon=True)
 
     @property
     def dropped(self) -> int:
@@ -44,7 +44,7 @@ class Lines:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begins to write."""
         self._loop = loop
-        self._thread.start()
+        self._writer.start()
 
     def add(self, line: bytes) -> None:
         """Takes one line, with its newline; written a moment later."""
@@ -77,8 +77,8 @@ class Lines:
         """Writes buffered lines; gives up after `CLOSE_SECONDS` if the reader doesn't read."""
         self.flush()
         self._chunks.put(b"")
-        if self._thread.is_alive():
-            self._thread.join(CLOSE_SECONDS)
+        if self._writer.is_alive():
+            self._writer.join(CLOSE_SECONDS)
 
     def _write(self) -> None:
         while chunk := self._chunks.get():

@@ -128,7 +128,7 @@ def event(line: bytes, request: str) -> Event:
     raise UnavailableError(0, "", f"{request}: the type of an event must be known, seen {str(node.get('type'))[:40]!r}")
 
 
-class Lines:
+class LineSplitter:
     """Cuts a stream of chunks into lines, of any length: an object in a watch may be bigger than a reader's buffer."""
 
     def __init__(self) -> None:

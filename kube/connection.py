@@ -16,10 +16,10 @@ from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.config import ConfigException
 from yarl import URL
 
-from .answers import Lines, decode_answer, event, refusal
+from .answers import LineSplitter, decode_answer, event, refusal
 from .config import ConfigError
 from .errors import UnavailableError
-from .protocol import Event, Node, Sent, Traffic
+from .protocol import Event, Node, RequestLabels, Traffic
 
 NO_ANSWER: Final = "<error>"  # in place of a status: no server listened, the connection broke, or the caller stopped waiting
 _JSON: Final = "application/json"
@@ -84,7 +84,7 @@ class Connection:
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
-        request, lines = f"watch {path}", Lines()
+        request, lines = f"watch {path}", LineSplitter()
         limit = aiohttp.ClientTimeout(total=seconds + _WATCH_SLACK_SECONDS, sock_connect=_CONNECT_TIMEOUT_SECONDS)
         try:
             answer = await self._send("GET", path, query, None, _JSON, limit)
@@ -140,7 +140,7 @@ class Connection:
             code = str(answer.status)
         finally:
             if self._traffic is not None:
-                self._traffic[Sent(code, method, host_of(url))] += 1
+                self._traffic[RequestLabels(code, method, host_of(url))] += 1
         self._hear(answer.headers.get("Date", ""))
         return answer
 

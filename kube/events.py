@@ -17,7 +17,7 @@ _MAX_MESSAGE_CHARACTERS: Final = 1024  # the API's own limit
 
 
 @dataclass(slots=True)
-class _Written:
+class _CachedEvent:
     name: str
     count: int
     at: float
@@ -29,7 +29,7 @@ class Recorder:
     def __init__(self, cluster: Cluster, component: str, *, clocks: Clocks = LOCAL) -> None:
         self._cluster, self._component = cluster, component
         self._clock, self._now = clocks.monotonic, clocks.wall
-        self._written: dict[tuple[str, str], _Written] = {}  # by object and reason
+        self._written: dict[tuple[str, str], _CachedEvent] = {}  # by object and reason
         self._last: dict[str, tuple[str, str]] = {}  # object -> (reason, message) of its newest Event
         self._logged = False  # that the permission is missing
 
@@ -65,7 +65,7 @@ class Recorder:
         """Forgets the last Event of an object: the same Event is written again."""
         self._last.pop(_identity(regarding), None)
 
-    async def _count(self, regarding: Node, known: _Written, message: str) -> bool:
+    async def _count(self, regarding: Node, known: _CachedEvent, message: str) -> bool:
         """Counts one more; False when the Event is not there any more."""
         patch = {"count": known.count + 1, "lastTimestamp": format_time(self._now()), "message": message}
         try:
@@ -97,7 +97,7 @@ class Recorder:
                 "count": 1,
             },
         )
-        _remember(self._written, (about, reason), _Written(made["metadata"]["name"], 1, self._clock()))
+        _remember(self._written, (about, reason), _CachedEvent(made["metadata"]["name"], 1, self._clock()))
 
 
 def _remember(into: dict[Any, Any], key: Any, value: Any) -> None:

@@ -34,7 +34,7 @@ class Timings:
             raise ValueError(f"timings must have retry < deadline < duration and a duration of a second at least, seen {self}")
 
 
-class Observed:
+class ObservedLease:
     """When another holder's Lease was last seen to change, by the local clock; times in the Lease are ignored."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -90,7 +90,7 @@ class Election:
         self._cluster, self.namespace, self._identity = cluster, namespace, identity
         self._timings = timings or Timings()
         self._clocks, self._clock = clocks, clocks.monotonic
-        self._observed = Observed(clocks.monotonic)
+        self._observed = ObservedLease(clocks.monotonic)
         self._renewed: float | None = None  # when the last renewal that succeeded was begun
         self.holder = ""  # who holds the Lease, as last seen
         self.reason = ""  # why the last attempt failed; empty when it didn't

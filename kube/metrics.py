@@ -19,7 +19,7 @@ HISTOGRAM: Final = "histogram"
 _Labels = TypeVar("_Labels")
 
 
-class Declared(NamedTuple):
+class MetricSpec(NamedTuple):
     """One metric. Names of counters are printed with the suffix `_total`."""
 
     name: str
@@ -57,7 +57,7 @@ def count_of(series: Sequence[float]) -> int:
     return int(sum(series[1:]))
 
 
-def export(metrics: Iterable[tuple[Declared, Values]], *others: Collector) -> bytes:
+def export(metrics: Iterable[tuple[MetricSpec, Values]], *others: Collector) -> bytes:
     """Print metrics, and those of the collectors, in the Prometheus text format."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Scrape(metrics))
@@ -67,7 +67,7 @@ def export(metrics: Iterable[tuple[Declared, Values]], *others: Collector) -> by
 
 
 class _Scrape(Collector):
-    def __init__(self, metrics: Iterable[tuple[Declared, Values]]) -> None:
+    def __init__(self, metrics: Iterable[tuple[MetricSpec, Values]]) -> None:
         self._metrics = metrics
 
     def collect(self) -> Iterator[Metric]:
@@ -75,7 +75,7 @@ class _Scrape(Collector):
             yield _family(declared, values)
 
 
-def _family(declared: Declared, values: Mapping[Any, Any]) -> Metric:
+def _family(declared: MetricSpec, values: Mapping[Any, Any]) -> Metric:
     name, kind, text, labels, buckets = declared
     if kind != HISTOGRAM:
         family = (CounterMetricFamily if kind == COUNTER else GaugeMetricFamily)(name, text, labels=labels)

@@ -112,7 +112,7 @@ class Cluster(Protocol):
         """Closes connections; the cluster is not used again."""
 
 
-class Sent(NamedTuple):
+class RequestLabels(NamedTuple):
     """The labels by which requests are counted, as in client-go's `rest_client_requests_total`. A list in pages is several, a watch one."""
 
     code: str  # the HTTP status, or `connection.NO_ANSWER`
@@ -120,4 +120,4 @@ class Sent(NamedTuple):
     host: str  # of the API server, with its port, as configured
 
 
-Traffic: TypeAlias = Counter[Sent]
+Traffic: TypeAlias = Counter[RequestLabels]

@@ -192,7 +192,7 @@ def _version(obj: Node | None) -> str:
     return str(((obj or {}).get("metadata") or {}).get("resourceVersion", ""))
 
 
-class Several:
+class MergedReflector:
     """Reflectors of one kind, one a namespace, read as a `Reflector` is, for users that can't list it in the whole cluster."""
 
     def __init__(self, namespaces: Sequence[str], *makes: Callable[[str], Reflector]) -> None:

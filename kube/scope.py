@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..api.operator.scope import ScopeSettings
 from .clocks import LOCAL, Clocks
 from .errors import AlreadyExistsError, ApiError, ConflictError
-from .lease import Observed, holder_of, write_lease
+from .lease import ObservedLease, holder_of, write_lease
 from .protocol import Cluster, Node
 from .resources import LEASES
 from .times import parse_time
@@ -47,7 +47,7 @@ class NamespaceLease:
         self._cluster, self._namespace, self._identity = cluster, namespace, identity
         self._duration, self._interval = int(duration), interval
         self._clocks, self._clock = clocks, clocks.monotonic
-        self._observed = Observed(clocks.monotonic)
+        self._observed = ObservedLease(clocks.monotonic)
         self._seen = ("", "")  # holder and resourceVersion, as last read
         self._renewed: float | None = None  # when the last write that succeeded was begun
         self._version = ""  # of the last own write

@@ -96,7 +96,7 @@ def _addresses(endpoint_slice: Node) -> Iterable[str]:
             yield from (f"https://{host}:{port}" for port in ports)
 
 
-class Seen(NamedTuple):
+class StorageHashes(NamedTuple):
     """The storage hashes that one API server reports."""
 
     server: str  # its address; empty for one that answered at the usual address
@@ -104,19 +104,19 @@ class Seen(NamedTuple):
     wrong: str = ""  # why it can't be asked
 
 
-async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[Seen]:
+async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str, version: str) -> list[StorageHashes]:
     """The hashes of each API server, by a request to each; by `MAX_TRIES` requests to the usual address where no server is known."""
     return [await read_storage_hash(opener, server, group, version) for server in servers or [""] * MAX_TRIES]
 
 
-async def read_storage_hash(opener: Opener, server: str, group: str, version: str) -> Seen:
+async def read_storage_hash(opener: Opener, server: str, group: str, version: str) -> StorageHashes:
     """What one API server stores kinds in, asked over a connection of its own."""
     try:
         async with opener(server) as client:
             listed = await client.resources(group, version)
     except ApiError as error:
-        return Seen(server, {}, error.message)
-    return Seen(server, {str(each.get("name") or ""): str(each.get("storageVersionHash") or "") for each in listed})
+        return StorageHashes(server, {}, error.message)
+    return StorageHashes(server, {str(each.get("name") or ""): str(each.get("storageVersionHash") or "") for each in listed})
 
 
 def _dict(value: Any) -> dict[str, Any]:

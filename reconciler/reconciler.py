@@ -20,7 +20,7 @@ from .engine.cache import Cache
 from .engine.context import Context
 from .engine.controller import Controller
 from .engine.judge import Judge
-from .engine.namespaces import Territory
+from .engine.namespaces import WatchedNamespaces
 from .engine.queue import Cause, Queue, cause_of
 from .engine.reads import Reads
 from .engine.retries import Retries
@@ -70,7 +70,7 @@ class Reconciler:
         self.worker = Worker(self.queue, self.meters, self.controllers, clocks.monotonic)
         self.cache: Cache | None = None
         self.pods = PodController(cluster, watched, clocks)
-        self.territory = Territory(cluster, settings.namespace.claims, watched, self._all, clocks=clocks)
+        self.territory = WatchedNamespaces(cluster, settings.namespace.claims, watched, self._all, clocks=clocks)
         self.waiting = "it has not been elected"
         self._acting = False  # whether what changes is put into the queue
 

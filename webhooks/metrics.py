@@ -11,7 +11,7 @@ from typing import Final
 
 from ..admission.registration import Purpose
 from ..kube import metrics
-from ..kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, Values, add_series, count_of
+from ..kube.metrics import COUNTER, GAUGE, HISTOGRAM, MetricSpec, Values, add_series, count_of
 from .envelope import FAILURES, FAULT
 from .limits import Bound
 from .meters import BUCKETS, SPREADS, Meter, TrafficKey
@@ -42,51 +42,51 @@ _CONVERTED: Final = ("kind", "from_version", "to_version", "outcome")
 _CERTIFICATE: Final = ("serial", "issuer_key_id", "not_after", "source", "bundle")
 
 _OPERATOR: Final = (
-    Declared(f"{OPERATOR}duration_seconds", HISTOGRAM, "Time of a validation", ("resource_type", "operation"), BUCKETS),
-    Declared(f"{OPERATOR}requests", COUNTER, "Validations", ("resource_type", "operation", "result")),
-    Declared(f"{OPERATOR}denials", COUNTER, "Denials, by the first rule that refused", ("resource_type", "operation", "reason")),
+    MetricSpec(f"{OPERATOR}duration_seconds", HISTOGRAM, "Time of a validation", ("resource_type", "operation"), BUCKETS),
+    MetricSpec(f"{OPERATOR}requests", COUNTER, "Validations", ("resource_type", "operation", "result")),
+    MetricSpec(f"{OPERATOR}denials", COUNTER, "Denials, by the first rule that refused", ("resource_type", "operation", "reason")),
 )
 _FRAMEWORK: Final = (
-    Declared(f"{FRAMEWORK}webhook_latency_seconds", HISTOGRAM, "Time to answer a request", ("webhook",), BUCKETS),
-    Declared(f"{FRAMEWORK}webhook_requests", COUNTER, "Requests answered, by HTTP status", ("webhook", "code")),
-    Declared(f"{FRAMEWORK}webhook_requests_in_flight", GAUGE, "Requests being answered", ("webhook",)),
-    Declared(f"{FRAMEWORK}webhook_panics", COUNTER, "Requests that ended in an internal error"),
-    Declared(f"{FRAMEWORK}conversion_webhook_panics", COUNTER, "Objects whose conversion ended in an internal error"),
-    Declared(WATCHER, COUNTER, "Certificate pairs loaded"),
-    Declared(f"{WATCHER}_errors", COUNTER, "Certificate pairs refused"),
-    Declared(CLIENT, COUNTER, "Requests to the API server, by HTTP status or `<error>`", ("code", "method", "host")),
+    MetricSpec(f"{FRAMEWORK}webhook_latency_seconds", HISTOGRAM, "Time to answer a request", ("webhook",), BUCKETS),
+    MetricSpec(f"{FRAMEWORK}webhook_requests", COUNTER, "Requests answered, by HTTP status", ("webhook", "code")),
+    MetricSpec(f"{FRAMEWORK}webhook_requests_in_flight", GAUGE, "Requests being answered", ("webhook",)),
+    MetricSpec(f"{FRAMEWORK}webhook_panics", COUNTER, "Requests that ended in an internal error"),
+    MetricSpec(f"{FRAMEWORK}conversion_webhook_panics", COUNTER, "Objects whose conversion ended in an internal error"),
+    MetricSpec(WATCHER, COUNTER, "Certificate pairs loaded"),
+    MetricSpec(f"{WATCHER}_errors", COUNTER, "Certificate pairs refused"),
+    MetricSpec(CLIENT, COUNTER, "Requests to the API server, by HTTP status or `<error>`", ("code", "method", "host")),
 )
 _OWN: Final = (
-    Declared("requests", COUNTER, "Requests answered, by outcome and the review's code", ("path", "operation", "outcome", "code")),
-    Declared("rule_hits", COUNTER, "Requests in which a rule or default fired", ("path", "operation", "rule")),
-    Declared(
+    MetricSpec("requests", COUNTER, "Requests answered, by outcome and the review's code", ("path", "operation", "outcome", "code")),
+    MetricSpec("rule_hits", COUNTER, "Requests in which a rule or default fired", ("path", "operation", "rule")),
+    MetricSpec(
         "skipped",
         COUNTER,
         "Requests allowed without rules: `deleting`, `excluded`, or `schema` (the API server refuses the size)",
         ("path", "reason"),
     ),
-    Declared("request_size_bytes", HISTOGRAM, "Size of request bodies", ("path",), SPREADS["request_size_bytes"]),
-    Declared(
+    MetricSpec("request_size_bytes", HISTOGRAM, "Size of request bodies", ("path",), SPREADS["request_size_bytes"]),
+    MetricSpec(
         "conversion_duration_seconds", HISTOGRAM, "Time to answer a conversion review", buckets=SPREADS["conversion_duration_seconds"]
     ),
-    Declared("review_objects", HISTOGRAM, "Objects in a conversion review", buckets=SPREADS["review_objects"]),
-    Declared("converted_objects", COUNTER, "Converted objects", _CONVERTED),
-    Declared("conversion_seconds", COUNTER, "Time of their conversion", _CONVERTED),
-    Declared("requests_by_caller", COUNTER, "Requests, `verified` by an allowed client certificate or `unverified`", ("path", "caller")),
-    Declared("bounds_met", COUNTER, f"Requests and connections that met a bound: {', '.join(Bound)}", ("bound",)),
-    *(Declared(name, COUNTER, text) for name, text in COUNTS.items()),
-    Declared("certificate_info", GAUGE, "The served certificate; always 1", _CERTIFICATE),
-    Declared("leaf_not_after_seconds", GAUGE, "End of the served certificate, as Unix time"),
-    Declared("certificate_refused", GAUGE, "Whether a pair is refused or held back"),
-    Declared("open_connections", GAUGE, "Open connections"),
-    Declared("ready", GAUGE, "Whether the server is ready"),
-    Declared("scope_watch_stale_seconds", GAUGE, "Age of the known namespace claims"),
-    Declared("topology_watch_stale_seconds", GAUGE, "Age of the known ClusterTopologies"),
-    Declared("api_groups_stale_seconds", GAUGE, "Age of the known API groups"),
-    Declared("excluded_namespaces", GAUGE, "Namespaces that other operators have claimed"),
-    Declared("policies", GAUGE, "Policies of your own in force, with a digest of their documents", ("digest",)),
-    Declared("policy_problems", GAUGE, "What can't be used in the folder of your own policies"),
-    Declared("cluster_watch_restarts", GAUGE, "Restarts of the process that watches the cluster"),
+    MetricSpec("review_objects", HISTOGRAM, "Objects in a conversion review", buckets=SPREADS["review_objects"]),
+    MetricSpec("converted_objects", COUNTER, "Converted objects", _CONVERTED),
+    MetricSpec("conversion_seconds", COUNTER, "Time of their conversion", _CONVERTED),
+    MetricSpec("requests_by_caller", COUNTER, "Requests, `verified` by an allowed client certificate or `unverified`", ("path", "caller")),
+    MetricSpec("bounds_met", COUNTER, f"Requests and connections that met a bound: {', '.join(Bound)}", ("bound",)),
+    *(MetricSpec(name, COUNTER, text) for name, text in COUNTS.items()),
+    MetricSpec("certificate_info", GAUGE, "The served certificate; always 1", _CERTIFICATE),
+    MetricSpec("leaf_not_after_seconds", GAUGE, "End of the served certificate, as Unix time"),
+    MetricSpec("certificate_refused", GAUGE, "Whether a pair is refused or held back"),
+    MetricSpec("open_connections", GAUGE, "Open connections"),
+    MetricSpec("ready", GAUGE, "Whether the server is ready"),
+    MetricSpec("scope_watch_stale_seconds", GAUGE, "Age of the known namespace claims"),
+    MetricSpec("topology_watch_stale_seconds", GAUGE, "Age of the known ClusterTopologies"),
+    MetricSpec("api_groups_stale_seconds", GAUGE, "Age of the known API groups"),
+    MetricSpec("excluded_namespaces", GAUGE, "Namespaces that other operators have claimed"),
+    MetricSpec("policies", GAUGE, "Policies of your own in force, with a digest of their documents", ("digest",)),
+    MetricSpec("policy_problems", GAUGE, "What can't be used in the folder of your own policies"),
+    MetricSpec("cluster_watch_restarts", GAUGE, "Restarts of the process that watches the cluster"),
 )
 
 DECLARED: Final = {each.name: each for each in (*_OPERATOR, *_FRAMEWORK, *(each._replace(name=OWN + each.name) for each in _OWN))}

@@ -22,7 +22,7 @@ from ...certs.files import local_names
 from ...kube.client import Client, connect
 from ...kube.config import ConfigError, replica_name
 from ...kube.lease import Election
-from ...kube.metrics import COUNTER, GAUGE, Declared, Values, export
+from ...kube.metrics import COUNTER, GAUGE, MetricSpec, Values, export
 from ...kube.protocol import Cluster, Traffic
 from ...webhooks.cluster.reviews import AccessReviewer
 from ...webhooks.limits import Limits
@@ -32,7 +32,7 @@ from ...webhooks.reload import Reload
 from ..console.output import write_stderr
 from ..console.signals import on_first_signal
 
-LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
+LEADING: Final = MetricSpec("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
 REQUESTS: Final = DECLARED[CLIENT]
 # `process_*` come from the client library, only on Linux
@@ -40,12 +40,12 @@ PROCESS_METRICS: Final = (
     LEADING,
     REFUSED,
     REQUESTS,
-    Declared("process_cpu_seconds", COUNTER, "CPU time"),
-    Declared("process_resident_memory_bytes", GAUGE, "Resident memory"),
-    Declared("process_virtual_memory_bytes", GAUGE, "Virtual memory"),
-    Declared("process_start_time_seconds", GAUGE, "Start of the process, as Unix time"),
-    Declared("process_open_fds", GAUGE, "Open file descriptors"),
-    Declared("process_max_fds", GAUGE, "Maximum of open file descriptors"),
+    MetricSpec("process_cpu_seconds", COUNTER, "CPU time"),
+    MetricSpec("process_resident_memory_bytes", GAUGE, "Resident memory"),
+    MetricSpec("process_virtual_memory_bytes", GAUGE, "Virtual memory"),
+    MetricSpec("process_start_time_seconds", GAUGE, "Start of the process, as Unix time"),
+    MetricSpec("process_open_fds", GAUGE, "Open file descriptors"),
+    MetricSpec("process_max_fds", GAUGE, "Maximum of open file descriptors"),
 )
 PAIR_LIFETIME: Final = timedelta(days=365)
 PAIR_RENEWAL_AGE: Final = timedelta(days=240)
@@ -57,7 +57,7 @@ _POLL_SECONDS: Final = 0.5
 
 def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
     """The metrics of a process in the Prometheus text format; without an `election` there is no Lease."""
-    metrics: list[tuple[Declared, Values]] = [(REFUSED, {(): refused}), (REQUESTS, traffic)]
+    metrics: list[tuple[MetricSpec, Values]] = [(REFUSED, {(): refused}), (REQUESTS, traffic)]
     if election is not None:
         metrics.insert(0, (LEADING, {(election.name,): election.leading}))
     return export(metrics, ProcessCollector(registry=None))

@@ -14,7 +14,7 @@ from typing import Final
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
-from ...kube.reflector import Reflector, Several, WatchState
+from ...kube.reflector import MergedReflector, Reflector, WatchState
 from ..common.keys import Key, key_of, owner_uid
 from ..common.problems import cut_nested
 from .sharing import Sharing
@@ -35,7 +35,7 @@ class Cache:
         self._held: dict[Key, list[tuple[Node | None, Node | None]]] = {}  # reported while a write of the object is under way
         self._tasks: list[asyncio.Task[None]] = []
         self._sharing = Sharing()
-        self.reflectors: dict[str, Several] = {}
+        self.reflectors: dict[str, MergedReflector] = {}
         self.watches: dict[str, Watch] = {}
 
     def listen(self, watches: Iterable[Watch], settings: OperatorConfiguration, known: Known) -> None:
@@ -45,7 +45,7 @@ class Cache:
             if kind not in self.reflectors and watch.when(settings, known):
                 self.watches[kind] = watch
                 makes = [partial(self._selected, watch, labels=labels, fields=fields) for labels, fields in watch.selections]
-                made = self.reflectors[kind] = Several(watch.namespaces(settings), *makes)
+                made = self.reflectors[kind] = MergedReflector(watch.namespaces(settings), *makes)
                 made.subscribe(partial(self._hear, watch))
                 self._tasks.append(asyncio.ensure_future(made.run()))
 

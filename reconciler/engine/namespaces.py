@@ -8,7 +8,7 @@ from typing import Final
 from ...api.operator.scope import ScopeSettings
 from ...kube.clocks import LOCAL, Clocks
 from ...kube.protocol import Cluster, Node
-from ...kube.reflector import Reflector, Several, WatchState
+from ...kube.reflector import MergedReflector, Reflector, WatchState
 from ...kube.resources import LEASES
 from ...kube.scope import LEASE_NAME, Claims
 
@@ -17,7 +17,7 @@ TICK: Final = 1.0  # seconds between checks for expired claims
 RELIST: Final = 300.0
 
 
-class Territory:
+class WatchedNamespaces:
     """Watches the Leases of other operators. While they are unknown, no namespace is ours, and nothing is written."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Territory:
         self._scope, self._namespaces, self._regained = scope, namespaces, regained
         self._clocks, self._clock = clocks, clocks.monotonic
         self._claims = Claims(scope)
-        self._leases = Several(
+        self._leases = MergedReflector(
             namespaces, lambda namespace: Reflector(cluster, LEASES, namespace, name=LEASE_NAME, relist=RELIST, clocks=clocks)
         )
         self._leases.subscribe(self._heard)

@@ -7,27 +7,27 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, Values, add_series, count_of, observe
+from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, MetricSpec, Values, add_series, count_of, observe
 from ..common.keys import Key
 
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
 _RUNTIME: Final = "controller_runtime_"
 _CONTROLLER: Final = ("controller",)
 _QUEUE: Final = ("name", "controller")
-PASSES: Final = Declared(f"{_RUNTIME}reconcile", COUNTER, "Passes; `requeue_after` without a change", (*_CONTROLLER, "result"))
-FAILURES: Final = Declared(f"{_RUNTIME}reconcile_errors", COUNTER, "Failed passes", _CONTROLLER)
-TERMINAL: Final = Declared(f"{_RUNTIME}terminal_reconcile_errors", COUNTER, "Permanently failed passes", _CONTROLLER)
-PANICS: Final = Declared(f"{_RUNTIME}reconcile_panics", COUNTER, "Passes that ended in an internal error", _CONTROLLER)
-TIMES: Final = Declared(f"{_RUNTIME}reconcile_time_seconds", HISTOGRAM, "Time of a pass", _CONTROLLER, BUCKETS)
-ACTIVE: Final = Declared(f"{_RUNTIME}active_workers", GAUGE, "Running passes", _CONTROLLER)
-MOST: Final = Declared(f"{_RUNTIME}max_concurrent_reconciles", GAUGE, "Maximum of running passes, in total", _CONTROLLER)
-DEPTH: Final = Declared("workqueue_depth", GAUGE, "Waiting objects", _QUEUE)
-ADDED: Final = Declared("workqueue_adds", COUNTER, "Additions to the queue; waiting objects aren't added again", _QUEUE)
-REPEATED: Final = Declared("workqueue_retries", COUNTER, "Delayed objects, after an error or for another look", _QUEUE)
-WAITED: Final = Declared("workqueue_queue_duration_seconds", HISTOGRAM, "Time that objects waited", _QUEUE, BUCKETS)
-WORKED: Final = Declared("workqueue_work_duration_seconds", HISTOGRAM, "Time of passes", _QUEUE, BUCKETS)
-UNFINISHED: Final = Declared("workqueue_unfinished_work_seconds", GAUGE, "Seconds of all running passes", _QUEUE)
-LONGEST: Final = Declared("workqueue_longest_running_processor_seconds", GAUGE, "Seconds of the longest running pass", _QUEUE)
+PASSES: Final = MetricSpec(f"{_RUNTIME}reconcile", COUNTER, "Passes; `requeue_after` without a change", (*_CONTROLLER, "result"))
+FAILURES: Final = MetricSpec(f"{_RUNTIME}reconcile_errors", COUNTER, "Failed passes", _CONTROLLER)
+TERMINAL: Final = MetricSpec(f"{_RUNTIME}terminal_reconcile_errors", COUNTER, "Permanently failed passes", _CONTROLLER)
+PANICS: Final = MetricSpec(f"{_RUNTIME}reconcile_panics", COUNTER, "Passes that ended in an internal error", _CONTROLLER)
+TIMES: Final = MetricSpec(f"{_RUNTIME}reconcile_time_seconds", HISTOGRAM, "Time of a pass", _CONTROLLER, BUCKETS)
+ACTIVE: Final = MetricSpec(f"{_RUNTIME}active_workers", GAUGE, "Running passes", _CONTROLLER)
+MOST: Final = MetricSpec(f"{_RUNTIME}max_concurrent_reconciles", GAUGE, "Maximum of running passes, in total", _CONTROLLER)
+DEPTH: Final = MetricSpec("workqueue_depth", GAUGE, "Waiting objects", _QUEUE)
+ADDED: Final = MetricSpec("workqueue_adds", COUNTER, "Additions to the queue; waiting objects aren't added again", _QUEUE)
+REPEATED: Final = MetricSpec("workqueue_retries", COUNTER, "Delayed objects, after an error or for another look", _QUEUE)
+WAITED: Final = MetricSpec("workqueue_queue_duration_seconds", HISTOGRAM, "Time that objects waited", _QUEUE, BUCKETS)
+WORKED: Final = MetricSpec("workqueue_work_duration_seconds", HISTOGRAM, "Time of passes", _QUEUE, BUCKETS)
+UNFINISHED: Final = MetricSpec("workqueue_unfinished_work_seconds", GAUGE, "Seconds of all running passes", _QUEUE)
+LONGEST: Final = MetricSpec("workqueue_longest_running_processor_seconds", GAUGE, "Seconds of the longest running pass", _QUEUE)
 DECLARED: Final = (
     *(PASSES, FAILURES, TERMINAL, PANICS, ADDED, REPEATED),
     *(ACTIVE, MOST, DEPTH, UNFINISHED, LONGEST),
@@ -83,7 +83,7 @@ class QueueStatistics:
 
 def passes(
     made: Mapping[tuple[str, ...], list[float]], terminal: Counter[str], panics: Counter[str], queued: Mapping[str, int]
-) -> Iterator[tuple[Declared, Values]]:
+) -> Iterator[tuple[MetricSpec, Values]]:
     """The `controller_runtime_` metrics of passes, without namespaces; `queued` has every kind."""
     results: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str]] = Counter()
@@ -101,11 +101,11 @@ def passes(
     yield TIMES, times
 
 
-def queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[tuple[Declared, Values]]:
+def queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[tuple[MetricSpec, Values]]:
     """The metrics of the queue; `queued` has every kind."""
     running = turns.running()
     seconds = {kind: running.get(kind, []) for kind in queued}
-    by_kind: tuple[tuple[Declared, Mapping[str, float | list[float]]], ...] = (
+    by_kind: tuple[tuple[MetricSpec, Mapping[str, float | list[float]]], ...] = (
         (ACTIVE, {kind: len(each) for kind, each in seconds.items()}),
         (MOST, dict.fromkeys(queued, workers)),
         (DEPTH, queued),

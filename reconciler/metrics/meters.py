@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared, Values, count_of, export, observe
+from ...kube.metrics import COUNTER, GAUGE, HISTOGRAM, MetricSpec, Values, count_of, export, observe
 from ..common.conditions import is_true
 from ..common.resources import ADAPTER, CHECKPOINT, COMPONENT, GRAPH, MODEL, REQUESTS
 from . import controller_runtime
@@ -23,15 +23,17 @@ _REFERENCE: Final = "dynamo_operator_"
 _OURS: Final = "dynamo_webhooks_reconciler_"
 NAMESPACE: Final = "namespace"
 # The namespace is the last label of each metric with labels if configured, because it multiplies series.
-DURATION: Final = Declared(f"{_REFERENCE}reconcile_duration_seconds", HISTOGRAM, "Time of a pass", ("resource_type", "result"), BUCKETS)
-PASSES: Final = Declared(f"{_REFERENCE}reconcile", COUNTER, "Passes; `requeue` without a change", ("resource_type", "result"))
-ERRORS: Final = Declared(f"{_REFERENCE}reconcile_errors", COUNTER, "Failed passes, by class of the error", ("resource_type", "error_type"))
-STOOD_DOWN: Final = Declared(f"{_OURS}stood_down", COUNTER, "Passes given up after leadership or the namespace was lost")
-OBJECTS: Final = Declared(f"{_REFERENCE}resources_total", GAUGE, "Objects by state", ("resource_type", "status"))
-LEADING: Final = Declared(f"{_OURS}leading", GAUGE, "1 if this reconciler holds the Lease")
-DEPTH: Final = Declared(f"{_OURS}queue_depth", GAUGE, "Waiting objects")
-EXCLUDED: Final = Declared(f"{_OURS}excluded_namespaces", GAUGE, "Namespaces that other operators have claimed")
-UNREADABLE: Final = Declared(f"{_OURS}unreadable_kinds", GAUGE, "Kinds that may not be read, and missing definitions")
+DURATION: Final = MetricSpec(f"{_REFERENCE}reconcile_duration_seconds", HISTOGRAM, "Time of a pass", ("resource_type", "result"), BUCKETS)
+PASSES: Final = MetricSpec(f"{_REFERENCE}reconcile", COUNTER, "Passes; `requeue` without a change", ("resource_type", "result"))
+ERRORS: Final = MetricSpec(
+    f"{_REFERENCE}reconcile_errors", COUNTER, "Failed passes, by class of the error", ("resource_type", "error_type")
+)
+STOOD_DOWN: Final = MetricSpec(f"{_OURS}stood_down", COUNTER, "Passes given up after leadership or the namespace was lost")
+OBJECTS: Final = MetricSpec(f"{_REFERENCE}resources_total", GAUGE, "Objects by state", ("resource_type", "status"))
+LEADING: Final = MetricSpec(f"{_OURS}leading", GAUGE, "1 if this reconciler holds the Lease")
+DEPTH: Final = MetricSpec(f"{_OURS}queue_depth", GAUGE, "Waiting objects")
+EXCLUDED: Final = MetricSpec(f"{_OURS}excluded_namespaces", GAUGE, "Namespaces that other operators have claimed")
+UNREADABLE: Final = MetricSpec(f"{_OURS}unreadable_kinds", GAUGE, "Kinds that may not be read, and missing definitions")
 DECLARED: Final = (DURATION, PASSES, ERRORS, STOOD_DOWN, OBJECTS, LEADING, DEPTH, EXCLUDED, UNREADABLE)
 # kind; result of a pass, class of an error or state of an object; the namespace if that is a label
 Label: TypeAlias = tuple[str, ...]
@@ -80,8 +82,8 @@ class Meters:
             )
         )
 
-    def _own(self, objects: Mapping[Label, int], standing: Gauges) -> Iterator[tuple[Declared, Values]]:
-        own: tuple[tuple[Declared, Values], ...] = (
+    def _own(self, objects: Mapping[Label, int], standing: Gauges) -> Iterator[tuple[MetricSpec, Values]]:
+        own: tuple[tuple[MetricSpec, Values], ...] = (
             (DURATION, self.passes),
             (PASSES, {label: count_of(series) for label, series in self.passes.items()}),
             (ERRORS, self.errors),

@@ -10,7 +10,7 @@ from ...kube.capability import POD_REPLACEMENT, TOPOLOGY_LABELS, Presence
 from ...kube.clocks import Clocks
 from ...kube.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from ...kube.protocol import Cluster, Node
-from ...kube.reflector import Reflector, Several
+from ...kube.reflector import MergedReflector, Reflector
 from ...kube.resources import NODES, PODS
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import RETRY_SLOW
@@ -34,7 +34,7 @@ class PodController:
         """An empty namespace is all of them."""
         self._cluster, self._namespaces, self._clocks = cluster, namespaces, clocks
         self._queue = Queue(clocks)
-        self._followed: dict[str, Several] = {}  # by the name of the capability
+        self._followed: dict[str, MergedReflector] = {}  # by the name of the capability
         self._tasks: list[asyncio.Task[None]] = []
         self._leads = False
 
@@ -42,7 +42,7 @@ class PodController:
         """Listens to the pods for which the permissions are there."""
         for capability, labels in _SELECTIONS:
             if known.get(capability.name) is Presence.USABLE and capability.name not in self._followed:
-                pods = self._followed[capability.name] = Several(self._namespaces, partial(self._selected, labels))
+                pods = self._followed[capability.name] = MergedReflector(self._namespaces, partial(self._selected, labels))
                 pods.subscribe(self._hear)
                 self._tasks.append(asyncio.ensure_future(pods.run()))
 

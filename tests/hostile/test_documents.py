@@ -175,7 +175,7 @@ def _claimed(lease: Any) -> None:
         Claims(ScopeSettings("", 30, 10, 10, 60)).seen(item, 0.0, datetime.now(UTC))
 
 
-async def _hashes(client: Any) -> storage_versions.Seen:
+async def _hashes(client: Any) -> storage_versions.StorageHashes:
     return await storage_versions.read_storage_hash(lambda _: nullcontext(client), "", "a", "v1")
 
 

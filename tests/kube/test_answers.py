@@ -87,7 +87,7 @@ def test_an_answer_that_is_no_object_may_come_right_later(content: bytes) -> Non
 def test_lines_are_found_however_the_stream_is_cut() -> None:
     text = b'{"a":1}\n\n{"b":2}\r\n{"c":"' + b"x" * 5000 + b'"}\n{"unfinished'
     for size in (1, 2, 7, 1000, len(text)):
-        lines = answers.Lines()
+        lines = answers.LineSplitter()
         found = [line for start in range(0, len(text), size) for line in lines.feed(text[start : start + size])]
         assert [json.loads(line) for line in found] == [{"a": 1}, {"b": 2}, {"c": "x" * 5000}]
 

@@ -25,7 +25,7 @@ from kubernetes.aio.client import Configuration
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.connection import NO_ANSWER, Connection, host_of
 from dynamo_webhooks.kube.errors import ConflictError, GoneError, InvalidError, UnavailableError
-from dynamo_webhooks.kube.protocol import Node, Sent, Traffic
+from dynamo_webhooks.kube.protocol import Node, RequestLabels, Traffic
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, TOKEN_REVIEWS
 from tests.rows import run_each
 
@@ -210,11 +210,15 @@ async def test_requests_are_counted_by_what_came_back_and_host_as_configured() -
         with pytest.raises(UnavailableError):
             await client.replace(CONFIG_MAPS, CONFIG)
         [host] = {headers["Host"] for _, _, headers, _ in server.asked}
-    assert traffic == {Sent("200", "GET", host): 3, Sent("409", "POST", host): 1, Sent(NO_ANSWER, "PUT", host): 1}
+    assert traffic == {
+        RequestLabels("200", "GET", host): 3,
+        RequestLabels("409", "POST", host): 1,
+        RequestLabels(NO_ANSWER, "PUT", host): 1,
+    }
 
 
 async def test_a_timeout_and_a_closed_port_count_as_no_answer() -> None:
-    arrived, traffic = asyncio.Event(), Counter[Sent]()
+    arrived, traffic = asyncio.Event(), Counter[RequestLabels]()
 
     async def never(_: web.Request) -> web.StreamResponse:
         arrived.set()
@@ -233,7 +237,7 @@ async def test_a_timeout_and_a_closed_port_count_as_no_answer() -> None:
         await deaf.get(CONFIG_MAPS, "a", "n")
     assert refused.value.code == 0
     await deaf.close()
-    assert traffic[Sent(NO_ANSWER, "GET", "127.0.0.1:1")] == 1
+    assert traffic[RequestLabels(NO_ANSWER, "GET", "127.0.0.1:1")] == 1
 
 
 @run_each(

@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.kube.reflector import Reflector, Several, WatchState
+from dynamo_webhooks.kube.reflector import MergedReflector, Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SERVICES
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, beside, settle
@@ -224,7 +224,7 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
     cluster = MemoryCluster()
     for namespace in ("a", "b", "c"):
         await cluster.create(SERVICES, _service(namespace))
-    several, heard = Several(namespaces, lambda one: Reflector(cluster, SERVICES, one)), asyncio.Queue[str]()
+    several, heard = MergedReflector(namespaces, lambda one: Reflector(cluster, SERVICES, one)), asyncio.Queue[str]()
     several.subscribe(lambda _, new: heard.put_nowait(new["metadata"]["namespace"]) if new else None)
     expected = {"a", "b"} if "" not in namespaces else {"a", "b", "c"}
     async with beside(several.run()):
@@ -243,7 +243,7 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
 async def test_one_namespace_that_is_not_known_leaves_the_whole_unknown() -> None:
     cluster = MemoryCluster()
     parts = {one: Reflector(cluster, SERVICES, one) for one in ("a", "b")}
-    several = Several(("a", "b"), parts.__getitem__)
+    several = MergedReflector(("a", "b"), parts.__getitem__)
     parts["a"].synced.set()
     parts["a"].state = WatchState.SYNCED
     parts["b"].state, parts["b"].reason = WatchState.FORBIDDEN, "not permitted"

@@ -14,7 +14,7 @@ import yaml
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.certs.state import SKEW_WARN
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
-from dynamo_webhooks.kube.metrics import COUNTER, HISTOGRAM, Declared
+from dynamo_webhooks.kube.metrics import COUNTER, HISTOGRAM, MetricSpec
 from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, PENDING
 from dynamo_webhooks.reconciler.metrics.meters import FAILED
 from dynamo_webhooks.reconciler.request.phases import DEPLOYING, PROFILING
@@ -41,9 +41,9 @@ VALUES: Final = {
 
 
 @cache
-def known() -> dict[str, tuple[Declared, ...]]:
+def known() -> dict[str, tuple[MetricSpec, ...]]:
     """By the name of a sample the metrics that have it: server and provisioner share one."""
-    found: dict[str, tuple[Declared, ...]] = {}
+    found: dict[str, tuple[MetricSpec, ...]] = {}
     for each in (*DECLARED.values(), *PROVISIONER, *RECONCILER, *PROCESS_METRICS):
         for sample in each.samples:
             found[sample] = (*found.get(sample, ()), each)

@@ -28,7 +28,7 @@ from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
 from dynamo_webhooks.conversion.kinds import KINDS, field_rows
-from dynamo_webhooks.kube.metrics import COUNTER, Declared
+from dynamo_webhooks.kube.metrics import COUNTER, MetricSpec
 from dynamo_webhooks.policies.catalogue import list_declared, list_rules
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.metrics import controller_runtime
@@ -71,12 +71,12 @@ PROVISIONER: Final = tuple(provisioner.DECLARED.values())
 RECONCILER: Final = (*reconciler.DECLARED, *controller_runtime.DECLARED)
 
 
-def describe_metrics(metrics: Iterable[Declared]) -> str:
+def describe_metrics(metrics: Iterable[MetricSpec]) -> str:
     """Name, type, labels and meaning of each."""
     return table("name | type | labels | meaning", map(_row, metrics))
 
 
-def _row(each: Declared) -> Iterator[str]:
+def _row(each: MetricSpec) -> Iterator[str]:
     yield f"`{each.samples[0] if each.type == COUNTER else each.name}`"
     yield each.type
     yield " ".join(f"`{label}`" for label in each.labels)

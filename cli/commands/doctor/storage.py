@@ -16,7 +16,15 @@ from ....conversion.weight import weigh
 from ....kube.errors import ApiError, ForbiddenError, NotFoundError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import Resource, resource_of_kind
-from ....kube.storage_versions import Opener, Seen, load_api_servers, read_definition, read_storage_hash, read_storage_hashes, storage_hash
+from ....kube.storage_versions import (
+    Opener,
+    StorageHashes,
+    load_api_servers,
+    read_definition,
+    read_storage_hash,
+    read_storage_hashes,
+    storage_hash,
+)
 from ...installation.parts import COMPONENT
 from . import repairs
 from .finding import Finding, error, full_name, info, warning
@@ -55,7 +63,7 @@ async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Findin
     return [each for name in kinds.KINDS for each in _of_servers(sight, BY_NAME[name], seen)]
 
 
-def _of_servers(sight: Sight, kind: Kind, seen: Sequence[Seen]) -> Iterator[Finding]:
+def _of_servers(sight: Sight, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[Finding]:
     version = stored_resource(sight, kind).version
     wanted = storage_hash(GROUP, version, kind.name)
     hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]

@@ -11,7 +11,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS
 from ....kube.storage_versions import (
     Definition,
-    Seen,
+    StorageHashes,
     load_api_servers,
     load_definition,
     read_definition,
@@ -114,7 +114,7 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
         await hands.sleep(POLL_SECONDS)
 
 
-def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -> str:
+def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[StorageHashes]) -> str:
     """Which server is not there yet; empty when all are."""
     for answer in seen:
         behind = [each.plural for each in definitions if answer.hashes.get(each.plural) != storage_hash(each.group, to, each.kind)]
@@ -123,7 +123,7 @@ def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -
     return "" if seen else "none is listed"
 
 
-def _warn(report: Report, seen: Sequence[Seen]) -> None:
+def _warn(report: Report, seen: Sequence[StorageHashes]) -> None:
     for answer in seen:
         if not any(answer.server in each for each in report.warnings):
             text = f"the API server {answer.server} can't be queried directly, and is queried through the usual address: {answer.wrong}"

@@ -26,8 +26,8 @@ from dynamo_webhooks.cli.daemon import run
 from dynamo_webhooks.cli.daemon.run import PAIR_LIFETIME, PAIR_RENEWAL_AGE, PROCESS_METRICS, Guard, OwnPair, State, process_metrics
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, Declared
-from dynamo_webhooks.kube.protocol import Cluster, Sent
+from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, MetricSpec
+from dynamo_webhooks.kube.protocol import Cluster, RequestLabels
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS, Resource
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tests.certs.test_context import NOW
@@ -90,7 +90,7 @@ async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_a
 
 async def test_vitals_are_what_they_are_declared_to_be() -> None:
     election = Election(MemoryCluster("x"), "lock", "ns", "me")
-    traffic = Counter({Sent(NO_ANSWER, "GET", "api:6443"): 4})
+    traffic = Counter({RequestLabels(NO_ANSWER, "GET", "api:6443"): 4})
     families = {family.name: family for family in text_string_to_metric_families(process_metrics(election, 2, traffic).decode())}
     assert families.keys() == {each.name for each in PROCESS_METRICS}
     for each in PROCESS_METRICS:
@@ -188,7 +188,7 @@ ALL: Final = (*DECLARED.values(), *PROVISIONER, *RECONCILER, *PROCESS_METRICS)
 SAMPLES: Final = {sample for each in ALL for sample in each.samples}
 
 
-def found(row: Row) -> Declared:
+def found(row: Row) -> MetricSpec:
     [each] = {each._replace(text="") for each in ALL if (each.samples[0] if each.type == COUNTER else each.name) == row.sample}
     return each
 

@@ -11,7 +11,7 @@ from .common.problems import PassResult, StandDownError, join_messages, problem_
 from .engine.context import Context
 from .engine.queue import Queue
 from .engine.routing import Controllers
-from .engine.switches import Waits, reconcile_switched
+from .engine.switches import WaitTimes, reconcile_switched
 from .metrics.meters import Meters
 
 LOG: Final = logging.getLogger("reconciler")
@@ -22,7 +22,7 @@ class Worker:
 
     def __init__(self, queue: Queue, meters: Meters, controllers: Controllers, clock: Callable[[], float]) -> None:
         self._queue, self._meters, self._controllers, self._clock = queue, meters, controllers, clock
-        self._waits = Waits(clock)
+        self._waits = WaitTimes(clock)
 
     async def run(self, context: Context) -> None:
         """Runs until it is cancelled."""

@@ -28,7 +28,7 @@ from ..workload.pod_states import find_pull_failures
 from ..workload.pods import pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
-from .decide import Plan, Seen, decide, refuse_writes
+from .decide import CheckpointPlan, CheckpointState, decide, refuse_writes
 from .index import find_older, index_checkpoint, list_concerned, list_fellows
 from .phases import IMAGE, Step
 from .restore_condition import ANY_IMAGE
@@ -74,7 +74,7 @@ def _standing(checkpoint: Node | None) -> object:
     return checkpoint["metadata"].get("uid"), status.get("phase"), status.get("jobName"), status.get("message"), marks
 
 
-async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
+async def _act(context: Context, seen: CheckpointState, plan: CheckpointPlan) -> PassResult:
     """Carry out a plan. A problem that a retry may end is not written to the status. Raises: ApiError, StandDownError."""
     obj = await context.writer.patch_metadata(seen.checkpoint, plan.metadata) if plan.metadata else seen.checkpoint
     step, problems, after = plan.step, [*plan.problems], plan.after
@@ -113,15 +113,15 @@ async def _adopt(context: Context, obj: Node, job: Node) -> None:
     await context.writer.merge(obj, JOBS, key_of(job).name, {"metadata": change})
 
 
-async def observe(context: Context, obj: Node) -> Seen:
+async def observe(context: Context, obj: Node) -> CheckpointState:
     """Read the state of a checkpoint. Raises: ApiError."""
     moment, namespace = context.clocks.wall(), key_of(obj).namespace
     if deep := explain_cut(obj):
         refusal = Refusal("InvalidTemplate", deep, RETRY_SLOW)
-        return Seen(obj, moment, phases.Step(obj.get("status") or {}), cut=True, refusal=refusal)
+        return CheckpointState(obj, moment, phases.Step(obj.get("status") or {}), cut=True, refusal=refusal)
     gate = context.settings.gms_snapshot
     start = phases.on_open(obj, find_older(context.cache, obj), gate=gate, moment=moment)
-    seen = Seen(obj, moment, start)
+    seen = CheckpointState(obj, moment, start)
     if start.until:
         return seen
     name = str(start.status.get("jobName") or "")
@@ -158,7 +158,7 @@ async def _render(context: Context, obj: Node, settings: Checkpoints) -> list[No
     return Refusal("StorageNotReady", lacking, RETRY_SLOW) if lacking else children
 
 
-async def _observe_job(context: Context, seen: Seen) -> Seen:
+async def _observe_job(context: Context, seen: CheckpointState) -> CheckpointState:
     """Read the agent's Lease where it decides, and once a minute the pulls of a pod that doesn't run yet."""
     job: Any = seen.job
     key = key_of(job)

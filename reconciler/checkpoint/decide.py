@@ -20,7 +20,7 @@ from .phases import CREATING, ENDED, IMAGE, PENDING, READY, Step
 _REASONS: Final = {"forbidden": "Forbidden", "already_exists": "TakenName", "validation": "InvalidTemplate"}
 
 
-class Seen(NamedTuple):
+class CheckpointState(NamedTuple):
     """The state that a pass depends on. Only what the phase needs is read."""
 
     checkpoint: Fields
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     listed: bool = True  # whether all Jobs are known
 
 
-class Plan(NamedTuple):
+class CheckpointPlan(NamedTuple):
     """Writes of a pass, in this order."""
 
     step: Step  # the status and Events, if no write is refused
@@ -51,10 +51,10 @@ class Plan(NamedTuple):
     after: float = 0.0  # seconds until the next pass
 
 
-def decide(seen: Seen) -> Plan:
+def decide(seen: CheckpointState) -> CheckpointPlan:
     """Plan the writes of one pass."""
     if seen.start.until:
-        return _finish(seen, Plan(seen.start._replace(events=())))
+        return _finish(seen, CheckpointPlan(seen.start._replace(events=())))
     phase = seen.start.status.get("phase")
     if seen.refusal is not None:
         plan = _refuse(seen, seen.refusal)
@@ -63,44 +63,44 @@ def decide(seen: Seen) -> Plan:
     elif phase == CREATING:
         plan = _on_creating(seen)
     else:
-        plan = Plan(phases.on_template_change(seen.checkpoint, seen.start.status, seen.moment))
+        plan = CheckpointPlan(phases.on_template_change(seen.checkpoint, seen.start.status, seen.moment))
     return _finish(seen, plan)
 
 
-def refuse_writes(seen: Seen, problems: list[Problem]) -> Step:
+def refuse_writes(seen: CheckpointState, problems: list[Problem]) -> Step:
     """The status and Events if the claim or the Job could not be applied."""
     reason = next((_REASONS.get(problem.category, "InvalidTemplate") for problem in problems), "InvalidTemplate")
     return phases.on_job_refused(seen.checkpoint, seen.start.status, reason, join_messages(problems), seen.moment)
 
 
-def _on_pending(seen: Seen) -> Plan:
+def _on_pending(seen: CheckpointState) -> CheckpointPlan:
     """Make the Job, or adopt the one that an earlier pass made."""
     obj, job, status = seen.checkpoint, seen.job, seen.start.status
     generation = obj["metadata"].get("generation") or 0
-    made = Plan(phases.on_job_made(obj, status, generation, seen.moment), children=seen.children)
+    made = CheckpointPlan(phases.on_job_made(obj, status, generation, seen.moment), children=seen.children)
     if job is None:
         return made
     if seen.start.again and is_controlled(job, obj):
-        return Plan(Step(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
+        return CheckpointPlan(Step(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
     if job["metadata"].get("deletionTimestamp") or seen.orphan:
-        return Plan(Step(status), after=RETRY_SOON)
+        return CheckpointPlan(Step(status), after=RETRY_SOON)
     if not is_controlled(job, obj):
         return made
     *claims, wanted = seen.children
     if _differs(job, wanted):
         if not _has_begun(job):
-            return Plan(Step(status), drop=job, after=RETRY_SOON)
-        made = Plan(phases.on_job_made(obj, status, generation - 1, seen.moment))  # of an earlier generation
+            return CheckpointPlan(Step(status), drop=job, after=RETRY_SOON)
+        made = CheckpointPlan(phases.on_job_made(obj, status, generation - 1, seen.moment))  # of an earlier generation
     return made._replace(children=claims, adopt=_adoptable(obj, job))
 
 
-def _on_creating(seen: Seen) -> Plan:
+def _on_creating(seen: CheckpointState) -> CheckpointPlan:
     """Follow the Job to its end."""
     obj, job, status, moment = seen.checkpoint, seen.job, seen.start.status, seen.moment
     if job is None:
-        return Plan(phases.on_pull_failure(obj, phases.on_job_lost(obj, status, moment), [], moment))
+        return CheckpointPlan(phases.on_pull_failure(obj, phases.on_job_lost(obj, status, moment), [], moment))
     if text := _explain_foreign(obj, job):
-        return Plan(phases.on_job_refused(obj, status, "TakenName", text, moment, final=True))
+        return CheckpointPlan(phases.on_job_refused(obj, status, "TakenName", text, moment, final=True))
     step = phases.on_progress(obj, status, job, seen.lease, seen.storage, moment)
     if step.status["phase"] == CREATING:
         step = phases.on_template_change(obj, step.status, moment)._replace(until=step.until)
@@ -109,18 +109,18 @@ def _on_creating(seen: Seen) -> Plan:
     image = image_of(job)
     noted = step.status["phase"] != READY or image == string_map(obj["metadata"].get("annotations")).get(IMAGE)
     metadata = None if noted else {"annotations": {IMAGE: image}}
-    return Plan(step, metadata, adopt=_adoptable(obj, job), after=step.until or seen.after)
+    return CheckpointPlan(step, metadata, adopt=_adoptable(obj, job), after=step.until or seen.after)
 
 
-def _refuse(seen: Seen, refusal: Refusal) -> Plan:
+def _refuse(seen: CheckpointState, refusal: Refusal) -> CheckpointPlan:
     """Report that no Job is made. A refusal that nothing but the spec can end is final."""
     final = not refusal.after
     step = phases.on_job_refused(seen.checkpoint, seen.start.status, refusal.reason, refusal.message, seen.moment, final=final)
     drop = seen.job if seen.start.again and seen.job is not None and is_controlled(seen.job, seen.checkpoint) else None
-    return Plan(step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], after=refusal.after)
+    return CheckpointPlan(step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], after=refusal.after)
 
 
-def _finish(seen: Seen, plan: Plan) -> Plan:
+def _finish(seen: CheckpointState, plan: CheckpointPlan) -> CheckpointPlan:
     """Add what all phases share: the Events of the start, the label, and the lifetime of an ended Job."""
     obj, job, status = seen.checkpoint, seen.job, plan.step.status
     plan = plan._replace(step=plan.step._replace(events=(*seen.start.events, *plan.step.events)))

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
 from ...kube.times import format_time, parse_time
-from ..common.conditions import Condition, Say, condition_of, is_true, set_condition
+from ..common.conditions import Condition, NewEvent, condition_of, is_true, set_condition
 from ..common.problems import RETRY_SOON
 from ..common.resources import RETRY
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     """What a checkpoint's status becomes, and what is said of it."""
 
     status: Node
-    events: tuple[Say, ...] = ()
+    events: tuple[NewEvent, ...] = ()
     again: bool = False  # whether the Job that ended must go, because another try is asked for
     until: float = 0.0  # seconds after which to look again although nothing changed
 
@@ -61,7 +61,7 @@ def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, mo
     kept = _without(status, "jobName", "createdAt") if final else status
     now = {**kept, "phase": FAILED if final else PENDING, "message": message}
     condition = Condition(JOB_CREATED, "False", reason, message)
-    return _tell(checkpoint, now, condition, moment, Say("Warning", "CheckpointFailed" if final else reason, message))
+    return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed" if final else reason, message))
 
 
 def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetime) -> Step:
@@ -72,14 +72,14 @@ def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetim
         previous for previous in status.get("conditions") or () if previous.get("type") not in (JOB_COMPLETED, TEMPLATE_CHANGED)
     ]
     condition = Condition(JOB_CREATED, "True", "JobCreated", f"Checkpoint job {name} created", generation)
-    return _tell(checkpoint, now, condition, moment, Say("Normal", "CreateJob", f"Created Job {name}"))
+    return _tell(checkpoint, now, condition, moment, NewEvent("Normal", "CreateJob", f"Created Job {name}"))
 
 
 def on_job_lost(checkpoint: Node, status: Node, moment: datetime) -> Step:
     """The status when the Job was deleted before its end had been noted."""
     text = "checkpoint job was deleted"
     condition = Condition(JOB_CREATED, "False", "JobDeleted", text.capitalize())
-    return _tell(checkpoint, {**status, "phase": FAILED, "message": text}, condition, moment, Say("Warning", "CheckpointFailed", text))
+    return _tell(checkpoint, {**status, "phase": FAILED, "message": text}, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
 def asks_for_lease(job: Node) -> bool:
@@ -123,7 +123,7 @@ def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Step
         return Step(set_condition(status, TEMPLATE_CHANGED, None, moment))
     text = f"spec changed after Job {status.get('jobName')} was made; set annotation {ARTIFACT_VERSION} to another version to take it anew"
     condition = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text)
-    return _tell(checkpoint, status, condition, moment, Say("Warning", TEMPLATE_CHANGED, text))
+    return _tell(checkpoint, status, condition, moment, NewEvent("Warning", TEMPLATE_CHANGED, text))
 
 
 def in_force(lease: Node | None, moment: datetime) -> float:
@@ -138,7 +138,7 @@ def in_force(lease: Node | None, moment: datetime) -> float:
 def _duplicate(checkpoint: Node, status: Node, twin: str, moment: datetime) -> Step:
     text = f"{_OWNED}{status['identityHash']} is already owned by {twin}"
     now = {**_without(status, "jobName", "createdAt", "location", "storageType"), "phase": FAILED, "message": text}
-    return _tell(checkpoint, now, Condition(JOB_CREATED, "False", DUPLICATE, text), moment, Say("Warning", "CheckpointFailed", text))
+    return _tell(checkpoint, now, Condition(JOB_CREATED, "False", DUPLICATE, text), moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
 def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
@@ -170,15 +170,17 @@ def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, mome
     if kept is not None:
         at = f"{kept.path.rstrip('/')}/{status['identityHash']}/versions/{read_artifact_version(checkpoint)}"
         now |= {"location": at, "storageType": "pvc"}
-    return _tell(checkpoint, now, Condition(JOB_COMPLETED, "True", "JobSucceeded", text), moment, Say("Normal", "CheckpointReady", text))
+    return _tell(
+        checkpoint, now, Condition(JOB_COMPLETED, "True", "JobSucceeded", text), moment, NewEvent("Normal", "CheckpointReady", text)
+    )
 
 
 def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> Step:
     condition, now = Condition(JOB_COMPLETED, "False", reason, text), {**status, "phase": FAILED, "message": text}
-    return _tell(checkpoint, now, condition, moment, Say("Warning", "CheckpointFailed", text))
+    return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
-def _tell(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: Say) -> Step:
+def _tell(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: NewEvent) -> Step:
     """A status with a condition, of today's generation if it names none, and the Event, unless the stored condition says the same."""
     was = condition_of(checkpoint.get("status") or {}, condition.type)
     known = (was.get("status"), was.get("reason"), was.get("message")) == (condition.status, condition.reason, condition.message)

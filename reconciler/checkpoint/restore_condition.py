@@ -18,7 +18,7 @@ from ..render.children import direct_children
 from ..render.errors import RenderError
 from ..render.gms import GATE, shares_gpus
 from ..render.graph import NEW, WAIT, convert_for_render, experimental, nodes, read_graph, says_which, spans_pods, waits_for_checkpoint
-from ..render.held import Held
+from ..render.held import ObjectIndex
 from ..render.merge import object_items, string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, PART, RESTORE_STATUS, RESTORE_TARGET, lower_name
 from ..render.observed import NOTHING, Observed
@@ -207,7 +207,7 @@ class Start(NamedTuple):
     waits: bool = False  # whether there are none until their checkpoint is ready
 
 
-def observe_offline(obj: Fields, held: Held, settings: Settings) -> Observed:
+def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Observed:
     """What a graph or component would find, which has no pods yet. Costs one more render of a graph where checkpoints matter.
 
     Raises: RenderError where component, checkpoint and configuration contradict each other, or a part can't be rendered.
@@ -240,7 +240,7 @@ def observe_offline(obj: Fields, held: Held, settings: Settings) -> Observed:
     return _noted(starts, observed)
 
 
-def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str, str] | None = None) -> Start:
+def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> Start:
     """How the pods of a component start. Raises: RenderError."""
     wanted = experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None or settings.pod_snapshots or not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
@@ -271,7 +271,7 @@ def _mentions_waiting(graph: Fields) -> bool:
     return any(isinstance(block, dict) and block.get("startupPolicy") == WAIT for block in blocks)
 
 
-def explain_missing_claim(held: Held, checkpoints: Checkpoints, namespace: str) -> str:
+def explain_missing_claim(held: ObjectIndex, checkpoints: Checkpoints, namespace: str) -> str:
     """What is said where the claim of the configuration is not held, and not to be made. Raises: RenderError as `storage.configured`."""
     kept = storage.find_configured_storage(checkpoints)
     if kept is None or checkpoints.pvc.create or held.get("PersistentVolumeClaim", namespace, kept.claim) is not None:
@@ -279,7 +279,7 @@ def explain_missing_claim(held: Held, checkpoints: Checkpoints, namespace: str) 
     return f"{storage.explain_missing(kept, namespace)}; where the cluster has it, add it to the input"
 
 
-def _found(wanted: Fields, held: Held, namespace: str) -> Fields | None:
+def _found(wanted: Fields, held: ObjectIndex, namespace: str) -> Fields | None:
     """The checkpoint that is asked for; of several of one identity the oldest."""
     if name := str(wanted.get("checkpointRef") or ""):
         return held.get(CHECKPOINT, namespace, name)
@@ -294,7 +294,7 @@ def _found(wanted: Fields, held: Held, namespace: str) -> Fields | None:
     )
 
 
-def _at_agents(held: Held, namespace: str) -> storage.Storage | None:
+def _at_agents(held: ObjectIndex, namespace: str) -> storage.Storage | None:
     """Where an agent of the input keeps snapshots; None where none does, or what stands there is no DaemonSet's shape."""
     try:
         agents = [

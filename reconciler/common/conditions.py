@@ -25,8 +25,8 @@ def explain_unprocessed(obj: Node, observed: int) -> str:
     return f"spec not yet processed: generation={generation}, observedGeneration={observed}" if observed < generation else ""
 
 
-class Say(NamedTuple):
-    """An Event that a pure step asks for."""
+class NewEvent(NamedTuple):
+    """An Event to record, as returned by pure functions."""
 
     level: Literal["Normal", "Warning"]
     reason: str

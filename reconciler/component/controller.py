@@ -29,8 +29,8 @@ from ..render.graph import replicas_in
 from ..workload.orchestrator import find_orchestrator
 from ..workload.pods import add_pod_reasons
 from ..workload.watches import CHILDREN, find_owner, read_counts
-from .decide import Plan, decide, report
-from .observe import AVAILABLE, FAILED, REFUSED, Seen, is_of_a_graph, observe
+from .decide import ComponentPlan, decide, report
+from .observe import AVAILABLE, FAILED, REFUSED, ComponentState, is_of_a_graph, observe
 
 
 def _trim(workers: Node) -> None:
@@ -69,7 +69,7 @@ class ComponentController(Controller):
         return await _fail(context, obj, [problem], RETRY_SLOW)
 
 
-async def _act(context: Context, seen: Seen, plan: Plan) -> PassResult:
+async def _act(context: Context, seen: ComponentState, plan: ComponentPlan) -> PassResult:
     """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
     obj, problems, workload = seen.component, [*plan.problems], None
     choice = seen.choice

@@ -17,10 +17,10 @@ from ..render.service import is_model_service
 from ..render.template import pod_templates
 from ..render.without_effect import Note
 from ..workload.pull_secrets import render_with_secrets
-from .observe import AVAILABLE, Seen, count, is_of_a_graph, is_ready
+from .observe import AVAILABLE, ComponentState, count, is_of_a_graph, is_ready
 
 
-class Plan(NamedTuple):
+class ComponentPlan(NamedTuple):
     """The changes of one pass."""
 
     children: Sequence[Any] = ()  # to apply, in order
@@ -29,7 +29,7 @@ class Plan(NamedTuple):
     notes: Sequence[Note] = ()  # fields without effect
 
 
-def decide(seen: Seen) -> Plan:
+def decide(seen: ComponentState) -> ComponentPlan:
     """Plan the children of a component."""
     obj, choice, problems = seen.component, seen.choice, list[Problem]()
     name, observed = obj["metadata"]["name"], seen.observed
@@ -46,10 +46,10 @@ def decide(seen: Seen) -> Plan:
     names = {child["metadata"]["name"] for child in seen.owned if is_model_service(child["kind"], child["metadata"]["name"])}
     kept = frozenset(names if is_of_a_graph(obj) else ())
     problems += [Problem(str(error), "validation") for error in rendered.problems]
-    return Plan(children, kept, problems, rendered.notes)
+    return ComponentPlan(children, kept, problems, rendered.notes)
 
 
-def report(seen: Seen, plan: Plan, workload: Node, workers: Iterable[Node | None], moment: datetime) -> Node:
+def report(seen: ComponentState, plan: ComponentPlan, workload: Node, workers: Iterable[Node | None], moment: datetime) -> Node:
     """The status after a successful pass."""
     before, generation = seen.component.get("status") or {}, seen.component["metadata"]["generation"]
     standing, waits = seen.choice.standing, seen.choice.waits  # without pods until a checkpoint is ready

@@ -30,7 +30,7 @@ FAILED: Final = "ReconcileError"
 AVAILABLE: Final = "Available"  # the condition
 
 
-class Seen(NamedTuple):
+class ComponentState(NamedTuple):
     """The state at the start of a pass."""
 
     component: Node
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     pull_secrets: PullSecrets | None = None
 
 
-async def observe(context: Context, obj: Node) -> Seen | Refusal:
+async def observe(context: Context, obj: Node) -> ComponentState | Refusal:
     """Read a component's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
     owned = context.cache.owned(obj)
     wide, facts = on_leader_worker_sets(obj), keep_facts(read_facts(context), owned)
@@ -60,13 +60,13 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
     graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj)))
     observed = observe_component(obj, owned, beside_graph=graph is not None)
     try:
-        seen = await _observe_restore(context, Seen(obj, settings, owned, observed))
+        seen = await _observe_restore(context, ComponentState(obj, settings, owned, observed))
     except RenderError as error:
         return Refusal(FAILED, str(error), RETRY_SLOW)
     return seen._replace(pull_secrets=observe_pull_secrets(context, obj))
 
 
-async def _observe_restore(context: Context, seen: Seen) -> Seen:
+async def _observe_restore(context: Context, seen: ComponentState) -> ComponentState:
     """Read what the pods of a component with a checkpoint are restored from. Costs one more render. Raises: ApiError, RenderError."""
     obj, settings = seen.component, seen.settings
     if read_checkpoint_block(obj) is None:

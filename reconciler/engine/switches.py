@@ -20,8 +20,8 @@ OTHERS_TIMEOUT_SECONDS: Final = 60.0  # within which another controller's status
 MAX_CACHED_OBJECTS: Final = 5000  # those that are forgotten wait anew
 
 
-class Waits:
-    """Since when objects have been seen waiting: by our own clock, which the API server's may differ from."""
+class WaitTimes:
+    """Since when objects have waited, by the local clock; the API server's may differ."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class Waits:
         return moment - since
 
 
-async def reconcile_switched(context: Context, waits: Waits, controller: Controller, switch: Switch, obj: Node) -> PassResult:
+async def reconcile_switched(context: Context, waits: WaitTimes, controller: Controller, switch: Switch, obj: Node) -> PassResult:
     """One pass over an object, or a condition that says why nothing acts on it. Raises: ApiError, StandDownError."""
     if switch.is_over(context.settings):
         return await _report_no_controller(context, waits, obj, "NoController", switch.ended, others=False)
@@ -65,7 +65,9 @@ def _explain_inaction(context: Context, switch: Switch, kind: str) -> tuple[str,
     return FORBIDDEN, f"{what}: the reconciler lacks a permission for it{named}; {switch.grant}"
 
 
-async def _report_no_controller(context: Context, waits: Waits, obj: Node, reason: str, text: str, *, others: bool = True) -> PassResult:
+async def _report_no_controller(
+    context: Context, waits: WaitTimes, obj: Node, reason: str, text: str, *, others: bool = True
+) -> PassResult:
     """Put a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
     status: Node = obj.get("status") or {}
     if obj["metadata"].get("deletionTimestamp"):

@@ -35,12 +35,12 @@ from .report import EVENTS, FAILED, list_events, make_refused_status, report, un
 from .set_status import read_set_status
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
 from .ssh_keys import ensure_ssh_keys
-from .values import Plan, Result, Seen
+from .values import GraphPlan, GraphResult, GraphState
 
 PODS_SECONDS: Final = 5.0  # until the next look whether pods that use a permission have ended
 
 
-async def act(context: Context, keyed: set[str], seen: Seen, plan: Plan) -> PassResult:
+async def act(context: Context, keyed: set[str], seen: GraphState, plan: GraphPlan) -> PassResult:
     """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
     obj = seen.graph.object
     again = await _adopt(context, seen)
@@ -62,7 +62,7 @@ async def act(context: Context, keyed: set[str], seen: Seen, plan: Plan) -> Pass
     return PassResult((), RETRY_SOON)
 
 
-async def _adopt(context: Context, seen: Seen) -> float:
+async def _adopt(context: Context, seen: GraphState) -> float:
     """Record where a graph of an older operator runs; the seconds until the next attempt, or 0. Raises: ApiError, StandDownError."""
     graph, way = seen.graph, seen.orchestrator
     if seen.settings.line < Line.V1_5 or WORKLOAD_PROVIDER in graph.annotations or not way.runs or way.moving:
@@ -77,13 +77,13 @@ async def _adopt(context: Context, seen: Seen) -> float:
     return 0.0
 
 
-def _lost_grove(context: Context, seen: Seen, result: Result) -> bool:
+def _lost_grove(context: Context, seen: GraphState, result: GraphResult) -> bool:
     """Whether Grove, which was served, no longer is: the watch of its sets is about to tell."""
     unserved = seen.orchestrator.grove and result.grove is None and context.cache.knows(CLIQUES)
     return unserved and any(problem.category == "not_found" for problem in result.problems)
 
 
-async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: Plan) -> Result:
+async def _write_children(context: Context, keyed: set[str], seen: GraphState, plan: GraphPlan) -> GraphResult:
     graph, problems, optional = seen.graph, [*plan.problems], list[Problem]()
     grove, on_set, after, again = None, seen.on_set, 0.0, 0.0
     if plan.digest:
@@ -113,7 +113,7 @@ async def _write_children(context: Context, keyed: set[str], seen: Seen, plan: P
     without = [problem for problem in optional if is_optional(problem)]
     checkpoints = list_checkpoints(context, graph, snapshots.wanted, seen.settings)
     looks = (choice.after for choice in snapshots.choices.values())
-    return Result(problems, without, grove, on_set, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
+    return GraphResult(problems, without, grove, on_set, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
 
 
 async def _put(context: Context, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
@@ -132,7 +132,7 @@ async def _put(context: Context, graph: Graph, child: Node, problems: list[Probl
     return await context.put(child, owner, problems, lambda uid: uid in map(uid_of, components_of(context, graph.object)))
 
 
-async def _remove_old(context: Context, obj: Node, plan: Plan, problems: list[Problem]) -> float:
+async def _remove_old(context: Context, obj: Node, plan: GraphPlan, problems: list[Problem]) -> float:
     """Shrink and delete older generations, which need their children until then, and prune; the seconds until the next pass."""
     roll = plan.roll
     try:
@@ -150,7 +150,7 @@ async def _remove_old(context: Context, obj: Node, plan: Plan, problems: list[Pr
     return PODS_SECONDS if used else 0.0
 
 
-async def _note_digest(context: Context, graph: Graph, plan: Plan) -> None:
+async def _note_digest(context: Context, graph: Graph, plan: GraphPlan) -> None:
     """Record our digest of a generation that is named otherwise, by which later changes of the workers are found."""
     context.writer.ask(graph.object)
     patch: Node = {"apiVersion": graph.object["apiVersion"], "kind": graph.object["kind"]}

@@ -18,10 +18,10 @@ from .generations import Roll, component_of, generation_of, is_ready, plan_roll
 from .report import REFUSED
 from .set_status import read_revisions
 from .snapshots import is_claim_template, plan_owners
-from .values import Plan, Seen
+from .values import GraphPlan, GraphState
 
 
-def decide(seen: Seen) -> Plan | Refusal:
+def decide(seen: GraphState) -> GraphPlan | Refusal:
     """Plan the next step of a graph, or refuse one that can't be rendered."""
     graph, way, problems = seen.graph, seen.orchestrator, list[Problem]()
     try:
@@ -34,14 +34,14 @@ def decide(seen: Seen) -> Plan | Refusal:
     left = (SECRET, CLIQUES, COMPONENT) if seen.waits else (SECRET,)
     applied = [child for child in rendered.children if child["kind"] not in left and not is_claim_template(child)]
     owners, notes = plan_owners(graph, seen.snapshots), [*rendered.notes, *seen.notes]
-    plan = Plan(roll, observed, digest, rendered.children, applied, owners, problems=problems, notes=notes)
+    plan = GraphPlan(roll, observed, digest, rendered.children, applied, owners, problems=problems, notes=notes)
     if way.grove:
         return plan
     kept = find_shared_services(graph.object, seen.owned, seen.settings, observed, plan.wanted)
     return plan._replace(kept=kept | frozenset(observed.kept_revisions))
 
 
-def _roll(seen: Seen) -> tuple[Roll, Observed]:
+def _roll(seen: GraphState) -> tuple[Roll, Observed]:
     checkpoints = frozenset(seen.snapshots.found)
     if seen.orchestrator.grove:
         choices = seen.snapshots.choices.items()
@@ -57,7 +57,7 @@ def _roll(seen: Seen) -> tuple[Roll, Observed]:
     return roll, _observe_roles(seen, observed) if roles else observed
 
 
-def _observe_roles(seen: Seen, observed: Observed) -> Observed:
+def _observe_roles(seen: GraphState, observed: Observed) -> Observed:
     """The same with the facts of the roles of a graph's DisaggregatedSet."""
     on_set, restart = seen.on_set, restart_id(seen.graph)
     current = on_set.generation == observed.worker_hash

@@ -36,10 +36,10 @@ from .generations import component_of
 from .report import REFUSED, UNAVAILABLE, UNSUPPORTED
 from .set_status import find_set, read_set_status
 from .snapshots import choose_restore_on_grove, observe_snapshots
-from .values import Seen
+from .values import GraphState
 
 
-async def observe(context: Context, obj: Node) -> Seen | Refusal:
+async def observe(context: Context, obj: Node) -> GraphState | Refusal:
     """Read a graph's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
     if cut := explain_cut(obj):
         return Refusal(REFUSED, cut)
@@ -66,7 +66,7 @@ async def observe(context: Context, obj: Node) -> Seen | Refusal:
         return Refusal(REFUSED, str(error), RETRY_SLOW)  # a missing claim may be created
 
 
-async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> Seen | Refusal:
+async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> GraphState | Refusal:
     settings = render_settings(context, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
     if is_disaggregated(graph.annotations, settings.line):
@@ -94,7 +94,9 @@ async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws:
             snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
     waits = await find_blocking_pods(context, obj, way)
     where, owned = orchestrator_condition(way, obj, waits), context.cache.owned(obj)
-    seen = Seen(graph, way, settings, owned, snapshots, on_grove, pull_secrets=observe_pull_secrets(context, obj), waits=waits, where=where)
+    seen = GraphState(
+        graph, way, settings, owned, snapshots, on_grove, pull_secrets=observe_pull_secrets(context, obj), waits=waits, where=where
+    )
     made = find_set(owned)
     on_set = read_set_status(graph, made, context.cache.owned(made) if made is not None else (), settings.line)
     return seen._replace(on_set=on_set, registered=_registered(context, obj), notes=note_unlabelled(context, graph))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ...kube.protocol import Node
 from ...kube.times import format_time
-from ..common.conditions import READY, RECONCILING, Condition, Say, condition_of, explain_unprocessed, merge_conditions, note_ignored
+from ..common.conditions import READY, RECONCILING, Condition, NewEvent, condition_of, explain_unprocessed, merge_conditions, note_ignored
 from ..common.problems import MAX_MESSAGE_CHARACTERS, Refusal, join_messages
 from ..render.disaggregated_set import is_disaggregated
 from ..render.generation import is_parallel, order
@@ -17,7 +17,7 @@ from ..workload.orchestrator import ORCHESTRATOR
 from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
 from .snapshots import add_checkpoint_status, note_forbidden
-from .values import Plan, Result, Seen
+from .values import GraphPlan, GraphResult, GraphState
 
 REFUSED: Final = "refused_by_validation"
 UNAVAILABLE: Final = "selected_workload_provider_unavailable"
@@ -33,7 +33,7 @@ _FIGURES: Final = {"readyReplicas": "ready", "updatedReplicas": "up to date", "a
 _SUMMED: Final = ("replicas", "readyReplicas", "availableReplicas")
 
 
-def report(seen: Seen, plan: Plan, result: Result, moment: datetime) -> Node:
+def report(seen: GraphState, plan: GraphPlan, result: GraphResult, moment: datetime) -> Node:
     """The whole status after a pass."""
     obj = seen.graph.object
     before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
@@ -79,7 +79,7 @@ def unreachable_status(before: Node, generation: int | None, refusal: Refusal, m
     return {**before, "state": "pending", "conditions": merge_conditions(before.get("conditions") or (), [ready, where], moment)}
 
 
-def list_events(before: Node, now: Node, roll: Roll) -> Iterator[Say]:
+def list_events(before: Node, now: Node, roll: Roll) -> Iterator[NewEvent]:
     """The Events about the changes from one status to the next."""
     was, ready = condition_of(before, READY), condition_of(now, READY)
     if any(was.get(name) != ready[name] for name in ("status", "reason", "message")):
@@ -87,20 +87,20 @@ def list_events(before: Node, now: Node, roll: Roll) -> Iterator[Say]:
         starts = not was and now["state"] == "pending"  # a new graph is never ready at once
         if failed or (was.get("reason") != ready["reason"] and not starts):
             reason = "".join(part.capitalize() for part in ready["reason"].split("_"))
-            yield Say("Warning" if failed else "Normal", reason, ready["message"])
+            yield NewEvent("Warning" if failed else "Normal", reason, ready["message"])
     lost = condition_of(now, PLACED)
     if lost.get("status") == "False" and lost["reason"] != condition_of(before, PLACED).get("reason"):
-        yield Say("Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")
+        yield NewEvent("Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")
     was_phase, phase = ((status.get("rollingUpdate") or {}).get("phase") for status in (before, now))
     if was_phase != phase:
         reason = {"InProgress": "RollingUpdateStarted", "Completed": "RollingUpdateCompleted"}[str(phase)]
-        yield Say("Normal", reason, f"workers of generation {roll.name}")
+        yield NewEvent("Normal", reason, f"workers of generation {roll.name}")
     restart = now.get("restart") or {}
     if restart.get("phase") == "Superseded" and restart != before.get("restart"):
-        yield Say("Warning", "RestartSuperseded", f"restart {restart['observedID']}: a rolling update restarts the workers")
+        yield NewEvent("Warning", "RestartSuperseded", f"restart {restart['observedID']}: a rolling update restarts the workers")
 
 
-def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
+def _summarize(seen: GraphState, plan: GraphPlan, result: GraphResult) -> tuple[str, str, str]:
     """The state, and reason and message of the condition Ready."""
     if result.problems:
         return "failed", FAILED, join_messages([*result.problems])
@@ -117,7 +117,7 @@ def _summarize(seen: Seen, plan: Plan, result: Result) -> tuple[str, str, str]:
     return "successful", ALL_READY, "All resources are ready"
 
 
-def _not_ready(plan: Plan, result: Result) -> dict[str, str]:
+def _not_ready(plan: GraphPlan, result: GraphResult) -> dict[str, str]:
     objects = {obj["metadata"]["name"]: obj for obj in result.components}
     reasons = {**(result.grove.waits if result.grove is not None else {}), **result.on_set.waits}
     for name in plan.expected:
@@ -153,7 +153,7 @@ def _count(figures: Node, wanted: int) -> str:
     return f"{count} replicas are there, and {wanted} wanted" if count > wanted else ""
 
 
-def _sum_components(plan: Plan, result: Result) -> Node:
+def _sum_components(plan: GraphPlan, result: GraphResult) -> Node:
     """The figures of each component; during a roll those of both generations, but only the new one counts as updated."""
     out: dict[str, Any] = {}
     for obj in sorted(result.components, key=lambda obj: generation_of(obj) != plan.roll.name):
@@ -174,7 +174,7 @@ def _sum_components(plan: Plan, result: Result) -> Node:
     return out
 
 
-def _with_facts(seen: Seen, figures: Mapping[str, Node]) -> Node:
+def _with_facts(seen: GraphState, figures: Mapping[str, Node]) -> Node:
     """The figures with what a planner reads, of the spec that the status is about: those in components' objects may be older."""
     settings, env = seen.settings, object_items(seen.graph.spec.get("env"))
     facts = {member.name: planner_facts(member.fields, settings.line, settings.claims, env) for member in seen.graph.members}
@@ -194,7 +194,7 @@ def _report_roll(before: Node, roll: Roll, workers: list[str], moment: datetime)
     return before
 
 
-def _report_restart(before: Node, graph: Graph, plan: Plan) -> Node:
+def _report_restart(before: Node, graph: Graph, plan: GraphPlan) -> Node:
     wanted = restart_id(graph)
     if not wanted or (before.get("observedID") == wanted and before.get("phase") in ("Completed", "Superseded")):
         return before

@@ -19,7 +19,7 @@ from .set_status import SetStatus
 from .snapshots import Snapshots
 
 
-class Seen(NamedTuple):
+class GraphState(NamedTuple):
     """The state at the start of a pass."""
 
     graph: Graph
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     notes: Sequence[Note] = ()  # fields without effect beside those that rendering finds
 
 
-class Plan(NamedTuple):
+class GraphPlan(NamedTuple):
     """The changes of one pass."""
 
     roll: Roll = Roll("")
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
         return [child["metadata"]["name"] for child in self.applied if child["kind"] == COMPONENT]
 
 
-class Result(NamedTuple):
+class GraphResult(NamedTuple):
     """The state after the writes of one pass."""
 
     problems: Sequence[Problem] = ()

@@ -18,10 +18,10 @@ from ..engine.queue import Cause
 from ..engine.switch import Switch
 from ..engine.watch import GATHER, Change, Need, Watch
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
-from .decide import Plan, Seen, Verdict, assess, decide, of_lora, report_unload, trim_model
-from .endpoints import Endpoint, Found, list_endpoints, trim_slice
+from .decide import ModelPlan, ModelState, Verdict, assess, decide, of_lora, report_unload, trim_model
+from .endpoints import Endpoint, ModelEndpoints, list_endpoints, trim_slice
 from .loader import Loader
-from .lora import LOADED, Wish, adapter_of, encode_names, owner_of, read_names
+from .lora import LOADED, WantedAdapter, adapter_of, encode_names, owner_of, read_names
 from .worker import Workers
 
 SWITCH: Final = Switch("models")
@@ -112,18 +112,18 @@ class ModelController(Controller):
             await _write_status(context, obj, seen, plan.ready, plan.verdict)
         return PassResult()
 
-    async def _observe(self, context: Context, model: Node) -> Seen:
+    async def _observe(self, context: Context, model: Node) -> ModelState:
         """Read the pods and Services of a model, and the owner of its adapter. Raises: ApiError."""
         metadata, cache, how = model["metadata"], context.cache, context.settings.models
         unlisted = "" if cache.knows(SLICE) else cache.reflectors[SLICE].reason or "not listed yet"
         base = digest(str((model.get("spec") or {}).get("baseModelName") or ""))
         slices = cache.find(("slices", str(metadata["namespace"]), base))
-        pods = Found((), ()) if unlisted else list_endpoints(slices, any_slice=how.any_slice)
+        pods = ModelEndpoints((), ()) if unlisted else list_endpoints(slices, any_slice=how.any_slice)
         services = () if metadata.get("deletionTimestamp") else pods.services
         bases = [(name, await self._base_of(context, metadata["namespace"], name)) for name in services]
         same = [model if other["metadata"].get("uid") == metadata.get("uid") else other for other in cache.find(adapter_of(model))]
         owner = str(owner_of(model, same)["metadata"]["name"])
-        return Seen(model, pods, bases, owner, unlisted, base_as_reference=how.base_ready == "legacy")
+        return ModelState(model, pods, bases, owner, unlisted, base_as_reference=how.base_ready == "legacy")
 
     async def _base_of(self, context: Context, namespace: str, service: str) -> str:
         """The base model that a Service says it serves; empty where it says none. Raises: ApiError."""
@@ -155,7 +155,7 @@ async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
     return f"status.podIPs must hold the address that an EndpointSlice gives, {', '.join(sorted(foreign))}" if foreign else ""
 
 
-async def _load(context: Context, loader: Loader, seen: Seen, plan: Plan, wish: Wish) -> PassResult:
+async def _load(context: Context, loader: Loader, seen: ModelState, plan: ModelPlan, wish: WantedAdapter) -> PassResult:
     model, key, pods = seen.model, key_of(seen.model), seen.pods.endpoints
     finalizers = model["metadata"].get("finalizers") or ()
     if FINALIZER not in finalizers:
@@ -170,7 +170,7 @@ async def _load(context: Context, loader: Loader, seen: Seen, plan: Plan, wish: 
     return PassResult()
 
 
-async def _release(context: Context, loader: Loader, seen: Seen, plan: Plan) -> PassResult:
+async def _release(context: Context, loader: Loader, seen: ModelState, plan: ModelPlan) -> PassResult:
     """Unloads adapters for a bounded time, and removes the finalizer."""
     model, key, event = seen.model, key_of(seen.model), plan.event
     if plan.wish is not None:
@@ -193,7 +193,7 @@ async def _record_names(context: Context, model: Node, names: Mapping[str, str])
     return await context.writer.patch_metadata(model, {"annotations": {LOADED: encode_names(names)}})
 
 
-async def _write_status(context: Context, model: Node, seen: Seen, ready: Collection[str], verdict: Verdict) -> None:
+async def _write_status(context: Context, model: Node, seen: ModelState, ready: Collection[str], verdict: Verdict) -> None:
     """Writes the status, and Events if it has changed."""
     status, events = assess(model, seen.pods, ready, verdict, context.clocks.wall())
     if await context.writer.patch_status(model, status):

@@ -7,11 +7,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ...kube.protocol import Node
 from ..common.applied_diff import digest
-from ..common.conditions import Condition, Say, condition_of, merge_conditions
+from ..common.conditions import Condition, NewEvent, condition_of, merge_conditions
 from ..common.problems import MAX_MESSAGE_CHARACTERS, RETRY_SLOW, Refusal
 from ..common.resources import FINALIZER
-from .endpoints import Endpoint, Found
-from .lora import InvalidNameError, Lora, Standing, Wish, is_lora, lora_of, path_of, read_names
+from .endpoints import Endpoint, ModelEndpoints
+from .lora import InvalidNameError, LoadProgress, Lora, WantedAdapter, is_lora, lora_of, path_of, read_names
 
 SERVICES: Final = "ServicesFound"
 ENDPOINTS: Final = "EndpointsReady"
@@ -58,7 +58,7 @@ def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Seq
     return _not_ready(total, done)
 
 
-def assess(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[Say]]:
+def assess(model: Node, seen: ModelEndpoints, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[NewEvent]]:
     """The whole status after a pass, and Events about its change; `ready` are uids. Unchanged endpoints stay the digest that they were."""
     before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
     generation = model["metadata"].get("generation")
@@ -90,7 +90,7 @@ def trim_model(model: Node) -> None:
         status["endpoints"] = digest(status["endpoints"])
 
 
-def _services(seen: Found, base: str, generation: int | None) -> Condition:
+def _services(seen: ModelEndpoints, base: str, generation: int | None) -> Condition:
     if not seen.endpoints:
         return Condition(SERVICES, "False", "NoServicesFound", f"No endpoint slices found for base model {base}", generation)
     if not seen.services:
@@ -98,50 +98,50 @@ def _services(seen: Found, base: str, generation: int | None) -> Condition:
     return Condition(SERVICES, "True", "ServicesFound", f"Found {len(seen.services)} service(s)", generation)
 
 
-def _events(verdict: Verdict, status: Node, base: str) -> list[Say]:
+def _events(verdict: Verdict, status: Node, base: str) -> list[NewEvent]:
     ready, total = status["readyEndpoints"], status["totalEndpoints"]
     level: Literal["Normal", "Warning"] = "Normal" if verdict.fine else "Warning"
     if verdict.reason == LOADING:
         return []
     if verdict.reason == NO_ENDPOINTS:
-        return [Say(level, "NoEndpointsFound", verdict.message)]
+        return [NewEvent(level, "NoEndpointsFound", verdict.message)]
     if verdict.reason == "EndpointsDiscovered":
-        return [Say(level, "EndpointsDiscovered", f"Discovered {total} endpoints for base model {base}")]
+        return [NewEvent(level, "EndpointsDiscovered", f"Discovered {total} endpoints for base model {base}")]
     if verdict.reason == "AllEndpointsReady":
-        return [Say(level, "EndpointsReady", f"All {total} endpoints ready for base model {base}")]
+        return [NewEvent(level, "EndpointsReady", f"All {total} endpoints ready for base model {base}")]
     if verdict.reason == NOT_READY:
-        failed = [Say(level, "PartialEndpointFailure", verdict.detail[1])] if verdict.detail else []
-        return [*failed, Say(level, "NotReady", f"Only {ready} of {total} endpoints ready for base model {base}")]
-    return [Say(level, verdict.reason, verdict.message)]
+        failed = [NewEvent(level, "PartialEndpointFailure", verdict.detail[1])] if verdict.detail else []
+        return [*failed, NewEvent(level, "NotReady", f"Only {ready} of {total} endpoints ready for base model {base}")]
+    return [NewEvent(level, verdict.reason, verdict.message)]
 
 
 def _not_ready(total: int, ready: int) -> Verdict:
     return Verdict(False, NOT_READY, f"Found {ready} ready endpoint(s) out of {total} total")
 
 
-class Seen(NamedTuple):
-    """What a pass reads."""
+class ModelState(NamedTuple):
+    """The state at the start of a pass."""
 
     model: Node
-    pods: Found
+    pods: ModelEndpoints
     bases: Sequence[tuple[str, str]]  # Services of the pods, and the base models that their annotations name
     owner: str  # name of the model that owns the adapter
     unlisted: str = ""  # why EndpointSlices can't be read
     base_as_reference: bool = False  # whether pods of base models are reported as the Go operator does
 
 
-class Plan(NamedTuple):
-    """What a pass does. Without a wish, the loader forgets the model."""
+class ModelPlan(NamedTuple):
+    """What a pass does. Without a `WantedAdapter`, the loader forgets the model."""
 
     verdict: Verdict | None = None  # None: the loader's progress decides
     ready: frozenset[str] = frozenset()  # uids of pods
-    wish: Wish | None = None
+    wish: WantedAdapter | None = None
     check: bool = False  # whether pods are asked for their adapters before they load one
     names: Mapping[str, str] = {}  # the adapters to record before loading
-    event: Say | None = None
+    event: NewEvent | None = None
 
 
-def decide(seen: Seen) -> Plan | Refusal:
+def decide(seen: ModelState) -> ModelPlan | Refusal:
     """The plan of a pass; a refusal leaves the loader as it is."""
     model = seen.model
     if model["metadata"].get("deletionTimestamp"):
@@ -149,20 +149,20 @@ def decide(seen: Seen) -> Plan | Refusal:
     if seen.unlisted:
         return Refusal("Forbidden", f"EndpointSlices can't be read: {seen.unlisted}", RETRY_SLOW)
     if (obstacle := _find_obstacle(seen)) is not None:
-        return Plan(obstacle)
+        return ModelPlan(obstacle)
     if is_lora(model):
         lora, known = lora_of(model), read_names(model)
         loaded = known.get(lora.name, lora.digest)
-        wish = Wish(lora, tuple(name for name in known if name != lora.name), replace=loaded != lora.digest)
-        return Plan(wish=wish, check=lora.name in known, names={**known, lora.name: loaded})
+        wish = WantedAdapter(lora, tuple(name for name in known if name != lora.name), replace=loaded != lora.digest)
+        return ModelPlan(wish=wish, check=lora.name in known, names={**known, lora.name: loaded})
     pods = seen.pods.endpoints
     if seen.base_as_reference:
-        return Plan(of_base(len(pods), len(pods)))
+        return ModelPlan(of_base(len(pods), len(pods)))
     ready = frozenset(pod.uid for pod in pods if pod.callable)
-    return Plan(of_base(len(pods), len(ready)), ready)
+    return ModelPlan(of_base(len(pods), len(ready)), ready)
 
 
-def _find_obstacle(seen: Seen) -> Verdict | None:
+def _find_obstacle(seen: ModelState) -> Verdict | None:
     """The reason why nothing may be loaded, or why the pods may serve another base model."""
     model, base = seen.model, str((seen.model.get("spec") or {}).get("baseModelName") or "")
     if not seen.pods.endpoints:
@@ -187,29 +187,29 @@ def _find_obstacle(seen: Seen) -> Verdict | None:
     return None
 
 
-def _release(seen: Seen) -> Plan:
+def _release(seen: ModelState) -> ModelPlan:
     """Unloads the adapters of a deleted model, except one that another model owns now."""
     model, name = seen.model, lora_of(seen.model).name
     if FINALIZER not in (model["metadata"].get("finalizers") or ()) or not is_lora(model):
-        return Plan()
+        return ModelPlan()
     if seen.unlisted:
-        return Plan(event=Say("Warning", "CleanupFailed", f"EndpointSlices can't be read: {seen.unlisted}"))
+        return ModelPlan(event=NewEvent("Warning", "CleanupFailed", f"EndpointSlices can't be read: {seen.unlisted}"))
     names = dict.fromkeys((name, *read_names(model)))
     if seen.owner != model["metadata"]["name"]:
         names.pop(name)
     if not names or not seen.pods.endpoints:
-        return Plan()
+        return ModelPlan()
     first, *others = names
-    return Plan(wish=Wish(Lora(first, ""), tuple(others), unload=True))
+    return ModelPlan(wish=WantedAdapter(Lora(first, ""), tuple(others), unload=True))
 
 
-def report_unload(seen: Seen, state: Standing, left: float) -> Say | None:
+def report_unload(seen: ModelState, state: LoadProgress, left: float) -> NewEvent | None:
     """The Event for the end of unloading; None while pods have `left` seconds to unload."""
     pods = seen.pods.endpoints
     if state.clean:
-        return Say("Normal", "LoRAUnloaded", f"Unloaded LoRA from {len(pods)} endpoint(s)")
+        return NewEvent("Normal", "LoRAUnloaded", f"Unloaded LoRA from {len(pods)} endpoint(s)")
     if left > 0:
         return None
     late = [pod.pod for pod in pods if pod.uid not in state.ready]
     text = f"Failed to unload LoRA from some endpoints: {len(late)} task(s) failed: {', '.join(late[:MAX_NAMED_PODS])}"
-    return Say("Warning", "LoRAUnloadFailed", text)
+    return NewEvent("Warning", "LoRAUnloadFailed", text)

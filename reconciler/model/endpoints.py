@@ -30,8 +30,8 @@ class Endpoint(NamedTuple):
         return [f"http://{host_of(address)}:{self.port}" for address in (self.address, self.other) if address]
 
 
-class Found(NamedTuple):
-    """What the slices of a model say."""
+class ModelEndpoints(NamedTuple):
+    """The pods and Services of a model, from its EndpointSlices."""
 
     endpoints: tuple[Endpoint, ...]  # one a pod, in the order of the slices; terminating ones are left out
     services: tuple[str, ...]  # names, sorted
@@ -49,7 +49,7 @@ def trim_slice(endpoint_slice: Node) -> None:
     endpoint_slice["endpoints"] = tuple(endpoint for endpoint in seen if endpoint is not None)
 
 
-def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
+def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> ModelEndpoints:
     """The pods of some slices, each lightened, of one namespace. Linear in the number of endpoints.
 
     `any_slice` believes those that the EndpointSlice controller didn't write, too: anybody who may write one then directs our calls.
@@ -69,7 +69,7 @@ def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
                 pods[seen.uid] = known._replace(other=other, callable=known.callable or seen.callable)
         if endpoint_slice["endpoints"]:
             services.add(str(labels.get(SERVICE_NAME) or ""))
-    return Found(tuple(pods.values()), tuple(sorted(services - {""})))
+    return ModelEndpoints(tuple(pods.values()), tuple(sorted(services - {""})))
 
 
 def _endpoint(endpoint: Node, namespace: str, port: int) -> Endpoint | None:

@@ -13,7 +13,7 @@ from ...api.operator.controllers import Models as ModelSettings
 from ...kube.clocks import LOCAL, Clocks
 from ..common.keys import Key
 from .endpoints import Endpoint
-from .lora import Standing, Wish
+from .lora import LoadProgress, WantedAdapter
 from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
 
 LOG: Final = logging.getLogger("reconciler.models")
@@ -27,8 +27,8 @@ PORTION: Final = 4  # a changed source is loaded on one of so many pods at a tim
 
 
 @dataclass(slots=True)
-class _Loads:
-    wish: Wish
+class _ModelLoads:
+    wish: WantedAdapter
     began: float
     due: float  # of the next look
     pods: dict[str, Pod] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Loader:
         self._stray = stray
         self._caller, self._changed, self._settings = caller, changed, settings or ModelSettings()
         self._clock, self._sleep, self._chance = clocks.monotonic, clocks.sleep, clocks.chance
-        self._models: dict[Key, _Loads] = {}
+        self._models: dict[Key, _ModelLoads] = {}
         self._turns = asyncio.Semaphore(self._settings.concurrency)
         self._namespaces: dict[str, asyncio.Semaphore] = {}
         self._active = 0  # models with calls under way or waiting
@@ -79,11 +79,11 @@ class Loader:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._caller.close()
 
-    def keep(self, key: Key, wish: Wish, endpoints: Sequence[Endpoint], *, check: bool) -> None:
+    def keep(self, key: Key, wish: WantedAdapter, endpoints: Sequence[Endpoint], *, check: bool) -> None:
         """What a model wants now, on which pods. With `check`, pods are asked first, if nothing was known of the model."""
         loads = self._models.get(key)
         if loads is None:
-            loads = self._models[key] = _Loads(wish, self._clock(), self._next_look())
+            loads = self._models[key] = _ModelLoads(wish, self._clock(), self._next_look())
         else:
             check = False
         if loads.wish != wish:
@@ -106,12 +106,12 @@ class Loader:
                 loads.pending.setdefault(endpoint.uid)
         self._start(key, loads)
 
-    def standing(self, key: Key) -> Standing:
+    def standing(self, key: Key) -> LoadProgress:
         """How it stands with a model that was told to `keep`."""
         loads = self._models[key]
         pods = loads.pods
         callable_pods = [pod for pod in pods.values() if pod.endpoint.callable or loads.wish.unload]
-        return Standing(
+        return LoadProgress(
             frozenset(uid for uid, pod in pods.items() if pod.done),
             tuple((pod.endpoint.pod, pod.failure) for pod in callable_pods if pod.failure),
             self.busy(key),
@@ -138,7 +138,7 @@ class Loader:
     def _next_look(self) -> float:
         return self._clock() + self._settings.verify_interval * (0.9 + 0.2 * self._chance())
 
-    def _wish(self, loads: _Loads, wish: Wish) -> None:
+    def _wish(self, loads: _ModelLoads, wish: WantedAdapter) -> None:
         again = (wish.lora, wish.unload, wish.replace) != (loads.wish.lora, loads.wish.unload, loads.wish.replace)
         if wish.unload and not loads.wish.unload:
             loads.began = self._clock()
@@ -151,23 +151,23 @@ class Loader:
                 _stop_waiting(pod)
             pod.clean = pod.done and not wish.stale
 
-    def _drop(self, loads: _Loads, uid: str) -> None:
+    def _drop(self, loads: _ModelLoads, uid: str) -> None:
         _stop_waiting(loads.pods.pop(uid))
         loads.pending.pop(uid, None)
 
-    def _verify(self, key: Key, loads: _Loads) -> None:
+    def _verify(self, key: Key, loads: _ModelLoads) -> None:
         for uid, pod in loads.pods.items():
             if pod.done and pod.endpoint.callable and not pod.silent and not pod.running:
                 pod.check = True
                 loads.pending.setdefault(uid)
         self._start(key, loads)
 
-    def _limit(self, loads: _Loads) -> int:
+    def _limit(self, loads: _ModelLoads) -> int:
         """Calls at a time for one model: all that there may be, unless others wait too."""
         limit = self._settings.concurrency if self._active <= 1 else self._settings.per_model
         return min(limit, max(1, len(loads.pods) // PORTION)) if loads.wish.replace else limit
 
-    def _start(self, key: Key, loads: _Loads) -> None:
+    def _start(self, key: Key, loads: _ModelLoads) -> None:
         if self._closed:
             return
         if loads.pending and not loads.runners:
@@ -182,7 +182,7 @@ class Loader:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _run(self, key: Key, loads: _Loads) -> None:
+    async def _run(self, key: Key, loads: _ModelLoads) -> None:
         """Serves one pod after the other until none waits, or others have come to share with."""
         share = self._namespaces.setdefault(key.namespace, asyncio.Semaphore(IN_NAMESPACE))
         try:
@@ -199,7 +199,7 @@ class Loader:
             loads.runners -= 1
             self._active -= not loads.runners
 
-    def _next(self, key: Key, loads: _Loads) -> asyncio.Task[None] | None:
+    def _next(self, key: Key, loads: _ModelLoads) -> asyncio.Task[None] | None:
         """Begins the calls of the pod that has waited longest; None when none waits any more."""
         if not loads.pending:
             return None
@@ -211,7 +211,7 @@ class Loader:
         loads.running += 1
         return self._begin(self._serve(key, loads, pod))
 
-    async def _serve(self, key: Key, loads: _Loads, pod: Pod) -> None:
+    async def _serve(self, key: Key, loads: _ModelLoads, pod: Pod) -> None:
         wish, endpoint, before = loads.wish, pod.endpoint, (pod.done, pod.clean, pod.failure)
         refused = False
         try:
@@ -254,13 +254,13 @@ class Loader:
             pod.confirmed = (endpoint.address, endpoint.other)
         return wrong
 
-    def _later(self, key: Key, loads: _Loads, pod: Pod, *, refused: bool) -> None:
+    def _later(self, key: Key, loads: _ModelLoads, pod: Pod, *, refused: bool) -> None:
         most = UNLOADING if loads.wish.unload else REFUSED if refused else MAX_RETRY_SECONDS
         pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
         pod.wait = self._begin(self._again(key, loads, pod, pause))
 
-    async def _again(self, key: Key, loads: _Loads, pod: Pod, pause: float) -> None:
+    async def _again(self, key: Key, loads: _ModelLoads, pod: Pod, pause: float) -> None:
         await self._sleep(pause)
         pod.wait = None
         if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wish.unload):

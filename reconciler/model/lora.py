@@ -26,7 +26,7 @@ class Lora(NamedTuple):
         return hashlib.sha256(self.uri.encode()).hexdigest()[:8]
 
 
-class Wish(NamedTuple):
+class WantedAdapter(NamedTuple):
     """The adapters that the pods of a model load and unload."""
 
     lora: Lora
@@ -35,8 +35,8 @@ class Wish(NamedTuple):
     unload: bool = False  # whether the model is being deleted
 
 
-class Standing(NamedTuple):
-    """The progress of a wish."""
+class LoadProgress(NamedTuple):
+    """How far a `WantedAdapter` is loaded, or unloaded."""
 
     ready: frozenset[str]  # uids of the pods that have loaded, or unloaded, the adapter
     failures: tuple[tuple[str, str], ...]  # pods and the last errors of their workers, in the order of the pods

@@ -13,7 +13,7 @@ from ...api.operator.controllers import Models
 from ...api.wording import escape_unprintable
 from ..pod_client import FAILURES, PodClient
 from .endpoints import Endpoint
-from .lora import InvalidNameError, Wish, path_of
+from .lora import InvalidNameError, WantedAdapter, path_of
 
 READ: Final = 64 * 1024  # bytes of an answer at most
 MAX_ANSWER_CHARACTERS: Final = 200  # in a message
@@ -116,7 +116,7 @@ class RefusedError(UnreachableError):
         self.final = not reply.passing
 
 
-async def load(caller: Workers, wish: Wish, pod: Pod) -> None:
+async def load(caller: Workers, wish: WantedAdapter, pod: Pod) -> None:
     """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
     lora, present = wish.lora, frozenset[str]()
     if pod.check and not wish.replace:
@@ -147,7 +147,7 @@ async def _look(caller: Workers, pod: Pod) -> frozenset[str] | None:
     return names
 
 
-async def unload_all(caller: Workers, wish: Wish, endpoint: Endpoint) -> None:
+async def unload_all(caller: Workers, wish: WantedAdapter, endpoint: Endpoint) -> None:
     """Unloads all that a model has. Raises: as `load`."""
     for name in dict.fromkeys((wish.lora.name, *wish.stale)):
         await _unload(caller, endpoint, name)

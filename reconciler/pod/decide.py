@@ -15,7 +15,7 @@ _LISTS: Final = ("initContainerStatuses", "containerStatuses")
 _STATUS: Final = ("name", "state", "started", "restartCount")
 
 
-class Plan(NamedTuple):
+class PodChange(NamedTuple):
     """The changes of one pod."""
 
     labels: Mapping[str, str] = {}  # to add
@@ -41,18 +41,18 @@ def find_missing_label(pod: Node) -> str:
     return key if scheduled and key not in string_map(metadata.get("labels")) else ""
 
 
-def decide(pod: Node, node: Mapping[str, Any] | None) -> Plan:
+def decide(pod: Node, node: Mapping[str, Any] | None) -> PodChange:
     """Plan the changes of a pod. `node` is read for a pod that lacks a label, None if it isn't there."""
     if broken := _explain_loss(pod):
-        return Plan(broken=broken)
+        return PodChange(broken=broken)
     key = find_missing_label(pod)
     if not key or node is None:
-        return Plan()
+        return PodChange()
     place = string_map(node["metadata"].get("labels")).get(key)
     if place is None:
         name = node["metadata"]["name"]
-        return Plan(lacking=f"kvTransferPolicy needs label {key} of Node {name}, which lacks it: workers there don't know their place")
-    return Plan(labels={key: place})
+        return PodChange(lacking=f"kvTransferPolicy needs label {key} of Node {name}, which lacks it: workers there don't know their place")
+    return PodChange(labels={key: place})
 
 
 def _explain_loss(pod: Node) -> str:

@@ -1,11 +1,11 @@
-"""Finds objects that a cluster holds by kind, namespace and name."""
+"""An index of objects by kind, namespace and name."""
 
 from collections.abc import Iterable
 
 from ...conversion.lens.protocol import Fields
 
 
-class Held:
+class ObjectIndex:
     """Objects by kind and namespace, in the order in which they were given. One look-up costs as much as the kind has objects there."""
 
     def __init__(self, objects: Iterable[Fields] = (), namespace: str = "default") -> None:

@@ -17,7 +17,7 @@ _KEY: Final = "disagg.yaml"
 _HARDWARE: Final = {"gpu_model": "gpuSku", "gpuModel": "gpuSku", "num_gpus_per_node": "numGpusPerNode", "gpu_vram_mib": "vramMb"}
 
 
-class Legacy(NamedTuple):
+class AlphaFields(NamedTuple):
     """Empty where the object was written in v1beta1."""
 
     config_map: str = ""
@@ -30,12 +30,12 @@ class Legacy(NamedTuple):
     hardware: Mapping[str, Any] = {}
 
 
-def legacy_of(request: Fields) -> Legacy:
+def legacy_of(request: Fields) -> AlphaFields:
     """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
     spec = read_remainder(KINDS["DynamoGraphDeploymentRequest"], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
     profiling, overrides = as_map(spec.get("profilingConfig")), as_map(spec.get("deploymentOverrides"))
     source = as_map(profiling.get("configMapRef"))
-    return Legacy(
+    return AlphaFields(
         config_map=_text(source.get("name")),
         config_key=_text(source.get("key")) or _KEY,
         output_claim=_text(profiling.get("outputPVC")),
@@ -72,7 +72,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-class Progress(NamedTuple):
+class RequestProgress(NamedTuple):
     """Empty texts are what nobody has noted yet."""
 
     spec: str = ""  # digest of the spec that counts, without autoApply
@@ -86,11 +86,11 @@ class Progress(NamedTuple):
         return json.dumps({name: value for name, value in self._asdict().items() if value}, separators=(",", ":"), sort_keys=True)
 
 
-def read_progress(request: Fields) -> Progress:
+def read_progress(request: Fields) -> RequestProgress:
     """The notes on a request; text that isn't ours counts as none."""
     notes = read_map(request, PROGRESS)
-    known = {name: notes[name] for name in Progress._fields if type(notes.get(name)) is type(getattr(Progress(), name))}
-    return Progress(**known)
+    known = {name: notes[name] for name in RequestProgress._fields if type(notes.get(name)) is type(getattr(RequestProgress(), name))}
+    return RequestProgress(**known)
 
 
 def retry_of(request: Fields) -> str:

@@ -8,17 +8,17 @@ from typing import Any, Final, Literal, NamedTuple
 from ...api.operator.configuration import OperatorConfiguration
 from ...kube.protocol import Node
 from ...kube.times import parse_time
-from ..common.conditions import Say, condition_of
+from ..common.conditions import NewEvent, condition_of
 from ..common.keys import key_of, uid_of
 from ..common.problems import RETRY_SLOW, RETRY_SOON, Problem
 from ..common.resources import REQUEST_NAME
 from ..render.yaml_text import yaml_text
 from . import phases
 from .annotations import digest_of, graph_name, read_progress, read_requested_hardware, retry_of
-from .hardware import Cluster, fill_hardware
+from .hardware import GpuInventory, fill_hardware
 from .names import EXTRA, HARDWARE, NAMESPACE, REQUEST_UID, SPEC, job_of
 from .phases import Step
-from .result import Result, bare, failure_of, is_there
+from .result import ProfilingResult, bare, failure_of, is_there
 from .validation import explain_invalid, hindrance
 
 POLL: Final = 10.0  # seconds between two looks at the progress of a profiler
@@ -30,13 +30,13 @@ MAX_ANNOTATION: Final = 100 * 1024  # bytes of a graph that are also kept in an 
 Action = Literal["", "begin", "drop job", "make config maps", "drop config maps", "adopt graph", "make graph"]
 
 
-class Seen(NamedTuple):
-    """What a pass reads; each phase reads its part."""
+class RequestState(NamedTuple):
+    """The state at the start of a pass; each phase reads its part."""
 
     request: Node
     moment: datetime
     refusal: str = ""  # why admission refuses the request
-    gpus: Cluster | None = Cluster()  # None while they are being discovered
+    gpus: GpuInventory | None = GpuInventory()  # None while they are being discovered
     claim: bool = True  # whether the claim of the model cache exists
     settings: OperatorConfiguration = OperatorConfiguration()
     job: Node | None = None
@@ -45,7 +45,7 @@ class Seen(NamedTuple):
     waits: str = ""  # why the Job's pod doesn't run
     pulls: tuple[str, ...] = ()  # images that pods can't pull
     graph: Node | None = None
-    result: Result | None = None
+    result: ProfilingResult | None = None
     results: Node | None = None  # the summary of the result
     unusable: str = ""  # why the result can't be read
     result_refusal: str = ""  # why admission refuses the graph of the result
@@ -56,7 +56,7 @@ class Seen(NamedTuple):
         return self.result.config_maps if self.result is not None else ()
 
 
-class Plan(NamedTuple):
+class RequestPlan(NamedTuple):
     """What a pass does: the notes are written first, then the action is carried out, then the status is written."""
 
     step: Step | None = None  # None: the status stays
@@ -86,24 +86,24 @@ def is_mine(request: Node, graph: Node) -> bool:
     return named and noted in (None, uid_of(request)) and read_progress(request).graph in ("", uid_of(graph))
 
 
-def decide(seen: Seen) -> Plan:
+def decide(seen: RequestState) -> RequestPlan:
     """The plan of a pass."""
     if seen.refusal:
-        return Plan(phases.fail(phases.VALIDATION, "ValidationFailed", seen.refusal))
+        return RequestPlan(phases.fail(phases.VALIDATION, "ValidationFailed", seen.refusal))
     phase = phase_of(seen.request)
     plan = _BY_PHASE.get(phase, _failed)(seen)
     return _report_change(seen.request, plan) if phase in phases.FROZEN else plan
 
 
-def _pending(seen: Seen) -> Plan:
+def _pending(seen: RequestState) -> RequestPlan:
     request, status = seen.request, seen.request.get("status") or {}
     if seen.gpus is None:
-        return Plan(None, GPU_POLL)
+        return RequestPlan(None, GPU_POLL)
     if wrong := explain_invalid(request, seen.gpus, claim=seen.claim):
         step = phases.fail(phases.VALIDATION, "ValidationFailed", wrong)
-        return Plan(step, notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
+        return RequestPlan(step, notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
     if not status.get("observedGeneration") or condition_of(status, phases.RUN).get("reason") == phases.AGAIN:
-        return Plan(phases.begin(), RETRY_SOON)
+        return RequestPlan(phases.begin(), RETRY_SOON)
     hardware = fill_hardware(read_requested_hardware(request), seen.gpus)
     wrong = hindrance(request, hardware)
     writes = seen.settings.requests.write_hardware and not wrong
@@ -113,7 +113,7 @@ def _pending(seen: Seen) -> Plan:
     discovered = {name: value for name, value in hardware.items() if requested.get(name) != value}
     text = json.dumps(discovered, separators=(",", ":"), sort_keys=True) if discovered else None
     notes = {"spec": digest_of(request.get("spec")), "retry": retry_of(request), "graph": "", "jobs": 1}
-    plan = Plan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
+    plan = RequestPlan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
     if wrong:
         return plan._replace(step=phases.refuse_job(wrong))
     if not seen.settings.requests.copier_image:
@@ -122,83 +122,85 @@ def _pending(seen: Seen) -> Plan:
     return plan._replace(step=phases.start(job_of(request)), after=RETRY_SOON, action="begin")
 
 
-def _profiling(seen: Seen) -> Plan:
+def _profiling(seen: RequestState) -> RequestPlan:
     status, data = seen.request["status"], seen.data
     if seen.job is None:
         return _finish(seen) if is_there(data) else _begin_again(seen)
     job = seen.job.get("status") or {}
     if condition_of(job, "Failed").get("status") == "True":
-        return Plan(phases.fail_profiling(status, data, seen.ending))
+        return RequestPlan(phases.fail_profiling(status, data, seen.ending))
     if condition_of(job, "Complete").get("status") != "True":
         step = phases.follow(status, data or {}, seen.waits)
-        return Plan(phases.add_pulls(step, status, seen.pulls), POLL)
+        return RequestPlan(phases.add_pulls(step, status, seen.pulls), POLL)
     ended = parse_time(job.get("completionTime"))
     if not is_there(data) and ended is not None and (seen.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
-        return Plan(phases.await_result(), RETRY_SOON)
+        return RequestPlan(phases.await_result(), RETRY_SOON)
     return _finish(seen)
 
 
-def _begin_again(seen: Seen) -> Plan:
+def _begin_again(seen: RequestState) -> RequestPlan:
     """Makes a deleted Job once more."""
     jobs = read_progress(seen.request).jobs or 1
     if jobs >= MAX_JOBS:
         text = f'jobs.batch "{job_of(seen.request)}" not found, and it has been made {jobs} times'
-        return Plan(phases.fail_profiling(seen.request["status"], seen.data, text))
-    return Plan(None, RETRY_SOON, notes={"jobs": jobs + 1}, action="begin")
+        return RequestPlan(phases.fail_profiling(seen.request["status"], seen.data, text))
+    return RequestPlan(None, RETRY_SOON, notes={"jobs": jobs + 1}, action="begin")
 
 
-def _finish(seen: Seen) -> Plan:
+def _finish(seen: RequestState) -> RequestPlan:
     """Takes the result of a profiler that has ended."""
     if failure := failure_of(seen.data or {}):
-        return Plan(phases.fail_profiling(seen.request["status"], seen.data, failure))
+        return RequestPlan(phases.fail_profiling(seen.request["status"], seen.data, failure))
     result = seen.result
     if result is None or seen.result_refusal:
-        return Plan(phases.refuse_result(seen.unusable or seen.result_refusal))
+        return RequestPlan(phases.refuse_result(seen.unusable or seen.result_refusal))
     apply = applies(seen.request)
     step = phases.take_result(str(result.graph["metadata"]["name"]), seen.results or {}, apply=apply)
-    ignored = [Say("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is not a ConfigMap") for name in result.ignored]
-    ignored += [Say("Warning", "OverrideIgnored", note) for note in result.notes]
+    ignored = [
+        NewEvent("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is not a ConfigMap") for name in result.ignored
+    ]
+    ignored += [NewEvent("Warning", "OverrideIgnored", note) for note in result.notes]
     step = step._replace(events=(*step.events, *ignored))
-    return Plan(step, RETRY_SOON, annotations=_annotations(result), action="make config maps" if apply else "")
+    return RequestPlan(step, RETRY_SOON, annotations=_annotations(result), action="make config maps" if apply else "")
 
 
-def _annotations(result: Result) -> dict[str, str | None]:
+def _annotations(result: ProfilingResult) -> dict[str, str | None]:
     """A small result as the Go operator keeps it, for its readers."""
     extra = "---\n".join(yaml_text(obj) for obj in result.beside)
     texts = {SPEC: yaml_text(bare(result.graph)), EXTRA: extra or None}
     return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= MAX_ANNOTATION}
 
 
-def _ready(seen: Seen) -> Plan:
-    return Plan(Step(phases.DEPLOYING)) if applies(seen.request) and seen.data is not None else Plan()
+def _ready(seen: RequestState) -> RequestPlan:
+    return RequestPlan(Step(phases.DEPLOYING)) if applies(seen.request) and seen.data is not None else RequestPlan()
 
 
-def _deploying(seen: Seen) -> Plan:
+def _deploying(seen: RequestState) -> RequestPlan:
     request, status, progress, graph = seen.request, seen.request["status"], read_progress(seen.request), seen.graph
     name = str(status.get("dgdName") or graph_name(request))
     if graph is not None and is_mine(request, graph):
         step = phases.report_graph(request, graph)
         action: Action = "" if progress.graph else "adopt graph"
         if step.phase != phases.DEPLOYED:
-            return Plan(phases.add_pulls(step, status, seen.pulls), POD_START_SECONDS, action=action)
-        return Plan(step, action=action)
+            return RequestPlan(phases.add_pulls(step, status, seen.pulls), POD_START_SECONDS, action=action)
+        return RequestPlan(step, action=action)
     if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
-        return Plan(phases.fail_deleted(name))
+        return RequestPlan(phases.fail_deleted(name))
     if graph is not None:
         text = f"DynamoGraphDeployment {name} was not made for this request, and is left alone; rename or remove it"
-        return Plan(phases.refuse_deployment("NameTaken", text), action="drop config maps")
+        return RequestPlan(phases.refuse_deployment("NameTaken", text), action="drop config maps")
     if not applies(request):
-        return Plan(Step(phases.READY))
+        return RequestPlan(Step(phases.READY))
     if seen.unusable:
-        return Plan(phases.refuse_result(seen.unusable))
+        return RequestPlan(phases.refuse_result(seen.unusable))
     if seen.result is None:
         if status.get("dgdName"):
-            return Plan(phases.fail_deleted(name))
+            return RequestPlan(phases.fail_deleted(name))
         text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
-        return Plan(None, RETRY_SLOW, (Problem(text, "not_found"),))
+        return RequestPlan(None, RETRY_SLOW, (Problem(text, "not_found"),))
     if seen.result_refusal:
-        return Plan(phases.refuse_result(seen.result_refusal), action="drop config maps")
-    return Plan(phases.deploy(str(seen.result.graph["metadata"]["name"])), action="make graph")
+        return RequestPlan(phases.refuse_result(seen.result_refusal), action="drop config maps")
+    return RequestPlan(phases.deploy(str(seen.result.graph["metadata"]["name"])), action="make graph")
 
 
 def may_begin_again(request: Node) -> tuple[bool, bool]:
@@ -209,19 +211,19 @@ def may_begin_again(request: Node) -> tuple[bool, bool]:
     return status.get("phase") == phases.FAILED and (edited or bool(retry and retry != progress.retry)), edited
 
 
-def _failed(seen: Seen) -> Plan:
+def _failed(seen: RequestState) -> RequestPlan:
     """Begins again if the spec has changed or a user requests it; a usable result is kept."""
     again, edited = may_begin_again(seen.request)
     if not again:
-        return Plan(Step(phases.FAILED))
+        return RequestPlan(Step(phases.FAILED))
     notes = {"retry": retry_of(seen.request), "graph": "", "jobs": 0}
     generated = condition_of(seen.request["status"], phases.SPEC).get("status") == "True"
     if not edited and generated and seen.data is not None:
-        return Plan(Step(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)), notes=notes)
-    return Plan(phases.begin_again(), RETRY_SOON, notes=notes, action="drop job")
+        return RequestPlan(Step(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)), notes=notes)
+    return RequestPlan(phases.begin_again(), RETRY_SOON, notes=notes, action="drop job")
 
 
-_BY_PHASE: Final[dict[str, Callable[[Seen], Plan]]] = {
+_BY_PHASE: Final[dict[str, Callable[[RequestState], RequestPlan]]] = {
     phases.PENDING: _pending,
     phases.PROFILING: _profiling,
     phases.READY: _ready,
@@ -231,7 +233,7 @@ _BY_PHASE: Final[dict[str, Callable[[Seen], Plan]]] = {
 }
 
 
-def _report_change(request: Node, plan: Plan) -> Plan:
+def _report_change(request: Node, plan: RequestPlan) -> RequestPlan:
     """Reports a spec that was changed after profiling began, once for each change, until the change is reverted."""
     status, progress, digest = request["status"], read_progress(request), digest_of(request.get("spec"))
     spec, generation = progress.spec, request["metadata"].get("generation")

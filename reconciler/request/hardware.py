@@ -43,8 +43,8 @@ class Machine(NamedTuple):
         return sku_of(self.product)
 
 
-class Cluster(NamedTuple):
-    """All that is known of a cluster's GPUs."""
+class GpuInventory(NamedTuple):
+    """The known GPUs of a cluster."""
 
     machines: tuple[Machine, ...] = ()
     why: str = ""  # why nothing, or not everything, could be read
@@ -117,7 +117,7 @@ def merge_nodes(labelled: Sequence[Machine], exported: Sequence[Machine]) -> tup
     return tuple(machine._replace(interconnect=links.get(machine.product, "")) for machine in labelled) or tuple(exported)
 
 
-def fill_hardware(requested: Fields, cluster: Cluster) -> Fields:
+def fill_hardware(requested: Fields, cluster: GpuInventory) -> Fields:
     """What a request says of its GPUs, with what it leaves out as far as the cluster says it."""
     alike = [machine for machine in cluster.machines if machine.sku and machine.sku == (requested.get("gpuSku") or machine.sku)]
     if not alike:
@@ -136,7 +136,7 @@ def fill_hardware(requested: Fields, cluster: Cluster) -> Fields:
     return {name: value for name, value in {**discovered, **given}.items() if value != ""}
 
 
-def unknown_products(requested: Fields, cluster: Cluster) -> list[str]:
+def unknown_products(requested: Fields, cluster: GpuInventory) -> list[str]:
     """Products that nothing can be profiled on, because the schema has no word for them; empty where others are there."""
     if requested.get("gpuSku") or any(machine.sku for machine in cluster.machines):
         return []

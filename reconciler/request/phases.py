@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
-from ..common.conditions import Condition, Say, condition_of, merge_conditions
+from ..common.conditions import Condition, NewEvent, condition_of, merge_conditions
 from ..common.problems import MAX_MESSAGE_CHARACTERS
 from ..workload.pod_states import PULL_FAILED, PULLED, report_pull_failures
 from .annotations import digest
@@ -49,7 +49,7 @@ class Step(NamedTuple):
     phase: str
     told: tuple[tuple[str, str, str, str], ...] = ()  # conditions: type, status, reason, message
     fields: Mapping[str, Any] = {}
-    events: tuple[Say, ...] = ()
+    events: tuple[NewEvent, ...] = ()
     gone: tuple[str, ...] = ()  # conditions that mean nothing any more
 
 
@@ -92,7 +92,9 @@ def begin() -> Step:
         (VALIDATION, "True", "ValidationPassed", ""),
         (RUN, "False", "DiscoveringHardware", "Discovering GPU hardware and preparing profiling job"),
     )
-    return Step(PENDING, conditions, _FRESH, (Say("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED))
+    return Step(
+        PENDING, conditions, _FRESH, (NewEvent("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED)
+    )
 
 
 def begin_again() -> Step:
@@ -102,7 +104,7 @@ def begin_again() -> Step:
 
 def fail(kind: str, reason: str, text: str, event: str = "") -> Step:
     """A request that ends at one of its conditions; `event` is the Event's reason, if it is another than the condition's."""
-    return Step(FAILED, ((kind, "False", reason, text),), {}, (Say("Warning", event or reason, text),))
+    return Step(FAILED, ((kind, "False", reason, text),), {}, (NewEvent("Warning", event or reason, text),))
 
 
 def refuse_deployment(reason: str, text: str) -> Step:
@@ -119,7 +121,7 @@ def start(job: str) -> Step:
     """The profiling Job has been made."""
     conditions = ((RUN, "False", "Initializing", "Discovering GPU hardware and preparing profiling job"),)
     fields = {"profilingPhase": STEPS[0], "profilingJobName": job}
-    return Step(PROFILING, conditions, fields, (Say("Normal", "ProfilingJobCreated", "Profiling job created"),))
+    return Step(PROFILING, conditions, fields, (NewEvent("Normal", "ProfilingJobCreated", "Profiling job created"),))
 
 
 def follow(status: Node, data: Node, waits: str) -> Step:
@@ -172,13 +174,13 @@ def take_result(graph: str, results: Node, *, apply: bool) -> Step:
     where = text if apply else "Generated spec is available in annotation nvidia.com/generated-dgd-spec"
     fields = {"dgdName": graph, "profilingResults": results, "profilingPhase": None}
     conditions = (_COMPLETED, (SPEC, "True", "SpecGenerated", where))
-    return Step(DEPLOYING if apply else READY, conditions, fields, (Say("Normal", "SpecGenerated", text),))
+    return Step(DEPLOYING if apply else READY, conditions, fields, (NewEvent("Normal", "SpecGenerated", text),))
 
 
 def deploy(graph: str) -> Step:
     """The graph has been made."""
     conditions = ((DEPLOYMENT, "False", "DeploymentCreated", f"DGD {graph} created, waiting for Ready"),)
-    event = Say("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully")
+    event = NewEvent("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully")
     return Step(DEPLOYING, conditions, {"dgdName": graph}, (event,))
 
 
@@ -187,7 +189,7 @@ def fail_deleted(graph: str) -> Step:
     text = "Deployment was deleted by user. Create a new DGDR to redeploy."
     message = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
     fields = {"dgdName": None, "deploymentInfo": None}
-    return fail(DEPLOYMENT, "DeploymentDeleted", text)._replace(fields=fields, events=(Say("Warning", "DeploymentDeleted", message),))
+    return fail(DEPLOYMENT, "DeploymentDeleted", text)._replace(fields=fields, events=(NewEvent("Warning", "DeploymentDeleted", message),))
 
 
 def report_graph(request: Node, graph: Node) -> Step:
@@ -197,7 +199,7 @@ def report_graph(request: Node, graph: Node) -> Step:
     fields: dict[str, Any] = {"dgdName": name, "deploymentInfo": _count_replicas(graph)}
     if state == "successful":
         text = f"DynamoGraphDeployment {name} is ready"
-        news = Step(DEPLOYED, ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, (Say("Normal", "DeploymentReady", text),))
+        news = Step(DEPLOYED, ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, (NewEvent("Normal", "DeploymentReady", text),))
         return Step(DEPLOYED, fields=fields) if before == DEPLOYED else news
     if before == DEPLOYED:
         return fail(DEPLOYMENT, "DeploymentDegraded", f"Deployment degraded to {state}")._replace(phase=DEPLOYING, fields=fields)
@@ -229,5 +231,5 @@ def report_change(phase: str, *, differs: bool, unheard: bool) -> Step:
         f"Cannot modify spec in phase '{phase}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
         "Create a new resource with a different name instead."
     )
-    news = (Say("Warning", "SpecChangeRejected", text),) if unheard else ()
+    news = (NewEvent("Warning", "SpecChangeRejected", text),) if unheard else ()
     return Step(phase, ((CHANGED, "True", "SpecChangeRejected", text),), {}, news)

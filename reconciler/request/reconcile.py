@@ -19,21 +19,21 @@ from ..engine.write import mark_applied
 from ..render.objects import reference
 from . import phases
 from .annotations import digest_of, graph_name, read_map, read_progress, read_requested_hardware
-from .decide import Plan, Seen, applies, decide, is_mine, may_begin_again, phase_of
-from .hardware import KINDS, Cluster
+from .decide import RequestPlan, RequestState, applies, decide, is_mine, may_begin_again, phase_of
+from .hardware import KINDS, GpuInventory
 from .job import render_job, render_output, render_rights
 from .names import HARDWARE, JOB_NAME, MANAGED, OURS, PROGRESS, SPEC, SPEC_KEY, job_of, output_of
 from .phases import Step
-from .result import Result, ResultError, failure_of, find_result, is_there, prepare_graph, result_of, summarise_result
+from .result import ProfilingResult, ResultError, failure_of, find_result, is_there, prepare_graph, result_of, summarise_result
 from .shared import Requests, describe_ending
 from .validation import claim_of
 
 MAX_PHASES: Final = 4  # that one pass goes through
 
 
-async def observe(context: Context, requests: Requests, request: Node) -> Seen:
+async def observe(context: Context, requests: Requests, request: Node) -> RequestState:
     """What the phase of a request depends on. Raises: ApiError, TakenError."""
-    seen, phase = Seen(request, context.clocks.wall()), phase_of(request)
+    seen, phase = RequestState(request, context.clocks.wall()), phase_of(request)
     if deep := explain_cut(request):
         return seen._replace(refusal=deep)
     if phase == phases.PENDING:
@@ -47,12 +47,12 @@ async def observe(context: Context, requests: Requests, request: Node) -> Seen:
     return seen
 
 
-async def _pending(context: Context, requests: Requests, seen: Seen) -> Seen:
+async def _pending(context: Context, requests: Requests, seen: RequestState) -> RequestState:
     request = seen.request
     if refusal := context.judge.refusal(request, read_facts(context)):
         return seen._replace(refusal=refusal)
     requested = read_requested_hardware(request)
-    gpus = requests.gpus.known(key_of(request)) if any(requested.get(name) is None for name in KINDS) else Cluster()
+    gpus = requests.gpus.known(key_of(request)) if any(requested.get(name) is None for name in KINDS) else GpuInventory()
     if gpus is None:
         return seen._replace(gpus=None)
     claim = claim_of(request)
@@ -61,7 +61,7 @@ async def _pending(context: Context, requests: Requests, seen: Seen) -> Seen:
     return seen._replace(gpus=gpus, claim=exists, settings=settings)
 
 
-async def _profiling(context: Context, requests: Requests, seen: Seen) -> Seen:
+async def _profiling(context: Context, requests: Requests, seen: RequestState) -> RequestState:
     request, key = seen.request, key_of(seen.request)
     job = context.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await live_job(context, request)
     data = await output_data(context, request)
@@ -78,7 +78,7 @@ async def _profiling(context: Context, requests: Requests, seen: Seen) -> Seen:
     return await _with_result(context, seen, data)
 
 
-async def _deploying(context: Context, requests: Requests, seen: Seen) -> Seen:
+async def _deploying(context: Context, requests: Requests, seen: RequestState) -> RequestState:
     request, progress, namespace = seen.request, read_progress(seen.request), key_of(seen.request).namespace
     name = str(request["status"].get("dgdName") or graph_name(request))
     graph = context.cache.get(Key(GRAPH, namespace, name)) or await context.cluster.get(GRAPHS, name, namespace)
@@ -91,7 +91,7 @@ async def _deploying(context: Context, requests: Requests, seen: Seen) -> Seen:
     return seen if data is None else await _with_result(context, seen, data)
 
 
-async def _with_result(context: Context, seen: Seen, data: Node | None) -> Seen:
+async def _with_result(context: Context, seen: RequestState, data: Node | None) -> RequestState:
     """Reads the result in a thread, since it may take a second, and checks whether admission refuses its graph."""
     if failure_of(data or {}):
         return seen
@@ -106,7 +106,7 @@ async def _with_result(context: Context, seen: Seen, data: Node | None) -> Seen:
     )
 
 
-def _read(request: Node, data: Node | None, line: Line) -> tuple[Result, Node]:
+def _read(request: Node, data: Node | None, line: Line) -> tuple[ProfilingResult, Node]:
     result = result_of(request, data, line)
     return result, summarise_result(result, data or {})
 
@@ -115,7 +115,7 @@ async def reconcile_request(context: Context, requests: Requests, obj: Node) -> 
     """Brings a request as far as it can go now. Raises: ApiError, StandDownError."""
     if await context.let_go_deleted(obj):  # the garbage collector deletes its children
         return PassResult()
-    plan = Plan()
+    plan = RequestPlan()
     for _ in range(MAX_PHASES):
         before = str((obj.get("status") or {}).get("phase") or "")
         plan = await _reconcile_phase(context, requests, obj, before)
@@ -126,7 +126,7 @@ async def reconcile_request(context: Context, requests: Requests, obj: Node) -> 
     return PassResult(plan.problems, plan.after)
 
 
-async def _reconcile_phase(context: Context, requests: Requests, obj: Node, phase: str) -> Plan:
+async def _reconcile_phase(context: Context, requests: Requests, obj: Node, phase: str) -> RequestPlan:
     """Reconciles one phase. A final refusal by the API server fails the request; a missing permission and transient errors do not."""
     try:
         seen = await observe(context, requests, obj)
@@ -138,7 +138,7 @@ async def _reconcile_phase(context: Context, requests: Requests, obj: Node, phas
             raise
         reason, text = "DeploymentRejected", error.message
     deploys = phase in (phases.DEPLOYING, phases.DEPLOYED)
-    return Plan(phases.refuse_deployment(reason, text) if deploys else phases.refuse_job(text))
+    return RequestPlan(phases.refuse_deployment(reason, text) if deploys else phases.refuse_job(text))
 
 
 async def _write_status(context: Context, obj: Node, step: Step) -> bool:
@@ -148,7 +148,7 @@ async def _write_status(context: Context, obj: Node, step: Step) -> bool:
     return wrote
 
 
-async def _act(context: Context, requests: Requests, seen: Seen, plan: Plan) -> Plan:
+async def _act(context: Context, requests: Requests, seen: RequestState, plan: RequestPlan) -> RequestPlan:
     """Writes notes and carries out the action; returns the plan, or a delay. Raises: ApiError, StandDownError, TakenError."""
     request = seen.request
     if plan.hardware is not None:
@@ -169,7 +169,7 @@ async def _act(context: Context, requests: Requests, seen: Seen, plan: Plan) -> 
         try:
             graph = await make_graph(context, request, seen.result)
         except AlreadyExistsError:
-            return Plan(None, RETRY_SOON)
+            return RequestPlan(None, RETRY_SOON)
         except (ForbiddenError, InvalidError) as error:
             if is_refusal(error):
                 await drop_config_maps(context, request, seen.config_maps)  # they would have no owner
@@ -178,7 +178,7 @@ async def _act(context: Context, requests: Requests, seen: Seen, plan: Plan) -> 
     return plan
 
 
-async def _adopt(context: Context, request: Node, seen: Seen, graph: Node) -> None:
+async def _adopt(context: Context, request: Node, seen: RequestState, graph: Node) -> None:
     """Makes the ConfigMaps of a graph, and only then notes the graph."""
     await make_config_maps(context, request, seen.config_maps, graph)
     await note(context, request, {SPEC: None}, graph=uid_of(graph))
@@ -246,7 +246,7 @@ async def output_data(context: Context, request: Node) -> Node | None:
     return None if live is None or _is_foreign(live, request) else live.get("data") or {}
 
 
-async def make_graph(context: Context, request: Node, result: Result) -> Node:
+async def make_graph(context: Context, request: Node, result: ProfilingResult) -> Node:
     """Creates the graph. Raises: ApiError, StandDownError."""
     wanted = prepare_graph(request, result.graph)
     beta = wanted["apiVersion"] == GRAPHS.api_version

@@ -21,8 +21,8 @@ class ResultError(Exception):
     """A result that nothing can be made of; the message says why."""
 
 
-class Result(NamedTuple):
-    """What is made of a result."""
+class ProfilingResult(NamedTuple):
+    """The objects made from the output of a profiler."""
 
     graph: Fields  # as it is applied: name, namespace, labels and annotations are ours
     config_maps: tuple[Fields, ...] = ()  # beside it, without an owner
@@ -52,7 +52,7 @@ def find_result(request: Fields, data: Fields | None) -> Fields | None:
     return {RESULT: "\n---\n".join(texts_)} if notes.get(SPEC) else None
 
 
-def result_of(request: Fields, data: Fields | None, line: Line) -> Result:
+def result_of(request: Fields, data: Fields | None, line: Line) -> ProfilingResult:
     """The graph and the ConfigMaps beside it, for the definitions of a line. Costs what `documents` does. Raises: ResultError."""
     where = output_of(request)
     if data is None:
@@ -77,7 +77,7 @@ def result_of(request: Fields, data: Fields | None, line: Line) -> Result:
         raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
     found_graph, notes = _overridden(request, graphs[0], line)
     config_maps = tuple(_config_map(request, config_map) for config_map in extra)
-    return Result(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_NAMED]), notes)
+    return ProfilingResult(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_NAMED]), notes)
 
 
 def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
@@ -117,7 +117,7 @@ def bare(graph: Fields) -> Fields:
     return {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": metadata, "spec": graph.get("spec") or {}}
 
 
-def summarise_result(result: Result, data: Fields) -> Fields:
+def summarise_result(result: ProfilingResult, data: Fields) -> Fields:
     """What a status shows of a result: the graph unless it is too large, and configurations to choose from."""
     graph, choices = bare(result.graph), pareto_of(data)
     small = len(json.dumps(graph)) <= MAX_CHOICES_BYTES

@@ -21,7 +21,7 @@ from ..render.names import GRAPH_NAME
 from ..workload.pod_states import explain_waiting_pods, find_pull_failures
 from ..workload.pods import MAX_PODS, pods_of_job
 from .decide import POD_START_SECONDS
-from .hardware import Cluster as Hardware
+from .hardware import GpuInventory as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels
 from .job import with_copier
 

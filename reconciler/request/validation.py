@@ -11,7 +11,7 @@ from ..render.children import Rendered
 from ..render.errors import RenderError
 from .annotations import legacy_of, read_requested_hardware
 from .graph_override import explain_unfit, override_of
-from .hardware import NEEDED, Cluster, fill_hardware, read_node_labels, unknown_products
+from .hardware import NEEDED, GpuInventory, fill_hardware, read_node_labels, unknown_products
 from .job import config_text, render_job, render_output, render_rights
 from .names import job_of
 
@@ -28,7 +28,7 @@ def claim_of(request: Fields) -> str:
     return str(((request.get("spec") or {}).get("modelCache") or {}).get("pvcName") or "")
 
 
-def explain_invalid(request: Fields, gpus: Cluster, *, claim: bool) -> str:
+def explain_invalid(request: Fields, gpus: GpuInventory, *, claim: bool) -> str:
     """The first reason why a request can't be profiled; empty when it can. `claim`: whether the claim of its model cache is there."""
     spec, name = request.get("spec") or {}, str(request["metadata"]["name"])
     namespace = str(request["metadata"]["namespace"])
@@ -64,7 +64,7 @@ def hindrance(request: Fields, hardware: Fields) -> str:
     return ""
 
 
-def _without_gpus(request: Fields, gpus: Cluster) -> str:
+def _without_gpus(request: Fields, gpus: GpuInventory) -> str:
     requested = read_requested_hardware(request)
     known = fill_hardware(requested, gpus)
     if all(known.get(name) for name in NEEDED):
@@ -77,7 +77,7 @@ def _without_gpus(request: Fields, gpus: Cluster) -> str:
 def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], settings: OperatorConfiguration) -> Rendered:
     """Account, rights, ConfigMap and Job of a request of either version; none for one that can't be profiled, and why. `claims`: names."""
     request = convert_object(request, target("nvidia.com/v1beta1", decide_line(settings.operator.version))).object
-    gpus = Cluster(read_node_labels(nodes))
+    gpus = GpuInventory(read_node_labels(nodes))
     hardware = fill_hardware(read_requested_hardware(request), gpus)
     claim = claim_of(request)
     if wrong := explain_invalid(request, gpus, claim=not claim or claim in claims) or hindrance(request, hardware):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ...kube.protocol import Node
-from ..common.conditions import Say, condition_of
+from ..common.conditions import NewEvent, condition_of
 from ..render.names import COMPONENT
 
 PULLED: Final = "ImagePulled"  # the condition
@@ -102,10 +102,10 @@ def find_pull_failures(pods: Iterable[Node]) -> list[str]:
     return out
 
 
-def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[Say, ...]]:
+def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[NewEvent, ...]]:
     """What a status says of failures, in its earlier words for the same containers, and an Event for each new container."""
     before = str(condition_of(status, PULLED).get("message") or "")
     fresh = [failure for failure in failures[:_MAX_NAMED_CONTAINERS] if f"{failure.partition(':')[0]}:" not in before]
     if not fresh and before.count(" container ") == len(failures[:_MAX_NAMED_CONTAINERS]):
         return before, ()
-    return "; ".join(failures[:_MAX_NAMED_CONTAINERS]), tuple(Say("Warning", PULL_FAILED, failure) for failure in fresh)
+    return "; ".join(failures[:_MAX_NAMED_CONTAINERS]), tuple(NewEvent("Warning", PULL_FAILED, failure) for failure in fresh)

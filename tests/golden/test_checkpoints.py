@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS
-from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import reference
 from dynamo_webhooks.reconciler.render.settings import settings_from
@@ -45,7 +45,7 @@ def made_of(case: Node) -> list[Node]:
         how = settings(_lines(case))
     except UsageError:
         return []
-    return [*children(case["object"], Held(case.get("others", ())), Operator(settings_from(how), lambda: how)).children]
+    return [*children(case["object"], ObjectIndex(case.get("others", ())), Operator(settings_from(how), lambda: how)).children]
 
 
 def _differences(made: list[Node], expected: list[Node]) -> list[str]:

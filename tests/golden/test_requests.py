@@ -17,7 +17,7 @@ from dynamo_webhooks.reconciler.common.resources import GRAPHS, GRAPHS_ALPHA, RE
 from dynamo_webhooks.reconciler.component.controller import ComponentController
 from dynamo_webhooks.reconciler.graph.controller import GraphController
 from dynamo_webhooks.reconciler.render.children import Rendered
-from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.controller import RequestController
@@ -68,7 +68,7 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def rendered_of(case: Node) -> Rendered:
     """What is rendered of a recorded request."""
     how = settings(_lines(case))
-    return children(_beta(case["object"]), Held(case.get("others", ())), Operator(Settings(), lambda: how))
+    return children(_beta(case["object"]), ObjectIndex(case.get("others", ())), Operator(Settings(), lambda: how))
 
 
 def as_we_read_products(case: Node) -> Node:

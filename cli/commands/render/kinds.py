@@ -15,7 +15,7 @@ from ....reconciler.render.generation import list_restarts
 from ....reconciler.render.gms import refusal_of
 from ....reconciler.render.graph import read_graph
 from ....reconciler.render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name
-from ....reconciler.render.held import Held
+from ....reconciler.render.held import ObjectIndex
 from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_key
 from ....reconciler.render.merge import string_map
 from ....reconciler.render.names import COMPONENT as COMPONENT_LABEL
@@ -34,10 +34,10 @@ class Operator(NamedTuple):
     restarted: bool = False  # whether graphs have completed the sequential restart that they ask for
 
 
-Children: TypeAlias = "Callable[[Fields, Held, Operator], Rendered]"
+Children: TypeAlias = "Callable[[Fields, ObjectIndex, Operator], Rendered]"
 
 
-def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
+def children(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
     """The children of an object that its controller would create, given the cluster's objects; none for a kind without children.
 
     Costs the object's size plus that of all objects of the kinds that its row reads.
@@ -46,7 +46,7 @@ def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
     return row(obj, held, operator) if row is not None else Rendered([], [])
 
 
-def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
+def _workload(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
     """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints.
 
     A topology of Grove that a graph names is one of the input, and so are the templates by which GPUs of claims are counted, and the
@@ -84,7 +84,7 @@ def _in_order(children: list[Fields], components: list[str]) -> list[Fields]:
     return sorted(children, key=lambda child: rank(child["metadata"]))
 
 
-def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:
+def _placed(obj: Fields, held: ObjectIndex, settings: Settings) -> Fields:
     name, domain = read_topology(obj) if obj.get("kind") == GRAPH else ("", "")
     if not name or not goes_to_grove(string_map(obj["metadata"].get("annotations")), settings):
         return obj
@@ -92,7 +92,7 @@ def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:
     return with_label_key(obj, key) if key else obj
 
 
-def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, tuple[str, ...]]:
+def _pull_secrets(obj: Fields, held: ObjectIndex, operator: Operator) -> Mapping[str, tuple[str, ...]]:
     namespace = str(obj["metadata"]["namespace"])
     secrets = held.all("Secret", namespace)
     how = operator.configuration().secrets if secrets else None
@@ -102,7 +102,7 @@ def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, t
     return index((secret["metadata"]["name"], addresses(secret) or ()) for secret in read)
 
 
-def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
+def _snapshot(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
     """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
     refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
     if refusal is not None:
@@ -116,7 +116,7 @@ def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
     )
 
 
-def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
+def _profiled(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
     """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
     from ....reconciler.request.job import with_copier
     from ....reconciler.request.validation import children

@@ -10,7 +10,7 @@ from ....admission.userrules.evaluate import UnknownError
 from ....api.wording import shorten
 from ....conversion.lens.protocol import Fields
 from ....policies.facts import Facts
-from ....reconciler.render.held import Held
+from ....reconciler.render.held import ObjectIndex
 from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.template import pod_templates
 from ...objects.forms import FormError, create
@@ -156,7 +156,7 @@ def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:
             created = create(obj, facts, "")
         except FormError as error:
             raise UnknownError(f"its pods can't be rendered: {error}") from None
-        made = children(created, Held([created, *others], DEFAULT_NAMESPACE), operator)
+        made = children(created, ObjectIndex([created, *others], DEFAULT_NAMESPACE), operator)
         if made.problems:
             raise UnknownError(f"its pods can't be rendered: {made.problems[0]}")
         return [pod for child in made.children for pod in list_pods(child)]

@@ -15,7 +15,7 @@ from ....conversion.lens.protocol import Fields
 from ....conversion.translate import translate_path
 from ....policies.facts import UNKNOWN, Facts
 from ....reconciler.render.errors import RenderError
-from ....reconciler.render.held import Held
+from ....reconciler.render.held import ObjectIndex
 from ....reconciler.render.settings import Settings, settings_from
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError
@@ -123,7 +123,7 @@ def render_text(name: str, text: str, request: Asked) -> Outcome:
     stored = [_created(manifest, request) for manifest in ours]
     taken = {id(manifest.data) for manifest in ours}
     others = (item.data for each in documents for item in unfold_list(each) if id(item.data) not in taken)
-    held = Held([*(created for created in stored if isinstance(created, dict)), *others], request.namespace)
+    held = ObjectIndex([*(created for created in stored if isinstance(created, dict)), *others], request.namespace)
     return Outcome([_rendered(manifest, created, held, request) for manifest, created in zip(ours, stored, strict=True)], unreadable)
 
 
@@ -137,7 +137,7 @@ def _created(manifest: Manifest, request: Asked) -> Fields | list[str]:
         return [format_problem(manifest, wrong.path, wrong.message) for wrong in error.errors]
 
 
-def _rendered(manifest: Manifest, created: Fields | list[str], held: Held, request: Asked) -> Made:
+def _rendered(manifest: Manifest, created: Fields | list[str], held: ObjectIndex, request: Asked) -> Made:
     line = request.operator.settings.line
     dropped = describe_unknown_fields(manifest, request.facts)
     if isinstance(created, list):

@@ -9,7 +9,7 @@ from dynamo_webhooks.cli.commands.render import kinds
 from dynamo_webhooks.cli.commands.render.kinds import Operator
 from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.template import pod_templates
 from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG
@@ -25,7 +25,7 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
 
 
-def _probe(obj: dict[str, Any], held: Held, operator: Operator) -> Rendered:
+def _probe(obj: dict[str, Any], held: ObjectIndex, operator: Operator) -> Rendered:
     seen = {
         "nodes": [one["metadata"]["name"] for one in held.all("Node")],
         "claim": held.get("PersistentVolumeClaim", "demo", "c") is not None,
@@ -50,7 +50,7 @@ def test_a_kind_is_given_what_the_file_holds_and_the_configuration(command: Comm
 
 @pytest.mark.parametrize("odd", [{}, {"kind": 1, "metadata": {"name": "x"}}, {"kind": "Node"}, {"kind": "Node", "metadata": {"name": []}}])
 def test_what_has_no_name_is_not_held(odd: dict[str, Any]) -> None:
-    held = Held([odd, NODE])
+    held = ObjectIndex([odd, NODE])
     assert held.all("Node") == [NODE]
 
 

@@ -20,7 +20,7 @@ from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
 from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE
-from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.mistaken import LINES, Mistakes
 
@@ -48,7 +48,7 @@ def test_no_pod_is_refused_of_which_check_reported_nothing(alpha: ControlPlane, 
         if not reported <= OF_PODS or _IMAGE_VOLUME in text:
             continue
         created = create(obj, facts, "")
-        made, problems, _ = children(created, Held([created], "demo"), operator)
+        made, problems, _ = children(created, ObjectIndex([created], "demo"), operator)
         replies = [reply for one in made for reply in _replies(alpha, namespace, one)]
         if reported:
             if not problems and all(reply.status < 400 for reply in replies):

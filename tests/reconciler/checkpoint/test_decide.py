@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.checkpoint import phases
-from dynamo_webhooks.reconciler.checkpoint.decide import Plan, Seen, decide
+from dynamo_webhooks.reconciler.checkpoint.decide import CheckpointPlan, CheckpointState, decide
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
@@ -32,11 +32,11 @@ def _job(mark: str = "", how: str = "", **metadata: Any) -> Node:
     return {"kind": "Job", "metadata": found | metadata, "spec": {"template": template}, "status": ended(how) if how else {}}
 
 
-def _decided(obj: Node, job: Node | None = None, **seen: Any) -> Plan:
-    return decide(Seen(obj, NOW, phases.on_open(obj, "", gate=False, moment=NOW), job=job, **seen))
+def _decided(obj: Node, job: Node | None = None, **seen: Any) -> CheckpointPlan:
+    return decide(CheckpointState(obj, NOW, phases.on_open(obj, "", gate=False, moment=NOW), job=job, **seen))
 
 
-def _told(plan: Plan, kind: str) -> tuple[str, str]:
+def _told(plan: CheckpointPlan, kind: str) -> tuple[str, str]:
     found = condition_of(plan.step.status, kind)
     return found["status"], found["reason"]
 

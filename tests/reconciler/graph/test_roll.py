@@ -12,7 +12,7 @@ from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS, WORK
 from dynamo_webhooks.reconciler.common.workers import components_of_worker, count_registered
 from dynamo_webhooks.reconciler.graph.generations import Roll, plan_roll
 from dynamo_webhooks.reconciler.graph.report import report
-from dynamo_webhooks.reconciler.graph.values import Plan, Result, Seen
+from dynamo_webhooks.reconciler.graph.values import GraphPlan, GraphResult, GraphState
 from dynamo_webhooks.reconciler.render.generation import Digests
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -175,7 +175,7 @@ async def test_killed_at_any_write_it_ends_in_the_same_state() -> None:
 
 def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
     before = {"rollingUpdate": {"phase": "InProgress", "startTime": "2030-01-01T00:00:00Z", "updatedComponents": ["decode"]}}
-    status = report(Seen(read_graph(disagg() | {"status": before}, line=Line.V1_2)), Plan(Roll("new")), Result(), START)
+    status = report(GraphState(read_graph(disagg() | {"status": before}, line=Line.V1_2)), GraphPlan(Roll("new")), GraphResult(), START)
     assert status["rollingUpdate"] == {
         "phase": "Completed",
         "startTime": "2030-01-01T00:00:00Z",

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, list_endpoints, trim_slice
+from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, ModelEndpoints, list_endpoints, trim_slice
 from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, encode_names, is_lora, lora_of, owner_of, path_of, read_names
 from tests.reconciler.model.workers import model, pod, slice_of
 from tests.rows import run_each
 
 
-def found(*slices: Node) -> Found:
+def found(*slices: Node) -> ModelEndpoints:
     """The endpoints of slices as the cache holds them."""
     for one in slices:
         trim_slice(one)

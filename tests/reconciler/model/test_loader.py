@@ -14,12 +14,12 @@ from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.model import loader as under_test
 from dynamo_webhooks.reconciler.model.endpoints import Endpoint, list_endpoints, trim_slice
 from dynamo_webhooks.reconciler.model.loader import Loader
-from dynamo_webhooks.reconciler.model.lora import Lora, Wish
+from dynamo_webhooks.reconciler.model.lora import Lora, WantedAdapter
 from tests.kube.timing import Timing, settle
 from tests.reconciler.model.workers import FakeWorkers, pod, slice_of
 
 MODEL = Key("DynamoModel", "demo", "m")
-WISH = Wish(Lora("a", "s3://b/a"))
+WISH = WantedAdapter(Lora("a", "s3://b/a"))
 
 
 class Scene:
@@ -30,7 +30,9 @@ class Scene:
         self.heard: list[Key] = []
         self.loader = Loader(self.workers, self.heard.append, settings, clocks=self.timing.clocks())
 
-    async def keep(self, *pods: Node | str, wish: Wish = WISH, check: bool = False, key: Key = MODEL, seconds: float | None = 0) -> None:
+    async def keep(
+        self, *pods: Node | str, wish: WantedAdapter = WISH, check: bool = False, key: Key = MODEL, seconds: float | None = 0
+    ) -> None:
         """Says what is wanted, and lets time pass unless it is None."""
         self.loader.keep(key, wish, endpoints(*pods), check=check)
         if seconds is not None:
@@ -208,7 +210,7 @@ async def test_an_adapter_that_a_worker_has_lost_is_loaded_again_at_the_next_loo
 async def test_a_renamed_adapter_is_loaded_before_the_old_name_goes() -> None:
     async with scene(*many(2)) as at:
         at.workers.calls.clear()
-        await at.keep(*many(2), wish=Wish(Lora("b", "s3://b/a"), stale=("a",)))
+        await at.keep(*many(2), wish=WantedAdapter(Lora("b", "s3://b/a"), stale=("a",)))
         assert at.workers.loaded == {address: {"b": "s3://b/a"} for address in many(2)}
         for address in many(2):
             assert [verb for verb, where, _ in at.workers.calls if where == address] == ["POST", "DELETE"]
@@ -219,14 +221,14 @@ async def test_another_source_is_loaded_after_unloading_on_a_quarter_of_the_pods
     async with scene(*many(20)) as at:
         at.workers.calls.clear()
         at.workers.most = 0
-        await at.keep(*many(20), wish=Wish(Lora("a", "s3://b/new"), replace=True), seconds=None)
+        await at.keep(*many(20), wish=WantedAdapter(Lora("a", "s3://b/new"), replace=True), seconds=None)
         assert at.ready == 0
         await at.run()
         assert at.ready == 20
         assert at.workers.most == 5
         assert at.workers.loaded == {address: {"a": "s3://b/new"} for address in many(20)}
         assert [verb for verb, where, _ in at.workers.calls if where == "10.0.0.1"] == ["DELETE", "POST"]
-        await at.keep(*many(20), wish=Wish(Lora("a", "s3://b/new")))
+        await at.keep(*many(20), wish=WantedAdapter(Lora("a", "s3://b/new")))
         assert len(at.workers.calls) == 40, "the source was told to be in place, and nothing is called"
         assert at.ready == 20
 
@@ -235,7 +237,7 @@ async def test_a_wish_that_changes_during_a_call_is_met_afterwards() -> None:
     async with scene() as at:
         at.workers.gate = asyncio.Event()
         await at.keep("10.0.0.1")
-        await at.keep("10.0.0.1", wish=Wish(Lora("b", "s3://b/b"), stale=("a",)))
+        await at.keep("10.0.0.1", wish=WantedAdapter(Lora("b", "s3://b/b"), stale=("a",)))
         at.workers.gate.set()
         await at.run()
         assert at.workers.loaded == {"10.0.0.1": {"b": "s3://b/b"}}
@@ -254,7 +256,7 @@ async def test_the_other_address_family_is_tried_where_the_first_takes_no_connec
 async def test_unloading_goes_on_until_every_pod_has_let_go() -> None:
     async with scene(*many(3)) as at:
         at.workers.status["10.0.0.1"] = 500
-        await at.keep("10.0.0.1", "10.0.0.2", pod("10.0.0.3", ready=False), wish=Wish(Lora("a", ""), unload=True), seconds=10)
+        await at.keep("10.0.0.1", "10.0.0.2", pod("10.0.0.3", ready=False), wish=WantedAdapter(Lora("a", ""), unload=True), seconds=10)
         assert at.ready == 2
         assert not at.loader.standing(MODEL).clean
         at.workers.status["10.0.0.1"] = 200

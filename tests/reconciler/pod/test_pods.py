@@ -7,7 +7,7 @@ from typing import Any, Final
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import NODES, PODS
-from dynamo_webhooks.reconciler.pod.decide import Plan, decide, find_missing_label, lighten
+from dynamo_webhooks.reconciler.pod.decide import PodChange, decide, find_missing_label, lighten
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET, TARGET_CONTAINERS, TOPOLOGY_LABEL
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
@@ -30,7 +30,7 @@ def _node(name: str = "n", **labels: str) -> Node:
 
 
 def test_a_scheduled_pod_gets_the_one_label_that_it_names() -> None:
-    assert decide(_pod(), _node(**{ZONE: "a", "other": "x"})) == Plan(labels={ZONE: "a"})
+    assert decide(_pod(), _node(**{ZONE: "a", "other": "x"})) == PodChange(labels={ZONE: "a"})
 
 
 GOES: Final = {**_pod(), "metadata": {**_pod()["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
@@ -39,12 +39,12 @@ GOES: Final = {**_pod(), "metadata": {**_pod()["metadata"], "deletionTimestamp":
 @run_each("pod", [_pod(node=""), _pod(key=""), _pod(**{ZONE: "b"}), _pod() | {"spec": None}, GOES])
 def test_other_pods_get_none(pod: Node) -> None:
     assert find_missing_label(pod) == ""
-    assert decide(pod, _node(**{ZONE: "a"})) == Plan()
+    assert decide(pod, _node(**{ZONE: "a"})) == PodChange()
 
 
 def test_a_node_without_the_label_is_told_of() -> None:
     assert ZONE in decide(_pod(), _node()).lacking
-    assert decide(_pod(), None) == Plan()
+    assert decide(_pod(), None) == PodChange()
 
 
 def _restored(server: str = "2026-01-01T00:00:20Z", restarts: int = 1, *, started: bool = True, target: str = "true") -> Node:
@@ -77,7 +77,7 @@ def test_a_restored_pod_whose_server_restarted_is_replaced() -> None:
     ids=["never restarted", "restarted before", "not restored yet", "not restored", "no status", "damaged"],
 )
 def test_another_pod_stays(pod: Node) -> None:
-    assert decide(pod, None) == Plan()
+    assert decide(pod, None) == PodChange()
 
 
 @contextlib.asynccontextmanager
@@ -133,9 +133,9 @@ async def test_without_the_permission_the_graph_says_that_its_policy_has_no_effe
 def test_a_pod_that_only_bears_our_labels_stays(owners: Any) -> None:
     pod = _restored()
     pod["metadata"]["ownerReferences"] = owners
-    assert decide(pod, None) == Plan()
+    assert decide(pod, None) == PodChange()
     lighten(pod)
-    assert decide(pod, None) == Plan()
+    assert decide(pod, None) == PodChange()
 
 
 async def test_a_broken_pod_is_deleted_where_that_is_permitted() -> None:

@@ -21,7 +21,7 @@ from dynamo_webhooks.cli.objects.forms import create
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import UPDATE
 from dynamo_webhooks.policies.rule import Level
-from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from tests.cluster.mistaken import Mistakes
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -81,7 +81,7 @@ def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
 
 def _clique_set(obj: Object) -> Object:
     """What Grove fixes of the set that a graph is rendered to, and what it refuses in one; empty where a part can't be rendered."""
-    made = children(obj, Held([obj], "demo"), OPERATOR)
+    made = children(obj, ObjectIndex([obj], "demo"), OPERATOR)
     found = [one["spec"]["template"] for one in made.children if one["kind"] == "PodCliqueSet"]
     if made.problems or not found:
         return {}

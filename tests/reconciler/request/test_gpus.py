@@ -9,7 +9,7 @@ from dynamo_webhooks.kube.resources import NODES, PODS
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.request import shared
 from dynamo_webhooks.reconciler.request.hardware import (
-    Cluster,
+    GpuInventory,
     Machine,
     fill_hardware,
     merge_nodes,
@@ -171,26 +171,26 @@ def _node(product: str, count: str, memory: str = "81559", **more: str) -> dict[
 
 def test_the_nodes_with_most_gpus_count_and_all_of_their_sort_are_summed() -> None:
     nodes = [_node("NVIDIA-A100-SXM4-80GB", "4"), _node("NVIDIA-H200", "8"), _node("NVIDIA-H200", "4"), _node("NVIDIA-H200", "x")]
-    found = fill_hardware({}, Cluster(read_node_labels(nodes)))
+    found = fill_hardware({}, GpuInventory(read_node_labels(nodes)))
     assert found == {"gpuSku": "h200_sxm", "vramMb": 81559, "totalGpus": 12, "numGpusPerNode": 8, "rdma": False}
 
 
 def test_what_a_request_says_is_kept_and_chooses_the_nodes() -> None:
     nodes = [_node("NVIDIA-A100-SXM4-80GB", "4", **{"nvidia.com/rdma.present": "true"}), _node("NVIDIA-H200", "8")]
-    found = fill_hardware({"gpuSku": "a100_sxm", "totalGpus": 2, "interconnect": None}, Cluster(read_node_labels(nodes)))
+    found = fill_hardware({"gpuSku": "a100_sxm", "totalGpus": 2, "interconnect": None}, GpuInventory(read_node_labels(nodes)))
     assert found == {"gpuSku": "a100_sxm", "vramMb": 81559, "totalGpus": 2, "numGpusPerNode": 4, "rdma": True}
-    assert fill_hardware({"gpuSku": "l4"}, Cluster(read_node_labels(nodes))) == {"gpuSku": "l4"}
+    assert fill_hardware({"gpuSku": "l4"}, GpuInventory(read_node_labels(nodes))) == {"gpuSku": "l4"}
 
 
 def test_a_request_gets_at_most_32_gpus_unasked() -> None:
-    assert fill_hardware({}, Cluster(tuple(Machine("NVIDIA-H200", 8, 1) for _ in range(9))))["totalGpus"] == 32
+    assert fill_hardware({}, GpuInventory(tuple(Machine("NVIDIA-H200", 8, 1) for _ in range(9))))["totalGpus"] == 32
 
 
 def test_products_without_a_word_are_named_when_there_is_nothing_else() -> None:
     odd = Machine("NVIDIA-B300", 8, 1)
-    assert unknown_products({}, Cluster((odd, odd))) == ["NVIDIA-B300"]
-    assert unknown_products({}, Cluster((odd, Machine("NVIDIA-H200", 8, 1)))) == []
-    assert unknown_products({"gpuSku": "h200_sxm"}, Cluster((odd,))) == []
+    assert unknown_products({}, GpuInventory((odd, odd))) == ["NVIDIA-B300"]
+    assert unknown_products({}, GpuInventory((odd, Machine("NVIDIA-H200", 8, 1)))) == []
+    assert unknown_products({"gpuSku": "h200_sxm"}, GpuInventory((odd,))) == []
 
 
 METRICS = """\

@@ -9,7 +9,7 @@ import pytest
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.request.graph_override import GRAPH, OverrideError, explain_unfit, override_graph
-from dynamo_webhooks.reconciler.request.hardware import Cluster
+from dynamo_webhooks.reconciler.request.hardware import GpuInventory
 from dynamo_webhooks.reconciler.request.names import RESULT
 from dynamo_webhooks.reconciler.request.result import ResultError, result_of
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
@@ -106,7 +106,7 @@ def test_what_is_no_override_is_refused_before_anything_is_profiled(override: Fi
     with pytest.raises(OverrideError, match=why.partition(",")[0].replace("[", r"\[")):
         override_graph(BLUEPRINT, override, line=Line.V1_2)
     request = asked(overrides={"dgd": override})
-    assert explain_invalid(request, Cluster(), claim=True).startswith(f"spec.overrides.dgd.{why}")
+    assert explain_invalid(request, GpuInventory(), claim=True).startswith(f"spec.overrides.dgd.{why}")
     with pytest.raises(ResultError, match=r"spec\.overrides\.dgd\."):
         result_of(request, {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
 

@@ -7,8 +7,8 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.controllers import Requests
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.reconciler.request.annotations import Legacy, graph_name, legacy_of, read_requested_hardware
-from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine
+from dynamo_webhooks.reconciler.request.annotations import AlphaFields, graph_name, legacy_of, read_requested_hardware
+from dynamo_webhooks.reconciler.request.hardware import GpuInventory, Machine
 from dynamo_webhooks.reconciler.request.job import config_text, render_job, render_output, render_rights
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
 from tests.reconciler.request.asked import HARDWARE, asked
@@ -91,8 +91,8 @@ def test_only_an_online_search_may_touch_graphs_and_never_by_an_account_that_the
     assert bound["subjects"][0]["name"] == "mine"
 
 
-def _of(product: str) -> Cluster:
-    return Cluster((Machine(product, 8, 1),))
+def _of(product: str) -> GpuInventory:
+    return GpuInventory((Machine(product, 8, 1),))
 
 
 def _kept(name: str, data: dict[str, Any], **spec: Any) -> dict[str, Any]:
@@ -103,20 +103,20 @@ def _kept(name: str, data: dict[str, Any], **spec: Any) -> dict[str, Any]:
 @run_each(
     ("request_", "gpus", "why"),
     [
-        (asked(), Cluster(), ""),
+        (asked(), GpuInventory(), ""),
         (asked(hardware=None), _of("NVIDIA-H200"), ""),
-        (asked(hardware=None), Cluster(), "GPU hardware info required but auto-discovery failed. Verify DCGM"),
-        (asked(hardware=None), Cluster(why="nodes can't be read: no"), "explicitly. (nodes can't be read: no)"),
+        (asked(hardware=None), GpuInventory(), "GPU hardware info required but auto-discovery failed. Verify DCGM"),
+        (asked(hardware=None), GpuInventory(why="nodes can't be read: no"), "explicitly. (nodes can't be read: no)"),
         (asked(hardware=None), _of("NVIDIA-B300"), "gpuSku: must be given, since no SKU is known for NVIDIA-B300"),
-        (asked(backend="auto", searchStrategy="thorough"), Cluster(), 'spec.searchStrategy "thorough" is incompatible'),
-        (asked(modelCache={"pvcName": "p"}), Cluster(), "model cache PVC p not found in namespace demo"),
-        (asked("n" * 56), Cluster(), "metadata.name: must have at most 55 characters, got 56"),
-        (_kept("deployment-overrides", {"namespace": "other"}), Cluster(), "spec.deploymentOverrides.namespace: must be demo"),
-        (asked(features={"planner": {"x": "y" * 300_000}}), Cluster(), "spec: must be at most 262144 bytes"),
-        (_kept("profiling-config", {"hardware": {"numGpusPerNode": 4, "gpuSku": "l4", "vramMb": 1}}, hardware=None), Cluster(), ""),
+        (asked(backend="auto", searchStrategy="thorough"), GpuInventory(), 'spec.searchStrategy "thorough" is incompatible'),
+        (asked(modelCache={"pvcName": "p"}), GpuInventory(), "model cache PVC p not found in namespace demo"),
+        (asked("n" * 56), GpuInventory(), "metadata.name: must have at most 55 characters, got 56"),
+        (_kept("deployment-overrides", {"namespace": "other"}), GpuInventory(), "spec.deploymentOverrides.namespace: must be demo"),
+        (asked(features={"planner": {"x": "y" * 300_000}}), GpuInventory(), "spec: must be at most 262144 bytes"),
+        (_kept("profiling-config", {"hardware": {"numGpusPerNode": 4, "gpuSku": "l4", "vramMb": 1}}, hardware=None), GpuInventory(), ""),
     ],
 )
-def test_what_a_request_needs(request_: dict[str, Any], gpus: Cluster, why: str) -> None:
+def test_what_a_request_needs(request_: dict[str, Any], gpus: GpuInventory, why: str) -> None:
     found = explain_invalid(request_, gpus, claim=False)
     assert why in found
     assert bool(found) == bool(why)
@@ -143,12 +143,12 @@ def _request(uid: str, **spec: Any) -> dict[str, Any]:
 def test_what_v1alpha1_says_is_read_from_what_either_line_converts(line: Line, uid: str) -> None:
     wanted = target("nvidia.com/v1beta1", line)
     request = dict(convert_object(_request(uid, profilingConfig=PROFILING, deploymentOverrides=OVERRIDES), wanted).object)
-    assert legacy_of(request) == Legacy("map", "k", "out", "mine", "other", {"a": "b"}, {"c": "d"}, SAID_HARDWARE)
+    assert legacy_of(request) == AlphaFields("map", "k", "out", "mine", "other", {"a": "b"}, {"c": "d"}, SAID_HARDWARE)
     assert (graph_name(request), read_requested_hardware(request)) == ("mine", SAID_HARDWARE)
-    assert legacy_of(dict(convert_object(_request(uid), wanted).object)) == Legacy()
+    assert legacy_of(dict(convert_object(_request(uid), wanted).object)) == AlphaFields()
 
 
 @run_each("text", ["{", "[]", '{"spec": {"profilingConfig": 1}}', '{"spec": {"deploymentOverrides": {"name": {}}}}'])
 def test_an_annotation_that_cannot_be_read_says_nothing(text: str) -> None:
     annotations = {"nvidia.com/dgdr-spec": text, "nvidia.com/dgdr-config-map-ref": text}
-    assert legacy_of({"metadata": {"name": "r", "annotations": annotations}}) == Legacy()
+    assert legacy_of({"metadata": {"name": "r", "annotations": annotations}}) == AlphaFields()

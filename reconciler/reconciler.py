@@ -22,7 +22,7 @@ from .engine.controller import Controller
 from .engine.judge import Judge
 from .engine.namespaces import WatchedNamespaces
 from .engine.queue import Cause, Queue, cause_of
-from .engine.reads import Reads
+from .engine.reads import PodReadLimiter
 from .engine.retries import Retries
 from .engine.routing import is_overwritten, route_change
 from .engine.watch import GATHER, Change, Known, Watch, read_intent
@@ -130,7 +130,7 @@ class Reconciler:
             detector=self.detector,
             judge=self._judge,
             queue=self.queue,
-            reads=Reads(clock),
+            reads=PodReadLimiter(clock),
             retries=Retries(clock),
         )
         running = (self.territory.run(), self.pods.run(context), *(each.run(context) for each in self.controllers.values()))

@@ -23,14 +23,14 @@ from ..render.gms import refusal_of
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION
 from ..render.objects import reference
-from ..render.settings import Checkpoints
+from ..render.settings import CheckpointSettings
 from ..workload.pod_states import find_pull_failures
 from ..workload.pods import pods_of_job
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import CheckpointPlan, CheckpointState, decide, refuse_writes
 from .index import find_older, index_checkpoint, list_concerned, list_fellows
-from .phases import IMAGE, Step
+from .phases import IMAGE, CheckpointStep
 from .restore_condition import ANY_IMAGE
 from .restoring import SWITCH
 
@@ -89,7 +89,7 @@ async def _act(context: Context, seen: CheckpointState, plan: CheckpointPlan) ->
             step, problems, after = refuse_writes(seen, refused), refused, RETRY_SLOW
             break
         if child["kind"] == JOBS.kind and live["metadata"].get("deletionTimestamp"):
-            step, after = Step(seen.start.status, seen.start.events), RETRY_SOON
+            step, after = CheckpointStep(seen.start.status, seen.start.events), RETRY_SOON
     if any(problem.passing for problem in problems):
         return PassResult(tuple(problems))
     if await context.writer.patch_status(obj, step.status):
@@ -118,7 +118,7 @@ async def observe(context: Context, obj: Node) -> CheckpointState:
     moment, namespace = context.clocks.wall(), key_of(obj).namespace
     if deep := explain_cut(obj):
         refusal = Refusal("InvalidTemplate", deep, RETRY_SLOW)
-        return CheckpointState(obj, moment, phases.Step(obj.get("status") or {}), cut=True, refusal=refusal)
+        return CheckpointState(obj, moment, phases.CheckpointStep(obj.get("status") or {}), cut=True, refusal=refusal)
     gate = context.settings.gms_snapshot
     start = phases.on_open(obj, find_older(context.cache, obj), gate=gate, moment=moment)
     seen = CheckpointState(obj, moment, start)
@@ -146,7 +146,7 @@ async def observe(context: Context, obj: Node) -> CheckpointState:
     return seen._replace(job=job, orphan=job is not None and _is_orphan(context, job))
 
 
-async def _render(context: Context, obj: Node, settings: Checkpoints) -> list[Node] | Refusal:
+async def _render(context: Context, obj: Node, settings: CheckpointSettings) -> list[Node] | Refusal:
     """The claims and the Job to make, or why none can be made."""
     if (refusal := refusal_of(obj, gate=settings.gate)) is not None:
         return Refusal(*refusal)

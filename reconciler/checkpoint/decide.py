@@ -15,7 +15,7 @@ from ..render.checkpoint.storage import Storage
 from ..render.merge import string_map
 from ..render.names import CHECKPOINT_ID
 from . import phases
-from .phases import CREATING, ENDED, IMAGE, PENDING, READY, Step
+from .phases import CREATING, ENDED, IMAGE, PENDING, READY, CheckpointStep
 
 _REASONS: Final = {"forbidden": "Forbidden", "already_exists": "TakenName", "validation": "InvalidTemplate"}
 
@@ -25,7 +25,7 @@ class CheckpointState(NamedTuple):
 
     checkpoint: Fields
     moment: datetime
-    start: Step
+    start: CheckpointStep
     cut: bool = False  # whether the spec was nested too deeply
     refusal: Refusal | None = None  # why no Job can be made
     children: Sequence[Fields] = ()  # rendered claims, then the Job
@@ -41,7 +41,7 @@ class CheckpointState(NamedTuple):
 class CheckpointPlan(NamedTuple):
     """Writes of a pass, in this order."""
 
-    step: Step  # the status and Events, if no write is refused
+    step: CheckpointStep  # the status and Events, if no write is refused
     metadata: Fields | None = None  # to merge into the checkpoint's
     drop: Fields | None = None  # a Job to delete
     adopt: Fields | None = None  # a Job to own and watch
@@ -67,7 +67,7 @@ def decide(seen: CheckpointState) -> CheckpointPlan:
     return _finish(seen, plan)
 
 
-def refuse_writes(seen: CheckpointState, problems: list[Problem]) -> Step:
+def refuse_writes(seen: CheckpointState, problems: list[Problem]) -> CheckpointStep:
     """The status and Events if the claim or the Job could not be applied."""
     reason = next((_REASONS.get(problem.category, "InvalidTemplate") for problem in problems), "InvalidTemplate")
     return phases.on_job_refused(seen.checkpoint, seen.start.status, reason, join_messages(problems), seen.moment)
@@ -81,15 +81,15 @@ def _on_pending(seen: CheckpointState) -> CheckpointPlan:
     if job is None:
         return made
     if seen.start.again and is_controlled(job, obj):
-        return CheckpointPlan(Step(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
+        return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
     if job["metadata"].get("deletionTimestamp") or seen.orphan:
-        return CheckpointPlan(Step(status), after=RETRY_SOON)
+        return CheckpointPlan(CheckpointStep(status), after=RETRY_SOON)
     if not is_controlled(job, obj):
         return made
     *claims, wanted = seen.children
     if _differs(job, wanted):
         if not _has_begun(job):
-            return CheckpointPlan(Step(status), drop=job, after=RETRY_SOON)
+            return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)
         made = CheckpointPlan(phases.on_job_made(obj, status, generation - 1, seen.moment))  # of an earlier generation
     return made._replace(children=claims, adopt=_adoptable(obj, job))
 

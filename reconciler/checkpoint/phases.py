@@ -27,8 +27,8 @@ IMAGE: Final = "webhooks.nvidia.com/checkpoint-image"  # annotation: the image o
 _OWNED: Final = "checkpoint identity hash "  # how the message of a duplicate begins, the Go operator's too
 
 
-class Step(NamedTuple):
-    """What a checkpoint's status becomes, and what is said of it."""
+class CheckpointStep(NamedTuple):
+    """The next status of a checkpoint, and its Events."""
 
     status: Node
     events: tuple[NewEvent, ...] = ()
@@ -36,7 +36,7 @@ class Step(NamedTuple):
     until: float = 0.0  # seconds after which to look again although nothing changed
 
 
-def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Step:
+def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> CheckpointStep:
     """The status at the beginning of a pass; `twin` is the name of an older checkpoint of the same identity."""
     before: Node = checkpoint.get("status") or {}
     status = {**before, "identityHash": read_identity_hash(checkpoint)}
@@ -44,19 +44,19 @@ def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Ste
         return _duplicate(checkpoint, status, twin, moment)
     phase = before.get("phase")
     if phase not in (PENDING, CREATING, READY, FAILED):
-        return Step({**status, "phase": PENDING})
+        return CheckpointStep({**status, "phase": PENDING})
     if phase != CREATING and before.get("jobName") not in (None, "", job_name(checkpoint)):
-        return Step(_begun(status))
+        return CheckpointStep(_begun(status))
     if phase == FAILED and _may_try_again(checkpoint, before, gate=gate):
         anew, value = _begun(status), _asked(checkpoint)
         condition = Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))
-        return Step(set_condition(anew, RETRIED, condition, moment) if value else anew, again=True)
+        return CheckpointStep(set_condition(anew, RETRIED, condition, moment) if value else anew, again=True)
     if phase == CREATING and not before.get("jobName"):
-        return Step({**_begun(status), "message": "checkpoint job is missing from status"}, until=RETRY_SOON)
-    return Step(status)
+        return CheckpointStep({**_begun(status), "message": "checkpoint job is missing from status"}, until=RETRY_SOON)
+    return CheckpointStep(status)
 
 
-def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, moment: datetime, *, final: bool = False) -> Step:
+def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, moment: datetime, *, final: bool = False) -> CheckpointStep:
     """The status where no Job could be made; a final reason ends the phase."""
     kept = _without(status, "jobName", "createdAt") if final else status
     now = {**kept, "phase": FAILED if final else PENDING, "message": message}
@@ -64,7 +64,7 @@ def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, mo
     return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed" if final else reason, message))
 
 
-def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetime) -> Step:
+def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetime) -> CheckpointStep:
     """The status once the Job is there, which was made of that generation of the checkpoint."""
     name = job_name(checkpoint)
     now = {**_without(status, "message"), "phase": CREATING, "jobName": name}
@@ -75,7 +75,7 @@ def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetim
     return _tell(checkpoint, now, condition, moment, NewEvent("Normal", "CreateJob", f"Created Job {name}"))
 
 
-def on_job_lost(checkpoint: Node, status: Node, moment: datetime) -> Step:
+def on_job_lost(checkpoint: Node, status: Node, moment: datetime) -> CheckpointStep:
     """The status when the Job was deleted before its end had been noted."""
     text = "checkpoint job was deleted"
     condition = Condition(JOB_CREATED, "False", "JobDeleted", text.capitalize())
@@ -94,11 +94,11 @@ def is_decided(job: Node) -> bool:
     return _mark(job) in ("completed", "failed") or is_true(status, "Complete") or is_true(status, "Failed")
 
 
-def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, kept: Storage | None, moment: datetime) -> Step:
+def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, kept: Storage | None, moment: datetime) -> CheckpointStep:
     """The status after a look at the Job, and at the agent's Lease where that decides."""
     mark, complete, left = _mark(job), is_true(job.get("status") or {}, "Complete"), in_force(lease, moment)
     if asks_for_lease(job) and left > 0:
-        return Step(status, until=max(1.0, min(left, 60.0)))
+        return CheckpointStep(status, until=max(1.0, min(left, 60.0)))
     if mark == "completed":
         return _ready(checkpoint, status, job, kept, moment)
     if complete:
@@ -106,21 +106,21 @@ def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, k
         return _failed(checkpoint, status, "CheckpointVerificationFailed", f"Checkpoint job completed {why}", moment)
     if mark == "failed" or is_true(job.get("status") or {}, "Failed"):
         return _failed(checkpoint, status, "JobFailed", "Checkpoint job failed", moment)
-    return Step(status)
+    return CheckpointStep(status)
 
 
-def on_pull_failure(checkpoint: Node, step: Step, failures: Sequence[str], moment: datetime) -> Step:
+def on_pull_failure(checkpoint: Node, step: CheckpointStep, failures: Sequence[str], moment: datetime) -> CheckpointStep:
     """A step with what the pod of the Job can't pull, or with the end of that."""
     text, events = report_pull_failures(step.status, failures)
     condition = Condition(PULLED, "False", PULL_FAILED, text, _generation(checkpoint)) if text else None
     return step._replace(status=set_condition(step.status, PULLED, condition, moment), events=(*step.events, *events))
 
 
-def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Step:
+def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> CheckpointStep:
     """The status with a word about a template that has changed since its Job was made: Jobs can't be changed."""
     since = condition_of(status, JOB_CREATED).get("observedGeneration")
     if not isinstance(since, int) or since >= (_generation(checkpoint) or 0):
-        return Step(set_condition(status, TEMPLATE_CHANGED, None, moment))
+        return CheckpointStep(set_condition(status, TEMPLATE_CHANGED, None, moment))
     text = f"spec changed after Job {status.get('jobName')} was made; set annotation {ARTIFACT_VERSION} to another version to take it anew"
     condition = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text)
     return _tell(checkpoint, status, condition, moment, NewEvent("Warning", TEMPLATE_CHANGED, text))
@@ -135,7 +135,7 @@ def in_force(lease: Node | None, moment: datetime) -> float:
     return max(0.0, (since - moment).total_seconds() + duration)
 
 
-def _duplicate(checkpoint: Node, status: Node, twin: str, moment: datetime) -> Step:
+def _duplicate(checkpoint: Node, status: Node, twin: str, moment: datetime) -> CheckpointStep:
     text = f"{_OWNED}{status['identityHash']} is already owned by {twin}"
     now = {**_without(status, "jobName", "createdAt", "location", "storageType"), "phase": FAILED, "message": text}
     return _tell(checkpoint, now, Condition(JOB_CREATED, "False", DUPLICATE, text), moment, NewEvent("Warning", "CheckpointFailed", text))
@@ -164,7 +164,7 @@ def _begun(status: Node) -> Node:
     return {**_without(status, "jobName", "createdAt", "message", "location", "storageType"), "phase": PENDING}
 
 
-def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, moment: datetime) -> Step:
+def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, moment: datetime) -> CheckpointStep:
     text = "Checkpoint job completed successfully"
     now = {**_without(status, "message"), "phase": READY, "createdAt": _ended(job, moment)}
     if kept is not None:
@@ -175,17 +175,17 @@ def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, mome
     )
 
 
-def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> Step:
+def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> CheckpointStep:
     condition, now = Condition(JOB_COMPLETED, "False", reason, text), {**status, "phase": FAILED, "message": text}
     return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
-def _tell(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: NewEvent) -> Step:
+def _tell(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: NewEvent) -> CheckpointStep:
     """A status with a condition, of today's generation if it names none, and the Event, unless the stored condition says the same."""
     was = condition_of(checkpoint.get("status") or {}, condition.type)
     known = (was.get("status"), was.get("reason"), was.get("message")) == (condition.status, condition.reason, condition.message)
     condition = condition if condition.generation is not None else condition._replace(generation=_generation(checkpoint))
-    return Step(set_condition(status, condition.type, condition, moment), () if known else (news,))
+    return CheckpointStep(set_condition(status, condition.type, condition, moment), () if known else (news,))
 
 
 def _without(status: Node, *names: str) -> Node:

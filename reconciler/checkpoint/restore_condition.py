@@ -21,8 +21,8 @@ from ..render.graph import NEW, WAIT, convert_for_render, experimental, nodes, r
 from ..render.held import ObjectIndex
 from ..render.merge import object_items, string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, PART, RESTORE_STATUS, RESTORE_TARGET, lower_name
-from ..render.observed import NOTHING, Observed
-from ..render.settings import Checkpoints, Settings
+from ..render.observed import NOTHING, ObservedState
+from ..render.settings import CheckpointSettings, Settings
 from ..render.workload import read_graph_label
 from .phases import IMAGE, READY
 
@@ -44,13 +44,15 @@ _ORDER: Final = (*_ALARMING, *CALM)
 
 
 class RestoreState(NamedTuple):
-    """What is said of one component."""
+    """Reason and message of a component's restore condition."""
 
     reason: str
     message: str
 
 
-def find_hindrance(checkpoint: Fields | None, component: Fields, checkpoints: Checkpoints, *, any_image: bool) -> RestoreState | None:
+def find_hindrance(
+    checkpoint: Fields | None, component: Fields, checkpoints: CheckpointSettings, *, any_image: bool
+) -> RestoreState | None:
     """Why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
     if spans_pods(component):
         why = "is on several nodes" if nodes(component) > 1 else "shares GPUs between pods"
@@ -102,7 +104,7 @@ def sum_up(standings: Mapping[str, RestoreState]) -> RestoreState | None:
     return RestoreState(worst, text[:1000])
 
 
-def make_restore(checkpoint: Fields, kept: Storage, checkpoints: Checkpoints) -> Restore:
+def make_restore(checkpoint: Fields, kept: Storage, checkpoints: CheckpointSettings) -> Restore:
     """What pods are restored from."""
     return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), kept, checkpoints.seccomp_profile)
 
@@ -142,15 +144,15 @@ def read_restore_condition(status: Fields) -> RestoreState | None:
     return RestoreState(str(condition["reason"]), str(condition["message"])) if condition else None
 
 
-class Failure(NamedTuple):
-    """One pod."""
+class FailedPod(NamedTuple):
+    """A pod that could not be restored."""
 
     pod: str
     container: str
     uid: str  # of the pod, as another one of this name may come
 
 
-def failures(pods: Iterable[Fields], restore: Restore) -> list[Failure]:
+def failures(pods: Iterable[Fields], restore: Restore) -> list[FailedPod]:
     """The pods whose agent says that they can't be restored from this snapshot, by name. Such a pod waits for ever.
 
     Pods that nothing controls don't count: anybody may label them so, and nothing makes them anew.
@@ -165,7 +167,7 @@ def failures(pods: Iterable[Fields], restore: Restore) -> list[Failure]:
         names = (key.partition(f"{RESTORE_STATUS}.")[2] for key, value in sorted(annotations.items()) if value == "failed")
         container = next((name for name in names if name), "")
         if container:
-            failed.append(Failure(str(metadata["name"]), container, uid_of(pod)))
+            failed.append(FailedPod(str(metadata["name"]), container, uid_of(pod)))
     return sorted(failed)
 
 
@@ -185,7 +187,7 @@ def describe_given_up(obj: Fields, restore: Restore, checkpoint: str) -> Restore
     return RestoreState(FAILED, f"{text}; take another version, or remove annotation {mark_of(obj)} to try again")
 
 
-def describe_failures(standing: RestoreState | None, failed: list[Failure], *, falls_back: bool) -> str:
+def describe_failures(standing: RestoreState | None, failed: list[FailedPod], *, falls_back: bool) -> str:
     """What is said of pods that fail; empty where none does."""
     if not failed:
         return ""
@@ -200,14 +202,14 @@ def describe_failures(standing: RestoreState | None, failed: list[Failure], *, f
     return f"{begun}, but the agent could not restore {names}{more}, which wait for ever; {end}"[:1000]
 
 
-class Start(NamedTuple):
+class PodStart(NamedTuple):
     """How the pods of a component start."""
 
     restore: Restore | None = None  # the snapshot that they begin with; None where they start cold
     waits: bool = False  # whether there are none until their checkpoint is ready
 
 
-def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Observed:
+def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> ObservedState:
     """What a graph or component would find, which has no pods yet. Costs one more render of a graph where checkpoints matter.
 
     Raises: RenderError where component, checkpoint and configuration contradict each other, or a part can't be rendered.
@@ -240,24 +242,24 @@ def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Obser
     return _noted(starts, observed)
 
 
-def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> Start:
+def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> PodStart:
     """How the pods of a component start. Raises: RenderError."""
     wanted = experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None or settings.pod_snapshots or not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
-        return Start()
+        return PodStart()
     namespace, checkpoints = str(component["metadata"]["namespace"]), settings.checkpoints
     checkpoint = _found(wanted, held, namespace)
     annotations = {**(marks or {}), **string_map(component["metadata"].get("annotations"))}
     hindered = find_hindrance(checkpoint, component["spec"], checkpoints, any_image=annotations.get(ANY_IMAGE) == "true")
     if hindered is not None or checkpoint is None:
-        return Start(waits=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
+        return PodStart(waits=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
     if text := explain_missing_claim(held, checkpoints, namespace):
         raise RenderError(("spec", "experimental", "checkpoint"), text)
     kept = storage.find_configured_storage(checkpoints) or _at_agents(held, namespace)
-    return Start(make_restore(checkpoint, kept, checkpoints) if kept is not None else None)
+    return PodStart(make_restore(checkpoint, kept, checkpoints) if kept is not None else None)
 
 
-def _noted(starts: Mapping[str, Start], observed: Observed = NOTHING) -> Observed:
+def _noted(starts: Mapping[str, PodStart], observed: ObservedState = NOTHING) -> ObservedState:
     restores = {name: start.restore for name, start in starts.items() if start.restore is not None}
     return observed._replace(restores=restores, waits=frozenset(name for name, start in starts.items() if start.waits))
 
@@ -271,7 +273,7 @@ def _mentions_waiting(graph: Fields) -> bool:
     return any(isinstance(block, dict) and block.get("startupPolicy") == WAIT for block in blocks)
 
 
-def explain_missing_claim(held: ObjectIndex, checkpoints: Checkpoints, namespace: str) -> str:
+def explain_missing_claim(held: ObjectIndex, checkpoints: CheckpointSettings, namespace: str) -> str:
     """What is said where the claim of the configuration is not held, and not to be made. Raises: RenderError as `storage.configured`."""
     kept = storage.find_configured_storage(checkpoints)
     if kept is None or checkpoints.pvc.create or held.get("PersistentVolumeClaim", namespace, kept.claim) is not None:

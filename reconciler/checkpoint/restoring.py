@@ -23,7 +23,7 @@ from ..render.errors import RenderError
 from ..render.graph import experimental, says_which
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
-from ..render.settings import Checkpoints, Settings
+from ..render.settings import CheckpointSettings, Settings
 from ..render.without_effect import explain_cold_start
 from ..workload.prerequisites import check_storage
 from .index import find_checkpoint
@@ -37,7 +37,7 @@ from .restore_condition import (
     RESTORE,
     RESTORED,
     WAITING,
-    Failure,
+    FailedPod,
     RestoreState,
     describe_failures,
     describe_given_up,
@@ -61,8 +61,8 @@ SWITCH: Final = Switch(
 _AGENTS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 
 
-class Choice(NamedTuple):
-    """What a component's pods are restored from, and what is said of that; both are None without a checkpoint."""
+class RestoreChoice(NamedTuple):
+    """What a component's pods are restored from, and its restore condition; both are None without a checkpoint."""
 
     restore: Restore | None = None
     standing: RestoreState | None = None
@@ -73,10 +73,10 @@ class Choice(NamedTuple):
     given_up: Mapping[str, str] = {}  # annotations of the object: snapshots from which pods are not restored any more
     tried: Restore | None = None  # what some of its pods may be restored from
     offer: str = ""  # to new pods, while those that run stay cold
-    broken: Sequence[Failure] = ()  # pods that could not be restored, to be replaced by cold ones
+    broken: Sequence[FailedPod] = ()  # pods that could not be restored, to be replaced by cold ones
 
 
-class Pods(NamedTuple):
+class PodTemplates(NamedTuple):
     """Pod templates of one component."""
 
     cold: Node  # as rendered without a snapshot
@@ -85,14 +85,14 @@ class Pods(NamedTuple):
     begun: bool = False  # whether any pods were asked for, which are not taken away again
 
 
-def pods_of(context: Context, deployment: Node) -> Pods:
+def pods_of(context: Context, deployment: Node) -> PodTemplates:
     """The pods of a Deployment, which is given as it is without a snapshot."""
     live = context.cache.get(key_of(deployment))
     if live is None:
-        return Pods(deployment["spec"]["template"])
+        return PodTemplates(deployment["spec"]["template"])
     mark = string_map(live["metadata"].get("annotations")).get(COLD)
     spec = live.get("spec") or {}
-    return Pods(deployment["spec"]["template"], spec.get("template") or {}, mark, begun=spec.get("replicas") != 0)
+    return PodTemplates(deployment["spec"]["template"], spec.get("template") or {}, mark, begun=spec.get("replicas") != 0)
 
 
 def read_checkpoint_block(component: Node) -> Node | None:
@@ -105,44 +105,44 @@ def is_unlisted(context: Context, settings: Settings) -> bool:
     return not settings.pod_snapshots and not context.cache.knows(CHECKPOINT) and CHECKPOINT not in context.cache.lacking()
 
 
-async def choose_restore(context: Context, obj: Node, pods: Pods | None, settings: Settings) -> Choice:
+async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None, settings: Settings) -> RestoreChoice:
     """For one component's object, or what a graph on Grove says of it. Costs at most one read of the cluster.
 
     Raises: ApiError, StandDownError; RenderError where component, checkpoint and configuration contradict each other.
     """
     wanted = read_checkpoint_block(obj)
     if wanted is None:
-        return Choice()
+        return RestoreChoice()
     if settings.pod_snapshots:
         standing = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
-        return Choice(standing=standing, after=RETRY_SLOW if standing.reason == MISSING else 0.0)
+        return RestoreChoice(standing=standing, after=RETRY_SLOW if standing.reason == MISSING else 0.0)
     if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
-        return Choice(standing=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
+        return RestoreChoice(standing=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, checkpoints = key_of(obj).namespace, settings.checkpoints
     checkpoint = find_checkpoint(context.cache, namespace, wanted)
     any_image = _any_image(context, obj)
     hindered = find_hindrance(checkpoint, obj["spec"], checkpoints, any_image=any_image)
     if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
-        return Choice(standing=waits, waits=True)
+        return RestoreChoice(standing=waits, waits=True)
     if checkpoint is None or pods is None:
-        return _kept(context, pods, checkpoints) or Choice(standing=hindered)
+        return _kept(context, pods, checkpoints) or RestoreChoice(standing=hindered)
     roll = context.settings.checkpoint.roll
     held = "" if roll else _held(pods)
     if hindered is not None and not (held and hindered.reason in UNDER_WAY):
-        return Choice(standing=hindered)
+        return RestoreChoice(standing=hindered)
     kept = await _storage(context, namespace, settings)
     if isinstance(kept, RestoreState):
-        return Choice(standing=kept)
+        return RestoreChoice(standing=kept)
     claims = storage.claims(checkpoints, namespace)
     if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
-        return Choice(standing=RestoreState(WAITING, text), after=TURN)
+        return RestoreChoice(standing=RestoreState(WAITING, text), after=TURN)
     restore = make_restore(checkpoint, kept, checkpoints)
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
     if context.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(tried):
-        return Choice(standing=describe_given_up(obj, tried, name), tried=tried)
+        return RestoreChoice(standing=describe_given_up(obj, tried, name), tried=tried)
     made = made._replace(checkpoint=name, claims=claims, tried=tried)
     if made.restore is not None:
         return made
@@ -151,7 +151,7 @@ async def choose_restore(context: Context, obj: Node, pods: Pods | None, setting
 
 
 def _waiting(
-    context: Context, component: Node, pods: Pods | None, hindered: RestoreState | None, settings: Settings
+    context: Context, component: Node, pods: PodTemplates | None, hindered: RestoreState | None, settings: Settings
 ) -> RestoreState | None:
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
     others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
@@ -161,23 +161,23 @@ def _waiting(
     return describe_waiting(hindered, component)
 
 
-def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, roll: bool) -> Choice:
+def _decided(pods: PodTemplates, wanted: Restore, name: str, held: str, *, ready: bool, roll: bool) -> RestoreChoice:
     """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
     if held and not (ready and held == wanted.version):
         text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
         rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
         now = RestoreState(WAITING if ready else RESTORED, f"{text}; version {wanted.version} {rest}")
-        return Choice(wanted._replace(version=held), now)
+        return RestoreChoice(wanted._replace(version=held), now)
     live = pods.live if pods.begun else None
     same = contains(live, pods.cold) if pods.mark is None else pods.mark == digest(pods.cold)
     # workers that run well are not replaced for it, unless that is configured: the shape is taken with their next change
     if live is not None and same and not roll and not is_restored(live):
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, new ones are restored by the webhook of pods, if it is installed"
-        return Choice(standing=RestoreState(WAITING, text))
-    return Choice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
+        return RestoreChoice(standing=RestoreState(WAITING, text))
+    return RestoreChoice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
 
 
-def _kept(context: Context, pods: Pods | None, checkpoints: Checkpoints) -> Choice | None:
+def _kept(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSettings) -> RestoreChoice | None:
     """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
     lacking = context.cache.lacking().get(CHECKPOINT)
     if lacking is None or pods is None or pods.live is None or not checkpoints.enabled:
@@ -185,17 +185,17 @@ def _kept(context: Context, pods: Pods | None, checkpoints: Checkpoints) -> Choi
     if not is_restored(pods.live) or images_in(pods.live) != images_in(pods.cold):
         return None
     text = f"pods stay restored, and {CHECKPOINT} can't be read: {lacking}"
-    return Choice(read_restore(pods.live, checkpoints), RestoreState(RESTORED, text))
+    return RestoreChoice(read_restore(pods.live, checkpoints), RestoreState(RESTORED, text))
 
 
-def _held(pods: Pods) -> str:
+def _held(pods: PodTemplates) -> str:
     """The version that running pods are restored from, if nothing else of them changes; empty otherwise."""
     if pods.live is None or not is_restored(pods.live) or pods.mark != digest(pods.cold):
         return ""
     return string_map((pods.live.get("metadata") or {}).get("annotations")).get(ARTIFACT_VERSION, "")
 
 
-async def write_choices(context: Context, obj: Node, choices: Collection[Choice]) -> None:
+async def write_choices(context: Context, obj: Node, choices: Collection[RestoreChoice]) -> None:
     """Make the claims, record snapshots that were given up, and delete pods that wait for them. Raises: ApiError, StandDownError."""
     for claim in next((choice.claims for choice in choices if choice.claims), ()):  # the same for all
         await context.writer.put(claim, None)
@@ -215,7 +215,7 @@ async def write_choices(context: Context, obj: Node, choices: Collection[Choice]
         await context.say(obj, "Normal", "PodReplaced", f"Pod {name} could not be restored, and is replaced by one that starts cold")
 
 
-async def follow_failures(context: Context, obj: Node, choice: Choice, labels: str, replicas: int, *, ready: bool) -> Choice:
+async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, labels: str, replicas: int, *, ready: bool) -> RestoreChoice:
     """The same choice, or a cold start where pods keep failing; `labels` select the component's.
 
     Pods are read at most once a minute for one component, and only while it isn't ready. Raises: ApiError, StandDownError.
@@ -235,7 +235,9 @@ async def follow_failures(context: Context, obj: Node, choice: Choice, labels: s
         # of pods that are added to cold ones, the first that fails shows it
         if falls_back and len(failed) >= (min(MIN_FAILED_PODS, replicas) if choice.restore is not None else 1):
             standing = describe_given_up(obj, choice.tried, choice.checkpoint)
-            return Choice(standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=READ_SECONDS)
+            return RestoreChoice(
+                standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=READ_SECONDS
+            )
         context.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
     text = context.reads.texts.get(place)
     return again._replace(standing=RestoreState(FAILED, text)) if text else again

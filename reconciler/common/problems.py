@@ -28,7 +28,7 @@ class StandDownError(Exception):
     """Leadership or the namespace was lost: nothing may be written or reported."""
 
 
-class TakenError(Exception):
+class NameTakenError(Exception):
     """An object of the wanted name has another owner; the message names it."""
 
 

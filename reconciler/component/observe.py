@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
-from ..checkpoint.restoring import Choice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
+from ..checkpoint.restoring import RestoreChoice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
 from ..common.conditions import condition_of, is_true
 from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
@@ -16,7 +16,7 @@ from ..render.errors import RenderError
 from ..render.graph import replicas_in
 from ..render.merge import object_items
 from ..render.names import COMPONENT_TYPE, SELECTOR, SUB_TYPE, WORKER
-from ..render.observed import NOTHING, Observed
+from ..render.observed import NOTHING, ObservedState
 from ..render.pod.container import PARENT
 from ..render.settings import Settings
 from ..render.workload import read_graph_label
@@ -36,9 +36,9 @@ class ComponentState(NamedTuple):
     component: Node
     settings: Settings = Settings()
     owned: Sequence[Any] = ()  # its children
-    observed: Observed = NOTHING
+    observed: ObservedState = NOTHING
     cold: Node | None = None  # the Deployment without a snapshot, if the component has a checkpoint
-    choice: Choice = Choice()  # of the snapshot
+    choice: RestoreChoice = RestoreChoice()  # of the snapshot
     pull_secrets: PullSecrets | None = None
 
 
@@ -79,11 +79,11 @@ async def _observe_restore(context: Context, seen: ComponentState) -> ComponentS
     return seen._replace(cold=cold, choice=choice)
 
 
-def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:
+def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> ObservedState:
     """The selectors that a component's children have, and whose it was; `beside_graph` says that the graph of its label is there."""
     name = frozenset({str(component["metadata"]["name"])})
     left = beside_graph or any(read_graph_label(component) in _parent_graphs(child) for child in children)
-    observed = Observed(left=name if left else frozenset())
+    observed = ObservedState(left=name if left else frozenset())
     kind = (component.get("spec") or {}).get("type")
     if kind not in ("prefill", "decode"):
         return observed

@@ -17,7 +17,7 @@ from ...kube.protocol import Cluster, Node
 from ...kube.reflector import MergedReflector, Reflector, WatchState
 from ..common.keys import Key, key_of, owner_uid
 from ..common.problems import cut_nested
-from .sharing import Sharing
+from .sharing import Interner
 from .watch import Change, Known, Need, Watch
 
 OWN_WRITE_SECONDS: Final = 60.0  # for which an own write counts without having been reported
@@ -34,7 +34,7 @@ class Cache:
         self._written: dict[Key, tuple[float, Node]] = {}
         self._held: dict[Key, list[tuple[Node | None, Node | None]]] = {}  # reported while a write of the object is under way
         self._tasks: list[asyncio.Task[None]] = []
-        self._sharing = Sharing()
+        self._sharing = Interner()
         self.reflectors: dict[str, MergedReflector] = {}
         self.watches: dict[str, Watch] = {}
 

@@ -12,12 +12,12 @@ from ...kube.events import Recorder
 from ...kube.protocol import Cluster, Node
 from ..common.conditions import IGNORED, condition_of, is_acted_on
 from ..common.keys import key_of
-from ..common.problems import ContestedError, Problem, TakenError, problem_of_error
+from ..common.problems import ContestedError, NameTakenError, Problem, problem_of_error
 from ..common.resources import FINALIZER, KEPT, ROUTES, resource_of
 from .cache import Cache
 from .judge import Judge
 from .queue import Queue
-from .reads import Reads
+from .reads import PodReadLimiter
 from .retries import Retries
 from .write import Writer
 
@@ -35,7 +35,7 @@ class Context:
     detector: Detector
     judge: Judge
     queue: Queue
-    reads: Reads
+    reads: PodReadLimiter
     retries: Retries
 
     def presence(self, capability: Capability) -> Presence:
@@ -63,7 +63,7 @@ class Context:
                 problems.append(problem)
         except ApiError as error:
             problems.append(problem_of_error(error, f"{child['kind']} {child['metadata']['name']}"))
-        except TakenError as error:
+        except NameTakenError as error:
             problems.append(Problem(str(error), "already_exists"))
         except ContestedError as error:
             problems.append(Problem(str(error), "conflict"))

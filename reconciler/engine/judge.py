@@ -20,8 +20,8 @@ MAX_CACHED_OBJECTS: Final = 20_000  # of some 300 bytes; judging one costs about
 MAX_LISTED_FINDINGS: Final = 5  # in the message
 
 
-class _Known(NamedTuple):
-    """What was judged (content, facts, policies), the verdict, and the object as it was accepted last."""
+class _CachedVerdict(NamedTuple):
+    """The judged content, facts and policies, the verdict, and the object as it was accepted last."""
 
     judged: tuple[str, Facts, tuple[str, ...]]
     verdict: str
@@ -34,7 +34,7 @@ class Judge:
     def __init__(self, policies: Callable[[], tuple[str, ...]] = tuple) -> None:
         """`policies` gives users' own that are in force now, as JSON."""
         self._policies = policies
-        self._known: OrderedDict[str, _Known] = OrderedDict()  # by uid
+        self._known: OrderedDict[str, _CachedVerdict] = OrderedDict()  # by uid
 
     def refusal(self, obj: Node, facts: Facts, *, runs: bool = False) -> str:
         """Why admission would refuse the object, or an empty string; one that `runs` was accepted before this process began."""
@@ -42,7 +42,7 @@ class Judge:
         known = self._known.get(uid)
         accepted = known.accepted if known is not None else obj if runs else None
         if known is None or known.judged != judged:
-            known = _Known(judged, check_admission(obj, facts, self._policies(), accepted), accepted)
+            known = _CachedVerdict(judged, check_admission(obj, facts, self._policies(), accepted), accepted)
         self._known[uid] = known if known.verdict else known._replace(accepted=obj)  # the cache's own object, of which it keeps one
         self._known.move_to_end(uid)
         while len(self._known) > MAX_CACHED_OBJECTS:

@@ -14,7 +14,7 @@ _WRITE_MEMORY_SECONDS: Final = 60.0  # longer than a pass may wait for its turn
 _FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
 
 
-class Pace:
+class StatusPacer:
     """Remembers recent writes of each object's status."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -39,7 +39,7 @@ def cause_of(obj: Node, *, known: bool) -> Cause:
     return Cause.LOOK
 
 
-class Lanes:
+class ReadyKeys:
     """Orders keys by cause, then by turns of kinds, then of namespaces, then first in, first out."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Lanes:
             del lane[key.namespace]
 
 
-class _Later(NamedTuple):
+class _DelayedKey(NamedTuple):
     due: float
     cause: Cause
     task: asyncio.Task[None]
@@ -98,10 +98,10 @@ class Queue:
 
     def __init__(self, clocks: Clocks = LOCAL) -> None:
         self._clocks, self._clock = clocks, clocks.monotonic
-        self._ready = Lanes()
+        self._ready = ReadyKeys()
         self._running: set[Key] = set()
         self._again: dict[Key, Cause] = {}
-        self._later: dict[Key, _Later] = {}
+        self._later: dict[Key, _DelayedKey] = {}
         self._failures: dict[Key, Backoff] = {}
         self._news = asyncio.Event()
         self.turns = QueueStatistics(self._clock)  # for metrics
@@ -173,7 +173,7 @@ class Queue:
 
     def clear(self) -> None:
         """Remove everything: the next leader lists again."""
-        self._ready = Lanes()
+        self._ready = ReadyKeys()
         self._running.clear()
         self._again.clear()
         self._failures.clear()
@@ -195,7 +195,7 @@ class Queue:
                 self._later[key] = known._replace(cause=cause)
                 return
             known.task.cancel()
-        self._later[key] = _Later(due, cause, asyncio.ensure_future(self._wake(key, after)))
+        self._later[key] = _DelayedKey(due, cause, asyncio.ensure_future(self._wake(key, after)))
 
     async def _wake(self, key: Key, after: float) -> None:
         with contextlib.suppress(asyncio.CancelledError):

@@ -16,7 +16,7 @@ MAX_READS: Final = 20  # for all graphs within a tenth of that time
 _SETTLE: Final = timedelta(seconds=SETTLE_SECONDS)
 
 
-class _Wait(NamedTuple):
+class _WaitStart(NamedTuple):
     """A moment since which an object waits."""
 
     since: datetime
@@ -24,13 +24,13 @@ class _Wait(NamedTuple):
     generation: int | None  # of the object's spec; None while its status is about an earlier one
 
 
-class Reads:
-    """Whose pods were read lately: in a rush the reasons of some objects are reported later."""
+class PodReadLimiter:
+    """Remembers whose pods were read lately: in a rush the reasons of some objects are reported later."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
-        self._waits: dict[str, list[_Wait]] = {}  # uid of the object -> since when it has waited, oldest first
+        self._waits: dict[str, list[_WaitStart]] = {}  # uid of the object -> since when it has waited, oldest first
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
     def begin(self, obj: Node, since: datetime, moment: datetime) -> tuple[datetime, bool]:
@@ -42,13 +42,13 @@ class Reads:
         now, uid, generation = self._clock(), uid_of(obj), obj["metadata"].get("generation")
         self._waits = {waiter: waits for waiter, waits in self._waits.items() if now - waits[-1].noted < READ_SECONDS}
         known = generation if is_acted_on(obj) else None
-        waits = [wait for wait in self._waits.get(uid, ()) if now - wait.noted < READ_SECONDS] or [_Wait(since, now, known)]
+        waits = [wait for wait in self._waits.get(uid, ()) if now - wait.noted < READ_SECONDS] or [_WaitStart(since, now, known)]
         last = waits[-1]
         begun = max(since, last.since) if generation == last.generation else moment
         if abs(begun - last.since) < _SETTLE:
             waits[-1] = last._replace(generation=generation)
         elif len(waits) < MAX_WAITS:
-            waits.append(_Wait(begun, now, generation))
+            waits.append(_WaitStart(begun, now, generation))
         else:
             return since, False
         self._waits[uid] = waits

@@ -6,7 +6,7 @@ MAX_GENERATION_PARTS: Final = 8192  # of the cache
 _PARTS: Final = frozenset({str, dict, list})
 
 
-class Sharing:
+class Interner:
     """Remembers the parts that were met lately, in two generations: what is not met again in the time of one is forgotten."""
 
     def __init__(self) -> None:

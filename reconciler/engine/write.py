@@ -14,12 +14,12 @@ from ...kube.resources import Resource
 from ..common.applied_diff import contains, digest, fingerprint
 from ..common.conditions import status_patch
 from ..common.keys import Key, controller_reference, is_controlled, key_of, kind_and_name, owner_uid, uid_of
-from ..common.problems import ContestedError, StandDownError, TakenError
+from ..common.problems import ContestedError, NameTakenError, StandDownError
 from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
 from ..render.objects import co_owner, reference
 from ..render.service import is_model_service
 from .cache import Cache
-from .pace import Pace
+from .pace import StatusPacer
 
 REPAIRS: Final = 3  # limit of reverted changes to one child within the window
 WINDOW: Final = 600.0  # the window in seconds
@@ -40,7 +40,7 @@ class Writer:
     ) -> None:
         """`later(key, seconds)` is called for a pass that writes a delayed status."""
         self._cluster, self._cache, self.may_write, self._clock = cluster, cache, may_write, clock
-        self._pace, self._later = Pace(clock), later
+        self._pace, self._later = StatusPacer(clock), later
         self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (applied digest, resulting fingerprint)
         self._repaired: dict[Key, deque[float]] = {}
         self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> reverted children and their changers
@@ -51,7 +51,7 @@ class Writer:
         `inherits(uid)` returns whether the owner may take over another object's child. Without an owner, an object that we didn't make is
         returned as it is, and one that we made and nobody owns is overwritten.
 
-        Raises: ApiError; TakenError if the name has another owner; ContestedError; StandDownError.
+        Raises: ApiError; NameTakenError if the name has another owner; ContestedError; StandDownError.
         """
         resource, key = resource_of(child), key_of(child)
         wanted = mark_applied(child)
@@ -166,11 +166,11 @@ class Writer:
         return is_controlled(live, owner)
 
     async def _take(self, key: Key, live: Node, owner: Node, inherits: Callable[[str], bool]) -> Node:
-        """Change the owner of an own object that lost it, or whose owner hands it over. Raises: TakenError."""
+        """Change the owner of an own object that lost it, or whose owner hands it over. Raises: NameTakenError."""
         controller = controller_reference(live)
         if not (inherits(str(controller.get("uid"))) if controller else await self._is_orphan(key, live, owner)):
             whose = f"belongs to {controller['kind']} {controller['name']}" if controller else "was made by somebody else"
-            raise TakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
+            raise NameTakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
         others = [
             other
             for other in live["metadata"].get("ownerReferences") or ()

@@ -15,7 +15,7 @@ from ..render.graph import Graph, Member, replicas_in, restart_id
 from ..render.grove import names
 from ..render.grove.clique_set import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
-from ..render.observed import Observed
+from ..render.observed import ObservedState
 from ..render.template import pod_templates
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
@@ -26,7 +26,7 @@ _SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
 _SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
 
 
-class OnGrove(NamedTuple):
+class GroveStatus(NamedTuple):
     """The parts of a graph's status that come from Grove."""
 
     waits: Mapping[str, str]  # object -> why it is not ready
@@ -52,7 +52,7 @@ def list_below(cache: Cache, made: Node) -> list[Node]:
     return [obj for child in cache.owned(made) for obj in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
 
 
-def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line) -> OnGrove:
+def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line) -> GroveStatus:
     """The state of a graph's set and the objects below it."""
     waits, figures = {}, {}
     if why := _unprocessed(made, [child for child in owned if child["kind"] == CLIQUE]):
@@ -62,10 +62,10 @@ def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Lin
             waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
         if runner is not None:
             figures[member.name] = _figures(runner) | runtime_figures(line, _templates(made, member), runner.get("status") or {})
-    return OnGrove(waits, figures, _place(graph, made), read_placement(line, owned))
+    return GroveStatus(waits, figures, _place(graph, made), read_placement(line, owned))
 
 
-def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
+def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> ObservedState:
     """The facts for rendering. A component's restart is over when Grove has replaced its pods."""
     restart = restart_id(graph)
     cliques = [clique for clique_set in sets for clique in clique_set["spec"]["template"]["cliques"]]
@@ -78,7 +78,7 @@ def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) 
     begun = [name for name in order(graph) if restart and marks.get(name) == restart]
     over = all(_is_updated(clique_set) for clique_set in sets)
     restarted = {name for name in begun if name in ready and (over or _is_restarted(name, restart, owned))}
-    return Observed(
+    return ObservedState(
         restart_at=marks,
         restarted=frozenset(restarted if is_parallel(graph) else restarted | {*begun[:-1]}),  # each begins when the one before it is over
         old_selectors=_selected_as_before(graph, [clique.get("labels") or {} for clique in cliques]),

@@ -10,7 +10,7 @@ from ..render.disaggregated_set import list_roles
 from ..render.errors import RenderError
 from ..render.graph import Graph, restart_id
 from ..render.names import RESTART_AT
-from ..render.observed import Observed
+from ..render.observed import ObservedState
 from ..render.template import shared_template
 from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
@@ -26,7 +26,7 @@ def decide(seen: GraphState) -> GraphPlan | Refusal:
     graph, way, problems = seen.graph, seen.orchestrator, list[Problem]()
     try:
         roll, observed = _roll(seen)
-        digest = worker_hash(graph, seen.settings.line, Observed(frameworks=observed.frameworks)) if roll.adopted else ""
+        digest = worker_hash(graph, seen.settings.line, ObservedState(frameworks=observed.frameworks)) if roll.adopted else ""
     except RenderError as error:
         return Refusal(REFUSED, str(error), RETRY_SLOW)
     rendered = render_with_secrets(seen.pull_secrets, seen.settings, lambda settings: graph_children(graph, settings, observed), problems)
@@ -41,7 +41,7 @@ def decide(seen: GraphState) -> GraphPlan | Refusal:
     return plan._replace(kept=kept | frozenset(observed.kept_revisions))
 
 
-def _roll(seen: GraphState) -> tuple[Roll, Observed]:
+def _roll(seen: GraphState) -> tuple[Roll, ObservedState]:
     checkpoints = frozenset(seen.snapshots.found)
     if seen.orchestrator.grove:
         choices = seen.snapshots.choices.items()
@@ -52,12 +52,12 @@ def _roll(seen: GraphState) -> tuple[Roll, Observed]:
     frameworks = observe_components(seen.graph, Roll(""), objects).frameworks
     roles = {member.name for member in list_roles(seen.graph, seen.settings.line).values()}
     alone = seen.graph._replace(members=[member for member in seen.graph.members if member.name not in roles])
-    roll = plan_roll(alone, worker_hashes(seen.graph, seen.settings.line, Observed(frameworks=frameworks)), objects, seen.registered)
+    roll = plan_roll(alone, worker_hashes(seen.graph, seen.settings.line, ObservedState(frameworks=frameworks)), objects, seen.registered)
     observed = observe_components(seen.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
     return roll, _observe_roles(seen, observed) if roles else observed
 
 
-def _observe_roles(seen: GraphState, observed: Observed) -> Observed:
+def _observe_roles(seen: GraphState, observed: ObservedState) -> ObservedState:
     """The same with the facts of the roles of a graph's DisaggregatedSet."""
     on_set, restart = seen.on_set, restart_id(seen.graph)
     current = on_set.generation == observed.worker_hash
@@ -70,7 +70,7 @@ def _observe_roles(seen: GraphState, observed: Observed) -> Observed:
     )
 
 
-def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:
+def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> ObservedState:
     """The facts for rendering, from the objects of a graph's components."""
     restart = restart_id(graph)
     current = {component_of(obj): obj for obj in objects if generation_of(obj) in ("", roll.name)}
@@ -78,7 +78,7 @@ def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Obs
     oldest_first = sorted(objects, key=lambda obj: str(obj["metadata"].get("creationTimestamp") or ""))
     latest = {component_of(obj): obj for obj in oldest_first} | current
     marks = {name: mark for name, obj in latest.items() if (mark := _restart_mark(obj))}
-    return Observed(
+    return ObservedState(
         worker_hash=roll.name,
         restart_at=marks,
         restarted=frozenset(name for name, obj in current.items() if restart and marks.get(name) == restart and is_ready(obj)),

@@ -27,7 +27,7 @@ Cliques = Sequence[tuple[Any, Sequence[Any]]]  # PodCliques, each with its pods
 MAX_REPLACED_GROUPS: Final = 10  # of one pass; the others follow in the next
 
 
-class Ended(NamedTuple):
+class EndedPod(NamedTuple):
     """A pod that has ended, with the pods that are replaced for it; none where Grove's labels don't say which belong together."""
 
     name: tuple[str, ...]  # of the place that it had, which the next pod has, too
@@ -56,22 +56,22 @@ def lighten(pod: Node) -> None:
     pod.pop("spec", None)
 
 
-def find_ended(cliques: Cliques) -> list[Ended]:
+def find_ended(cliques: Cliques) -> list[EndedPod]:
     """What is to be replaced: an engine with its group, any other pod alone."""
     pods = [pod for _, each in cliques for pod in each]
     engines: dict[tuple[str, ...], list[Node]] = {}
     for pod in filter(_is_engine, pods):
         engines.setdefault(_place(pod), []).append(pod)
-    ended: dict[tuple[str, ...], Ended] = {}
+    ended: dict[tuple[str, ...], EndedPod] = {}
     for pod in pods:
         if not _has_ended(pod):
             continue
         place, why = _place(pod), f"pod {pod['metadata']['name']} ended: {explain_end(pod)}"
         if not _is_engine(pod):
-            ended[place] = Ended(place, why, [pod])
+            ended[place] = EndedPod(place, why, [pod])
         elif place not in ended:
             # what ended goes last: until then the next pass finds the rest of a group that was not deleted as a whole
-            ended[place] = Ended(place, why, sorted(engines[place], key=_has_ended) if all(place) else ())
+            ended[place] = EndedPod(place, why, sorted(engines[place], key=_has_ended) if all(place) else ())
     return [*ended.values()]
 
 
@@ -135,7 +135,7 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
     return {**missing, **waits}, first_of(*looks)
 
 
-async def _replace(context: Context, graph: Node, ended: Ended, problems: list[Problem]) -> None:
+async def _replace(context: Context, graph: Node, ended: EndedPod, problems: list[Problem]) -> None:
     try:
         for pod in ended.pods:
             await context.writer.drop(pod, grace=0 if ended.is_group else None)
@@ -148,7 +148,7 @@ async def _replace(context: Context, graph: Node, ended: Ended, problems: list[P
     await context.say(graph, "Warning", reason, f"{ended.why}; deleted {names}, which Grove makes anew")
 
 
-def _remedy(ended: Ended, graph: Node) -> str:
+def _remedy(ended: EndedPod, graph: Node) -> str:
     """What a user can do where the reconciler may not, or can't."""
     if not ended.pods:
         return "; Grove's labels don't say which engines belong to it: delete the engines of its group"

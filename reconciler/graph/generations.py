@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 from ...kube.protocol import Node
 from ..common.conditions import is_true
 from ..common.resources import WORKER_DIGEST
-from ..render.generation import Digests, Sizes, next_sizes, replicas_held_back
+from ..render.generation import RollSizes, WorkerDigests, next_sizes, replicas_held_back
 from ..render.graph import Graph, Member, replicas_in, template_annotations
 from ..render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH, WORKERS
 
 Resize = tuple[Any, int]  # a component's object and its wanted replicas
 
 
-class Replicas(NamedTuple):
+class ReplicaCounts(NamedTuple):
     """The replicas of one generation of one component."""
 
     desired: int = 0  # wanted by its objects
@@ -52,7 +52,7 @@ def is_ready(obj: Node) -> bool:
     return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and is_true(status, "Available")
 
 
-def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[str, bool]:
+def name_of(graph: Graph, digests: WorkerDigests, objects: Sequence[Node]) -> tuple[str, bool]:
     """The name of the workers' generation, and whether it isn't our digest of today and isn't recorded yet.
 
     Another operator gave it, or a release that also counted what nothing acts on: then workers keep it, too.
@@ -70,7 +70,7 @@ def name_of(graph: Graph, digests: Digests, objects: Sequence[Node]) -> tuple[st
     return (named, True) if there else (digest, False)
 
 
-def plan_roll(graph: Graph, digests: Digests, objects: Sequence[Node], registered: Mapping[str, int] = {}) -> Roll:
+def plan_roll(graph: Graph, digests: WorkerDigests, objects: Sequence[Node], registered: Mapping[str, int] = {}) -> Roll:
     """The next step of a roll, from all component objects of the graph; `registered` counts the workers of each that frontends know."""
     workers = {member.name: member for member in graph.members if member.is_worker}
     # a removed worker belongs to the older generation, which serves as a whole until the new one does
@@ -126,12 +126,12 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
     return roll._replace(replicas=replicas, resized=resized, updated=sorted(updated), retired=old if done else ())
 
 
-def _sizes(member: Member, new: Node | None, old: list[Node]) -> Sizes:
+def _sizes(member: Member, new: Node | None, old: list[Node]) -> RollSizes:
     now, then = _standing([new] if new is not None else []), _standing(old)
-    return Sizes(replicas_in(member.fields), then.desired, then.available, now.desired, now.available)
+    return RollSizes(replicas_in(member.fields), then.desired, then.available, now.desired, now.available)
 
 
-def _standing(objects: list[Node]) -> Replicas:
+def _standing(objects: list[Node]) -> ReplicaCounts:
     """The sums of some objects. Surplus pods don't count: they are terminating."""
     desired = available = ready = 0
     for obj in objects:
@@ -142,7 +142,7 @@ def _standing(objects: list[Node]) -> Replicas:
         reported = seen.get("availableReplicas")
         available += min(wanted, ready_now if reported is None else int(reported))
         ready += ready_now
-    return Replicas(desired, available, ready)
+    return ReplicaCounts(desired, available, ready)
 
 
 def _kept_first(old: list[Node]) -> list[Node]:

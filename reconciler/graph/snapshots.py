@@ -9,7 +9,7 @@ from ...kube.protocol import Node
 from ..checkpoint.index import find_checkpoint
 from ..checkpoint.phases import READY
 from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, sum_up
-from ..checkpoint.restoring import SWITCH, Choice, Pods, choose_restore, follow_failures
+from ..checkpoint.restoring import SWITCH, PodTemplates, RestoreChoice, choose_restore, follow_failures
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import Problem, problem_of_error
 from ..common.resources import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
@@ -23,27 +23,27 @@ from ..render.graph import Graph, experimental
 from ..render.merge import object_items
 from ..render.names import COMPONENT, GRAPH_NAME, lower_name
 from ..render.objects import co_owner, reference
-from ..render.observed import Observed
+from ..render.observed import ObservedState
 from ..render.settings import Settings
 from .clique_status import pair_with_runners, why_not
 from .generations import component_of, generation_of
 
 
-class Snapshots(NamedTuple):
+class GraphCheckpoints(NamedTuple):
     """The checkpoints of one graph in one pass."""
 
     wanted: Mapping[str, Node]  # component -> its field `checkpoint`
     found: Mapping[str, Node] = {}  # component -> its existing checkpoint
     off: RestoreState | None = None  # why no checkpoint is made
-    choices: Mapping[str, Choice] = {}  # component on Grove -> what its pods are restored from
+    choices: Mapping[str, RestoreChoice] = {}  # component on Grove -> what its pods are restored from
 
 
-def observe_snapshots(context: Context, graph: Graph, settings: Settings) -> Snapshots:
+def observe_snapshots(context: Context, graph: Graph, settings: Settings) -> GraphCheckpoints:
     """The checkpoints that a graph wants and has, and why missing ones can't be made."""
     wanted = {member.name: block for member in graph.members if (block := experimental(member.fields, "checkpoint")) is not None}
     if not wanted or settings.pod_snapshots:
-        return Snapshots(wanted)
-    return Snapshots(wanted, list_checkpoints(context, graph, wanted, settings), _why_off(context))
+        return GraphCheckpoints(wanted)
+    return GraphCheckpoints(wanted, list_checkpoints(context, graph, wanted, settings), _why_off(context))
 
 
 def list_checkpoints(context: Context, graph: Graph, wanted: Mapping[str, Node], settings: Settings) -> dict[str, Node]:
@@ -54,7 +54,7 @@ def list_checkpoints(context: Context, graph: Graph, wanted: Mapping[str, Node],
     return {name: checkpoint for name, checkpoint in checkpoints if checkpoint is not None}
 
 
-def plan_owners(graph: Graph, snapshots: Snapshots) -> list[tuple[Node, list[Node]]]:
+def plan_owners(graph: Graph, snapshots: GraphCheckpoints) -> list[tuple[Node, list[Node]]]:
     """Checkpoints with changed owner references: those deleted with their graphs get this one too, those that stay lose theirs.
 
     Only the graph that makes a checkpoint begins that, so that graphs that disagree don't undo each other.
@@ -97,13 +97,13 @@ async def put_claim_template(context: Context, child: Node, problems: list[Probl
     await context.put({**child, "metadata": {**metadata, "ownerReferences": [reference(owner)]}}, owner, problems)
 
 
-def note_forbidden(snapshots: Snapshots, problems: Sequence[Problem]) -> Snapshots:
+def note_forbidden(snapshots: GraphCheckpoints, problems: Sequence[Problem]) -> GraphCheckpoints:
     """The same, with the missing permissions for checkpoints, without which the graph runs."""
     return snapshots._replace(off=RestoreState("Forbidden", f"{problems[0].text}; pods start cold")) if problems else snapshots
 
 
 def add_checkpoint_status(
-    status: Node, snapshots: Snapshots, objects: Sequence[Node], roll: str, generation: int | None, moment: datetime
+    status: Node, snapshots: GraphCheckpoints, objects: Sequence[Node], roll: str, generation: int | None, moment: datetime
 ) -> Node:
     """The graph's status with its checkpoints and their condition; `objects` are those of its components."""
     now = {name: value for name, value in status.items() if name != "checkpoints"}
@@ -149,7 +149,9 @@ def _entry(checkpoint: Node) -> Node:
     return {"checkpointName": checkpoint["metadata"]["name"], "identityHash": read_identity_hash(checkpoint), "ready": ready}
 
 
-async def choose_restore_on_grove(context: Context, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
+async def choose_restore_on_grove(
+    context: Context, graph: Graph, seen: GraphCheckpoints, settings: Settings, observed: ObservedState
+) -> GraphCheckpoints:
     """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
     rendered = next((child for child in direct_children(graph.object, settings, observed).children if child["kind"] == CLIQUES), None)
     if rendered is None:
@@ -163,7 +165,7 @@ async def choose_restore_on_grove(context: Context, graph: Graph, seen: Snapshot
         obj = {**graph.object, "spec": member.fields}
         clique = lower_name(member.name)
         replicas = runner["spec"].get("replicas") if runner is not None else wanted.get(clique, 0)
-        pods = Pods(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
+        pods = PodTemplates(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
         try:
             choice = await choose_restore(context, obj, pods, settings)
         except RenderError as error:

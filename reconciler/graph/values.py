@@ -8,15 +8,15 @@ from ..common.keys import kind_and_name
 from ..common.problems import Problem
 from ..common.resources import COMPONENT
 from ..render.graph import Graph
-from ..render.observed import NOTHING, Observed
+from ..render.observed import NOTHING, ObservedState
 from ..render.settings import Settings
 from ..render.without_effect import Note
 from ..workload.orchestrator import Orchestrator
 from ..workload.pull_secrets import PullSecrets
-from .clique_status import OnGrove
+from .clique_status import GroveStatus
 from .generations import Roll
 from .set_status import SetStatus
-from .snapshots import Snapshots
+from .snapshots import GraphCheckpoints
 
 
 class GraphState(NamedTuple):
@@ -26,8 +26,8 @@ class GraphState(NamedTuple):
     orchestrator: Orchestrator = Orchestrator(grove=False)
     settings: Settings = Settings()
     owned: Sequence[Any] = ()  # children of the graph
-    snapshots: Snapshots = Snapshots({})
-    on_grove: Observed = NOTHING  # for a graph on Grove
+    snapshots: GraphCheckpoints = GraphCheckpoints({})
+    on_grove: ObservedState = NOTHING  # for a graph on Grove
     on_set: SetStatus = SetStatus()  # of a graph that is a DisaggregatedSet
     pull_secrets: PullSecrets | None = None
     waits: str = ""  # what must end before the graph may run on its orchestrator
@@ -40,7 +40,7 @@ class GraphPlan(NamedTuple):
     """The changes of one pass."""
 
     roll: Roll = Roll("")
-    observed: Observed = NOTHING
+    observed: ObservedState = NOTHING
     digest: str = ""  # of a generation that another operator named, to be recorded
     rendered: Sequence[Any] = ()  # all wanted children
     applied: Sequence[Any] = ()  # children to apply now, in order
@@ -65,7 +65,7 @@ class GraphResult(NamedTuple):
 
     problems: Sequence[Problem] = ()
     without: Sequence[Problem] = ()  # missing permissions for checkpoints, without which the graph runs
-    grove: OnGrove | None = None  # the state on Grove
+    grove: GroveStatus | None = None  # the state on Grove
     on_set: SetStatus = SetStatus()  # the state of its DisaggregatedSet
     components: Sequence[Any] = ()  # objects of components, of all generations
     checkpoints: Mapping[str, Any] = {}  # by component

@@ -22,7 +22,7 @@ from .decide import ModelPlan, ModelState, Verdict, assess, decide, of_lora, rep
 from .endpoints import Endpoint, ModelEndpoints, list_endpoints, trim_slice
 from .loader import Loader
 from .lora import LOADED, WantedAdapter, adapter_of, encode_names, owner_of, read_names
-from .worker import Workers
+from .worker import WorkerClient
 
 SWITCH: Final = Switch("models")
 STATUS_PAUSE_SECONDS: Final = 2.0  # between two writes while loading
@@ -56,7 +56,7 @@ class ModelController(Controller):
         Watch(ENDPOINT_SLICES, ((BASE_MODEL_HASH, ""),), when=SWITCH.is_on, trim=trim_slice, places=_index_slice, pause=GATHER),
     )
 
-    def __init__(self, caller: Callable[[ModelSettings], Workers] = Workers) -> None:
+    def __init__(self, caller: Callable[[ModelSettings], WorkerClient] = WorkerClient) -> None:
         """`caller` makes what calls worker pods."""
         self._caller = caller
         self._loader: Loader | None = None  # while this process leads

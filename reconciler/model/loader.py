@@ -14,7 +14,7 @@ from ...kube.clocks import LOCAL, Clocks
 from ..common.keys import Key
 from .endpoints import Endpoint
 from .lora import LoadProgress, WantedAdapter
-from .worker import Pod, RefusedError, UnreachableError, Workers, load, unload_all
+from .worker import RefusedError, UnreachableError, WorkerClient, WorkerPod, load, unload_all
 
 LOG: Final = logging.getLogger("reconciler.models")
 FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
@@ -31,7 +31,7 @@ class _ModelLoads:
     wish: WantedAdapter
     began: float
     due: float  # of the next look
-    pods: dict[str, Pod] = field(default_factory=dict)
+    pods: dict[str, WorkerPod] = field(default_factory=dict)
     pending: OrderedDict[str, None] = field(default_factory=OrderedDict)
     runners: int = 0
     running: int = 0  # pods that are being called
@@ -42,7 +42,7 @@ class Loader:
 
     def __init__(
         self,
-        caller: Workers,
+        caller: WorkerClient,
         changed: Callable[[Key], None],
         settings: ModelSettings | None = None,
         *,
@@ -93,7 +93,7 @@ class Loader:
         for endpoint in endpoints:
             pod = loads.pods.get(endpoint.uid)
             if pod is None:
-                pod = loads.pods[endpoint.uid] = Pod(endpoint, check=check)
+                pod = loads.pods[endpoint.uid] = WorkerPod(endpoint, check=check)
             elif not endpoint.callable:
                 pod.check = True  # its container may have been started anew until it is ready again
                 pod.errors = 0
@@ -211,7 +211,7 @@ class Loader:
         loads.running += 1
         return self._begin(self._serve(key, loads, pod))
 
-    async def _serve(self, key: Key, loads: _ModelLoads, pod: Pod) -> None:
+    async def _serve(self, key: Key, loads: _ModelLoads, pod: WorkerPod) -> None:
         wish, endpoint, before = loads.wish, pod.endpoint, (pod.done, pod.clean, pod.failure)
         refused = False
         try:
@@ -243,7 +243,7 @@ class Loader:
         if (pod.done, pod.clean, pod.failure) != before:
             self._changed(key)
 
-    async def _confirm(self, key: Key, pod: Pod) -> str:
+    async def _confirm(self, key: Key, pod: WorkerPod) -> str:
         endpoint = pod.endpoint
         wrong = ""
         if (
@@ -254,13 +254,13 @@ class Loader:
             pod.confirmed = (endpoint.address, endpoint.other)
         return wrong
 
-    def _later(self, key: Key, loads: _ModelLoads, pod: Pod, *, refused: bool) -> None:
+    def _later(self, key: Key, loads: _ModelLoads, pod: WorkerPod, *, refused: bool) -> None:
         most = UNLOADING if loads.wish.unload else REFUSED if refused else MAX_RETRY_SECONDS
         pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
         pod.wait = self._begin(self._again(key, loads, pod, pause))
 
-    async def _again(self, key: Key, loads: _ModelLoads, pod: Pod, pause: float) -> None:
+    async def _again(self, key: Key, loads: _ModelLoads, pod: WorkerPod, pause: float) -> None:
         await self._sleep(pause)
         pod.wait = None
         if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wish.unload):
@@ -268,7 +268,7 @@ class Loader:
             self._start(key, loads)
 
 
-def _stop_waiting(pod: Pod) -> None:
+def _stop_waiting(pod: WorkerPod) -> None:
     if pod.wait is not None:
         pod.wait.cancel()
         pod.wait = None

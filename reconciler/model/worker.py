@@ -46,7 +46,7 @@ class Reply(NamedTuple):
         return not 400 <= self.status < 500 or self.status in {408, 425, 429}
 
 
-class Workers(PodClient):
+class WorkerClient(PodClient):
     """Calls over the network; `base` is `http://address:port`."""
 
     def __init__(self, settings: Models, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
@@ -93,8 +93,8 @@ def _shown(text: bytes) -> str:
 
 
 @dataclass(slots=True)
-class Pod:
-    """What is known of one pod, and of the calls to it."""
+class WorkerPod:
+    """The state of one pod, and of the calls to it."""
 
     endpoint: Endpoint
     done: bool = False  # what is wanted is so
@@ -116,7 +116,7 @@ class RefusedError(UnreachableError):
         self.final = not reply.passing
 
 
-async def load(caller: Workers, wish: WantedAdapter, pod: Pod) -> None:
+async def load(caller: WorkerClient, wish: WantedAdapter, pod: WorkerPod) -> None:
     """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
     lora, present = wish.lora, frozenset[str]()
     if pod.check and not wish.replace:
@@ -138,7 +138,7 @@ async def load(caller: Workers, wish: WantedAdapter, pod: Pod) -> None:
     pod.clean = True
 
 
-async def _look(caller: Workers, pod: Pod) -> frozenset[str] | None:
+async def _look(caller: WorkerClient, pod: WorkerPod) -> frozenset[str] | None:
     try:
         names = await _first(pod.endpoint, caller.names)
     except UnreachableError:
@@ -147,13 +147,13 @@ async def _look(caller: Workers, pod: Pod) -> frozenset[str] | None:
     return names
 
 
-async def unload_all(caller: Workers, wish: WantedAdapter, endpoint: Endpoint) -> None:
+async def unload_all(caller: WorkerClient, wish: WantedAdapter, endpoint: Endpoint) -> None:
     """Unloads all that a model has. Raises: as `load`."""
     for name in dict.fromkeys((wish.lora.name, *wish.stale)):
         await _unload(caller, endpoint, name)
 
 
-async def _unload(caller: Workers, endpoint: Endpoint, name: str) -> None:
+async def _unload(caller: WorkerClient, endpoint: Endpoint, name: str) -> None:
     try:
         reply = await _first(endpoint, lambda base: caller.unload(base, name))
     except InvalidNameError:

@@ -18,7 +18,7 @@ from .multinode import trtllm, vllm
 from .names import API_VERSION, ENABLE_GROVE, GRAPH_NAME, WORKLOAD_PROVIDER, is_provided_by_grove
 from .names import COMPONENT as COMPONENT_LABEL
 from .objects import make_child
-from .observed import NOTHING, Observed
+from .observed import NOTHING, ObservedState
 from .service import model_services, picker_objects, services_on_grove
 from .settings import Settings
 from .split import component_object
@@ -47,15 +47,15 @@ _ORDER: Final = (
 )
 
 
-class Rendered(NamedTuple):
-    """The children, and what of the object could not become any. Where there are problems nothing must be pruned."""
+class RenderedChildren(NamedTuple):
+    """The rendered children, and the errors of others. While there are errors, nothing must be pruned."""
 
     children: list[Fields]
     problems: list[RenderError]
     notes: Sequence[Note] = ()  # fields of the object that nothing acts on
 
 
-def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
+def render(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
     """All children of an object of either version, down to those of a graph's components. Never raises for what the schema admits."""
     own = direct_children(obj, settings, observed)
     made = [child for child in own.children if obj.get("kind") == GRAPH and child["kind"] in (COMPONENT, CHECKPOINT)]
@@ -65,14 +65,14 @@ def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Ren
     return _ordered(_joined([own, *(_below(child, members, settings, observed) for child in made)]))._replace(notes=own.notes)
 
 
-def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
+def direct_children(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
     """The children that one object owns or asks for itself, none for other kinds; a graph's components have children of their own."""
     kind = obj.get("kind")
     if kind == GRAPH:
         try:
             graph = read_graph(obj, settings.line)
         except RenderError as error:
-            return Rendered([], [error])
+            return RenderedChildren([], [error])
         return graph_children(graph, settings, observed)
     if kind == COMPONENT:
         made = _ordered(_collected(component_children, obj, settings, observed))
@@ -82,13 +82,13 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         return made._replace(notes=without_effect.of_component(new.get("spec") or {}, old.get("spec") or {}, settings))
     if kind == CHECKPOINT and settings.pod_snapshots:
         why = f"must not be {CHECKPOINT}: the kind is gone since operator 1.5; delete it, and name a PodSnapshot"
-        return Rendered([], [RenderError(("kind",), why)])
+        return RenderedChildren([], [RenderError(("kind",), why)])
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
-    return Rendered([], [])
+    return RenderedChildren([], [])
 
 
-def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
+def graph_children(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
     """As `direct_children`, of a graph that has been read."""
     grove = on_grove(graph, settings, observed)
     parts = [
@@ -106,11 +106,11 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
     return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove, settings=settings))
 
 
-def _checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
+def _checkpoints(graph: Graph, member: Member, settings: Settings, observed: ObservedState) -> list[Fields]:
     return job.checkpoints(graph, member, settings, is_there=member.name in observed.checkpoints)
 
 
-def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> bool:
+def on_grove(graph: Graph, settings: Settings, observed: ObservedState = NOTHING) -> bool:
     """Whether the graph becomes one PodCliqueSet, and no objects of components."""
     return goes_to_grove(graph.annotations, settings) if observed.grove is None else observed.grove
 
@@ -122,12 +122,12 @@ def goes_to_grove(annotations: Mapping[str, str], settings: Settings) -> bool:
     return settings.grove and annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
-def worker_hash(graph: Graph, line: Line, observed: Observed = NOTHING) -> str:
+def worker_hash(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> str:
     """The generation that the workers of a graph belong to. Raises: RenderError as `worker_hashes`."""
     return worker_hashes(graph, line, observed).now
 
 
-def worker_hashes(graph: Graph, line: Line, observed: Observed = NOTHING) -> generation.Digests:
+def worker_hashes(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> generation.WorkerDigests:
     """The same, beside what earlier releases called it. Raises: RenderError where a worker can't be made into an object."""
     framework = graph.framework
     workers = [worker for worker in graph.members if worker.is_worker]
@@ -137,14 +137,14 @@ def worker_hashes(graph: Graph, line: Line, observed: Observed = NOTHING) -> gen
     return generation.worker_digests(objects, line)
 
 
-def _below(child: Fields, members: list[Member], settings: Settings, observed: Observed) -> Rendered:
+def _below(child: Fields, members: list[Member], settings: Settings, observed: ObservedState) -> RenderedChildren:
     """The children of an object that a graph has just made; a problem is told of the graph's own field."""
     made = direct_children(child, settings, observed)
     if child["kind"] == COMPONENT:
         path = next(member.path for member in members if member.name == child["spec"]["name"])
-        return Rendered(made.children, [RenderError((*path, *error.path[1:]), error.reason) for error in made.problems])
+        return RenderedChildren(made.children, [RenderError((*path, *error.path[1:]), error.reason) for error in made.problems])
     path = (*next(member.path for member in members if _asks_for(member, child)), "experimental", "checkpoint")
-    return Rendered(made.children, [RenderError(path, error.reason) for error in made.problems])
+    return RenderedChildren(made.children, [RenderError(path, error.reason) for error in made.problems])
 
 
 def _asks_for(member: Member, made: Fields) -> bool:
@@ -152,12 +152,12 @@ def _asks_for(member: Member, made: Fields) -> bool:
     return isinstance(identity, dict) and identity_hash(identity) == identity_hash(made["spec"]["identity"])
 
 
-def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
+def _components(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
     try:
         framework = graph.framework
         name = observed.worker_hash or worker_hash(graph, settings.line, observed)
     except RenderError as error:
-        return Rendered([], [error])
+        return RenderedChildren([], [error])
     marks = generation.restart_marks(graph, observed)
 
     def one(member: Member) -> list[Fields]:
@@ -216,21 +216,21 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
     return made
 
 
-def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
+def _grove(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
     marks = generation.restart_marks(graph, observed)
     graph = with_old_selectors(start_waiting(graph, observed.waits), observed.old_selectors)
     reached = (_collected(services_on_grove, graph, member, settings) for member in graph.members)
     return _joined([_collected(clique_set, graph, settings, marks, observed.restores), *reached])
 
 
-def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
+def _collected(make: Callable[..., list[Fields]], *of: Any) -> RenderedChildren:
     try:
-        return Rendered([_canonical(child) for child in make(*of)], [])
+        return RenderedChildren([_canonical(child) for child in make(*of)], [])
     except RenderError as error:
-        return Rendered([], [error])
+        return RenderedChildren([], [error])
 
 
-def _joined(parts: Iterable[Rendered]) -> Rendered:
+def _joined(parts: Iterable[RenderedChildren]) -> RenderedChildren:
     """All parts as one; an object that several parts make is made by the first, and what several parts stumble over is told once."""
     children: dict[tuple[str, str, str], Fields] = {}
     problems: dict[str, RenderError] = {}
@@ -240,15 +240,15 @@ def _joined(parts: Iterable[Rendered]) -> Rendered:
             children.setdefault((child["kind"], metadata["namespace"], metadata["name"]), child)
         for problem in part.problems:
             problems.setdefault(str(problem), problem)
-    return Rendered(list(children.values()), list(problems.values()))
+    return RenderedChildren(list(children.values()), list(problems.values()))
 
 
-def _ordered(rendered: Rendered) -> Rendered:
+def _ordered(rendered: RenderedChildren) -> RenderedChildren:
     def place(child: Fields) -> tuple[int, str]:
         kind = child["kind"]
         return (_ORDER.index(kind), "") if kind in _ORDER else (len(_ORDER), kind)
 
-    return Rendered(sorted(rendered.children, key=place), rendered.problems)
+    return RenderedChildren(sorted(rendered.children, key=place), rendered.problems)
 
 
 def _canonical(value: Any) -> Any:

@@ -17,7 +17,7 @@ from .merge import string_map
 from .multinode.gpus import USUAL, count_claimed
 from .multinode.role import Role, check_nodes, lws_roles
 from .objects import make_child
-from .observed import NOTHING, Observed
+from .observed import NOTHING, ObservedState
 from .pod.assemble import pod_spec
 from .service import services
 from .settings import Settings
@@ -37,7 +37,7 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
 
 
-def component_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> list[Fields]:
+def component_children(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> list[Fields]:
     """All children of one component's object, its workload first. Raises: RenderError if they can't be rendered."""
     name = str((obj.get("metadata") or {}).get("name") or "")
     old = name in observed.old_selectors or uses_old_selectors(obj)

@@ -15,7 +15,7 @@ from .component import leader_worker_spec
 from .errors import RenderError
 from .graph import Graph, Member, replicas_in, restart_id
 from .objects import annotate, make_child
-from .observed import Observed
+from .observed import ObservedState
 from .service import model_services, services
 from .settings import Settings
 from .split import component_object
@@ -75,7 +75,7 @@ def find_obstacle(graph: Graph, line: Line) -> RenderError | None:
     return None
 
 
-def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settings: Settings, observed: Observed) -> list[Fields]:
+def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settings: Settings, observed: ObservedState) -> list[Fields]:
     """The graph's set with the Services of its roles, if it asks for one; `marks` are the restart marks of components.
 
     Raises: RenderError if it can't have a set.
@@ -110,7 +110,7 @@ def _role_spec(workload: Workload, settings: Settings) -> Fields:
     return {**spec, "rolloutStrategy": {"type": "RollingUpdate"}, "leaderWorkerTemplate": template}
 
 
-def _services(graph: Graph, workload: Workload, settings: Settings, observed: Observed, selector: dict[str, str]) -> list[Fields]:
+def _services(graph: Graph, workload: Workload, settings: Settings, observed: ObservedState, selector: dict[str, str]) -> list[Fields]:
     """What a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
     made = services(workload, settings, owner=graph.object)
     name = names.dns_name(workload.name)

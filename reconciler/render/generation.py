@@ -12,7 +12,7 @@ from .framework import runtime_of
 from .graph import Graph, experimental, restart_id
 from .merge import string_map
 from .names import digest
-from .observed import Observed
+from .observed import ObservedState
 from .template import shared_template
 from .workload import read_workload
 
@@ -24,14 +24,14 @@ _OF_JOB: Final = ("mode", "job")  # whether a checkpoint is made, and by which p
 _MARKS: Final = ("labels", "annotations")  # all that pods get of a template's metadata
 
 
-class Digests(NamedTuple):
+class WorkerDigests(NamedTuple):
     """The generation of a graph's workers: eight hexadecimal digits over all that shapes their pods, except their number."""
 
     now: str
     before: str  # as releases named it that also counted what nothing acts on
 
 
-def worker_digests(components: Iterable[Fields], line: Line) -> Digests:
+def worker_digests(components: Iterable[Fields], line: Line) -> WorkerDigests:
     """The digests of components on a line, which are the workers' objects with the placeholder for a generation.
 
     Labels and annotations count as pods get them. Raises: RenderError if an object can't be converted.
@@ -46,7 +46,7 @@ def worker_digests(components: Iterable[Fields], line: Line) -> Digests:
         before[component["spec"]["name"]] = {**marks, "spec": shape}
         shapes[component["spec"]["name"]] = {**marks, "spec": _without_idle(shape)}
     now, then = (digest(json.dumps(workers, sort_keys=True, separators=(",", ":"), ensure_ascii=False)) for workers in (shapes, before))
-    return Digests(now, then)
+    return WorkerDigests(now, then)
 
 
 def _shaping(spec: Fields, line: Line) -> Fields:
@@ -92,7 +92,7 @@ def _with_checkpoint(spec: Fields, checkpoint: Fields | None) -> Fields:
     return {name: value for name, value in spec.items() if name != "experimental"} | ({"experimental": rest} if rest else {})
 
 
-class Sizes(NamedTuple):
+class RollSizes(NamedTuple):
     """Replicas of one worker component during a roll: desired, and wanted and available of both generations."""
 
     desired: int
@@ -102,7 +102,7 @@ class Sizes(NamedTuple):
     new_available: int
 
 
-def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> tuple[int, int]:
+def next_sizes(sizes: RollSizes, max_surge: str, max_unavailable: str) -> tuple[int, int]:
     """The next replicas of the old and the new generation, within shares of surge and unavailability; empty or invalid ones are 25 %."""
     surge = _amount(max_surge, sizes.desired, up=True)
     unavailable = _amount(max_unavailable, sizes.desired, up=False)
@@ -118,7 +118,7 @@ def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> tuple[int,
     return old, new
 
 
-def replicas_held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_unavailable: str) -> int:
+def replicas_held_back(name: str, all_sizes: Mapping[str, RollSizes], max_surge: str, max_unavailable: str) -> int:
     """The replicas that the old generation of a component keeps for the other components.
 
     Prefill and decode work together only within a generation, so an old component shrinks only as far as the whole new generation is
@@ -151,7 +151,7 @@ def _amount(text: str, desired: int, *, up: bool) -> int:
     return -(-percent // 100) if up else percent // 100
 
 
-def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
+def restart_marks(graph: Graph, observed: ObservedState) -> dict[str, str]:
     """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
     marks = dict(observed.restart_at)
     restart = restart_id(graph)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class Observed(NamedTuple):
+class ObservedState(NamedTuple):
     """Facts of one graph's life, gathered by the loop."""
 
     worker_hash: str = ""  # the generation that the workers are named after; empty: computed from the object
@@ -33,4 +33,4 @@ class Observed(NamedTuple):
     restores: Mapping[str, Restore] = _EMPTY  # component object, or component on Grove -> the snapshot that its pods are restored from
 
 
-NOTHING: Final = Observed()
+NOTHING: Final = ObservedState()

@@ -15,7 +15,7 @@ from .graph import nodes
 from .merge import object_items
 from .multinode.gpus import count_claimed, count_gpus_per_node, count_pod_claims
 from .names import LEADER, WORKER, WORKERS
-from .settings import Claims
+from .settings import ClaimDependencies
 from .template import of_role, shared_template
 
 FACTS: Final = ("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts", "runtimeComponentName", "servedModelName")
@@ -23,7 +23,7 @@ _REFERENCE: Final = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|(\w+))")  # as Kuberne
 _ENDPOINT: Final = re.compile(r"(?:dyn://)?[^./]+[./]([^./]+)[./][^./]+")
 
 
-def planner_facts(component: Fields, line: Line, claims: Claims, env: Iterable[Fields] = ()) -> Fields:
+def planner_facts(component: Fields, line: Line, claims: ClaimDependencies, env: Iterable[Fields] = ()) -> Fields:
     """The facts, without those that can't be told; `env` has the graph's variables. Empty where definitions would drop them."""
     if line < Line.V1_5:
         return {}
@@ -37,7 +37,7 @@ def planner_facts(component: Fields, line: Line, claims: Claims, env: Iterable[F
     return out | ({"gpuPowerLimitWatts": limit} if limit > 0 else {}) | {name: value for name, value in facts.items() if value}
 
 
-def _count_gpus(component: Fields, claims: Claims) -> Fields:
+def _count_gpus(component: Fields, claims: ClaimDependencies) -> Fields:
     """The GPUs of an engine, which are those of its main containers, and of all pods of a replica; nothing if claims can't be counted."""
     alone = [(component, nodes(component))]
     pods = [(of_role(component, LEADER), 1), (of_role(component, WORKER), nodes(component) - 1)] if component.get("roles") else alone

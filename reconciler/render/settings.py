@@ -14,7 +14,7 @@ ETCD: Final = "etcd"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class Checkpoints(NamedTuple):
+class CheckpointSettings(NamedTuple):
     """Snapshots of warm workers."""
 
     enabled: bool = False  # whether pods are restored from them
@@ -25,7 +25,7 @@ class Checkpoints(NamedTuple):
     seccomp_profile: str = "profiles/block-iouring.json"  # empty: none
 
 
-class Claims(NamedTuple):
+class ClaimDependencies(NamedTuple):
     """The objects that claims of devices depend on, by name; a text instead of one says why it can't be read."""
 
     templates: Mapping[str, Any] = _NOTHING  # ResourceClaimTemplates of the object's namespace
@@ -57,10 +57,10 @@ class Settings(NamedTuple):
     ssh_secret_namespace: str = "dynamo-system"  # noqa: S105 - as above
     key_per_graph: bool = False  # whether each graph has a Secret of its own instead
     termination_delay: str = "15m0s"  # of a PodCliqueSet, in Go's form
-    checkpoints: Checkpoints = Checkpoints()
+    checkpoints: CheckpointSettings = CheckpointSettings()
     pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # address of a registry -> names of pull secrets in the object's namespace
     service_account: str = "default"  # of pods with discovery by etcd that name none
-    claims: Claims = Claims()
+    claims: ClaimDependencies = ClaimDependencies()
     told_packing: bool | None = None  # whether Grove packs by topologies that are named; None: that of the line
 
     @property
@@ -109,7 +109,7 @@ def settings_from(configuration: OperatorConfiguration, cluster: Settings = _OFF
         ssh_secret_namespace=configuration.mpi.ssh_secret_namespace,
         key_per_graph=configuration.secrets.key_per_graph,
         termination_delay=go_duration(configuration.orchestrators.grove.termination_delay),
-        checkpoints=Checkpoints(
+        checkpoints=CheckpointSettings(
             enabled=configuration.checkpoint.enabled,
             gate=configuration.gms_snapshot,
             storage=configuration.checkpoint.storage.type,

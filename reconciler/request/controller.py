@@ -16,7 +16,7 @@ from ..engine.switch import Switch
 from ..engine.watch import LABELLED, Change, Need, Watch
 from .phases import lighten
 from .reconcile import reconcile_request
-from .shared import Gpus, Requests, Scraper
+from .shared import GpuDiscovery, RequestContext, Scraper
 
 SWITCH = Switch("requests")
 
@@ -31,7 +31,7 @@ class RequestController(Controller):
     def __init__(self, scraper: Callable[[], Scraper] = Scraper) -> None:
         """`scraper` makes what reads metrics of GPUs."""
         self._scraper = scraper
-        self._requests: Requests | None = None  # while this process leads
+        self._requests: RequestContext | None = None  # while this process leads
 
     def keys_of(self, change: Change, _cache: Cache) -> Iterable[Key]:
         """The request that a graph was made for."""
@@ -43,8 +43,8 @@ class RequestController(Controller):
         if SWITCH.is_off(context.settings):
             return
         requeue = partial(context.queue.add, cause=Cause.BEGUN)
-        gpus = Gpus(context.cluster, context.settings, self._scraper(), requeue, context.clocks.monotonic)
-        self._requests = Requests(context.cluster, context.settings, gpus)
+        gpus = GpuDiscovery(context.cluster, context.settings, self._scraper(), requeue, context.clocks.monotonic)
+        self._requests = RequestContext(context.cluster, context.settings, gpus)
         try:
             await gpus.run()
         finally:

@@ -17,7 +17,7 @@ from . import phases
 from .annotations import digest_of, graph_name, read_progress, read_requested_hardware, retry_of
 from .hardware import GpuInventory, fill_hardware
 from .names import EXTRA, HARDWARE, NAMESPACE, REQUEST_UID, SPEC, job_of
-from .phases import Step
+from .phases import RequestStep
 from .result import ProfilingResult, bare, failure_of, is_there
 from .validation import explain_invalid, hindrance
 
@@ -59,7 +59,7 @@ class RequestState(NamedTuple):
 class RequestPlan(NamedTuple):
     """What a pass does: the notes are written first, then the action is carried out, then the status is written."""
 
-    step: Step | None = None  # None: the status stays
+    step: RequestStep | None = None  # None: the status stays
     after: float = 0.0
     problems: tuple[Problem, ...] = ()
     notes: Mapping[str, Any] = {}
@@ -172,7 +172,7 @@ def _annotations(result: ProfilingResult) -> dict[str, str | None]:
 
 
 def _ready(seen: RequestState) -> RequestPlan:
-    return RequestPlan(Step(phases.DEPLOYING)) if applies(seen.request) and seen.data is not None else RequestPlan()
+    return RequestPlan(RequestStep(phases.DEPLOYING)) if applies(seen.request) and seen.data is not None else RequestPlan()
 
 
 def _deploying(seen: RequestState) -> RequestPlan:
@@ -190,7 +190,7 @@ def _deploying(seen: RequestState) -> RequestPlan:
         text = f"DynamoGraphDeployment {name} was not made for this request, and is left alone; rename or remove it"
         return RequestPlan(phases.refuse_deployment("NameTaken", text), action="drop config maps")
     if not applies(request):
-        return RequestPlan(Step(phases.READY))
+        return RequestPlan(RequestStep(phases.READY))
     if seen.unusable:
         return RequestPlan(phases.refuse_result(seen.unusable))
     if seen.result is None:
@@ -215,11 +215,11 @@ def _failed(seen: RequestState) -> RequestPlan:
     """Begins again if the spec has changed or a user requests it; a usable result is kept."""
     again, edited = may_begin_again(seen.request)
     if not again:
-        return RequestPlan(Step(phases.FAILED))
+        return RequestPlan(RequestStep(phases.FAILED))
     notes = {"retry": retry_of(seen.request), "graph": "", "jobs": 0}
     generated = condition_of(seen.request["status"], phases.SPEC).get("status") == "True"
     if not edited and generated and seen.data is not None:
-        return RequestPlan(Step(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)), notes=notes)
+        return RequestPlan(RequestStep(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)), notes=notes)
     return RequestPlan(phases.begin_again(), RETRY_SOON, notes=notes, action="drop job")
 
 
@@ -249,5 +249,5 @@ def _report_change(request: Node, plan: RequestPlan) -> RequestPlan:
     if unheard:
         plan = plan._replace(notes={**plan.notes, "warned": digest})
     more = phases.report_change(str(status.get("phase")), differs=differs, unheard=unheard)
-    step = plan.step or Step(more.phase)
+    step = plan.step or RequestStep(more.phase)
     return plan._replace(step=step._replace(told=step.told + more.told, events=step.events + more.events, gone=step.gone + more.gone))

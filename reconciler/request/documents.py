@@ -27,7 +27,7 @@ class UnreadableError(Exception):
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A map or list whose end has not come yet."""
 
     value: Any  # dict or list
@@ -65,7 +65,7 @@ class _Reader:
     def __init__(self, most: int) -> None:
         self.found: list[Any] = []
         self.values, self._most = 0, most
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
         self._anchors: dict[str, tuple[Any, int, int]] = {}  # what one names: its value, size, and the levels that it adds
         self._resolver = Resolver()
         self._constructor = SafeConstructor()
@@ -91,7 +91,7 @@ class _Reader:
     def _begin(self, value: Any, anchor: str | None) -> None:
         if len(self._open) >= MAX_LEVELS:
             raise self.refused(f"must be nested at most {MAX_LEVELS} levels deep")
-        self._open.append(_Open(value, anchor, self.values))
+        self._open.append(_OpenCollection(value, anchor, self.values))
         self.values += 1
 
     def _add(self, value: Any, anchor: str | None, size: int, depth: int, *, counted: bool = False) -> None:

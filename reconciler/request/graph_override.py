@@ -28,7 +28,7 @@ class OverrideError(Exception):
     """An override or a graph that can't be merged; the message begins with the field at fault."""
 
 
-class Overridden(NamedTuple):
+class OverriddenGraph(NamedTuple):
     """The graph with its override, in its own version, and what of the override has no effect, or more than it says."""
 
     graph: Fields
@@ -52,7 +52,7 @@ def explain_unfit(override: Fields) -> str:
     return f"{format_path(wrong[0].path)}: {wrong[0].message}" if wrong else ""
 
 
-def override_graph(graph: Fields, override: Fields, line: Line) -> Overridden:
+def override_graph(graph: Fields, override: Fields, line: Line) -> OverriddenGraph:
     """The graph with what the override says; the graph itself where that changes nothing. Raises: OverrideError."""
     if unfit := explain_unfit(override):
         raise OverrideError(unfit)
@@ -69,7 +69,7 @@ def override_graph(graph: Fields, override: Fields, line: Line) -> Overridden:
         spec = merge(base_spec, wanted["spec"], resolve(schema["properties"]["spec"]), replaced, ("spec",))
         metadata = merge(base.get("metadata") or {}, wanted["metadata"], None, [])
         if are_identical(spec, base_spec) and are_identical(metadata, base.get("metadata") or {}):
-            return Overridden(graph, tuple(warnings))
+            return OverriddenGraph(graph, tuple(warnings))
         merged = {**base, "metadata": metadata, **({"spec": spec} if spec or "spec" in base else {})}
         made = convert_object(merged, target(str(graph["apiVersion"]), line), whole=True).object
     except ConversionError as error:
@@ -77,7 +77,7 @@ def override_graph(graph: Fields, override: Fields, line: Line) -> Overridden:
     warnings += [
         f"{format_path(path)}: replaces the whole list of the graph, since the schema gives its items no keys" for path in replaced
     ]
-    return Overridden(made, tuple(warnings))
+    return OverriddenGraph(made, tuple(warnings))
 
 
 def _take(override: Fields, schema: Node) -> tuple[Fields, list[str]]:

@@ -43,8 +43,8 @@ _SUMMARY: Final = {
 _COMPLETED: Final = (RUN, "True", "ProfilingCompleted", "Profiling job completed successfully")
 
 
-class Step(NamedTuple):
-    """The next status of a request, and what is said of it. A field that is None is taken away, one that isn't named stays."""
+class RequestStep(NamedTuple):
+    """The next status of a request, and its Events. A field that is None is removed, one that isn't named stays."""
 
     phase: str
     told: tuple[tuple[str, str, str, str], ...] = ()  # conditions: type, status, reason, message
@@ -53,7 +53,7 @@ class Step(NamedTuple):
     gone: tuple[str, ...] = ()  # conditions that mean nothing any more
 
 
-def status_after(request: Node, step: Step, moment: datetime) -> Node:
+def status_after(request: Node, step: RequestStep, moment: datetime) -> Node:
     """The whole status after a step."""
     before, generation = request.get("status") or {}, request["metadata"].get("generation")
     gone = step.gone if step.phase in (PROFILING, DEPLOYING) else (*step.gone, PULLED)
@@ -86,45 +86,45 @@ def _summarize(phase: str, status: Node) -> tuple[str, str, str]:
     return "False", FAILED, "DGDR has failed"
 
 
-def begin() -> Step:
+def begin() -> RequestStep:
     """A valid request begins, or begins again."""
     conditions = (
         (VALIDATION, "True", "ValidationPassed", ""),
         (RUN, "False", "DiscoveringHardware", "Discovering GPU hardware and preparing profiling job"),
     )
-    return Step(
+    return RequestStep(
         PENDING, conditions, _FRESH, (NewEvent("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED)
     )
 
 
-def begin_again() -> Step:
+def begin_again() -> RequestStep:
     """A failed request begins anew."""
-    return Step(PENDING, ((RUN, "False", AGAIN, "Starting again"),), _FRESH, gone=(VALIDATION, SPEC, DEPLOYMENT, CHANGED))
+    return RequestStep(PENDING, ((RUN, "False", AGAIN, "Starting again"),), _FRESH, gone=(VALIDATION, SPEC, DEPLOYMENT, CHANGED))
 
 
-def fail(kind: str, reason: str, text: str, event: str = "") -> Step:
+def fail(kind: str, reason: str, text: str, event: str = "") -> RequestStep:
     """A request that ends at one of its conditions; `event` is the Event's reason, if it is another than the condition's."""
-    return Step(FAILED, ((kind, "False", reason, text),), {}, (NewEvent("Warning", event or reason, text),))
+    return RequestStep(FAILED, ((kind, "False", reason, text),), {}, (NewEvent("Warning", event or reason, text),))
 
 
-def refuse_deployment(reason: str, text: str) -> Step:
+def refuse_deployment(reason: str, text: str) -> RequestStep:
     """The graph can't be made: it would be refused, or its name is somebody else's."""
     return fail(DEPLOYMENT, reason, text, "DeploymentCreationFailed")
 
 
-def refuse_job(text: str) -> Step:
+def refuse_job(text: str) -> RequestStep:
     """The Job can't be made, whatever is tried."""
     return fail(RUN, "JobCreationFailed", text, "ProfilingJobFailed")
 
 
-def start(job: str) -> Step:
+def start(job: str) -> RequestStep:
     """The profiling Job has been made."""
     conditions = ((RUN, "False", "Initializing", "Discovering GPU hardware and preparing profiling job"),)
     fields = {"profilingPhase": STEPS[0], "profilingJobName": job}
-    return Step(PROFILING, conditions, fields, (NewEvent("Normal", "ProfilingJobCreated", "Profiling job created"),))
+    return RequestStep(PROFILING, conditions, fields, (NewEvent("Normal", "ProfilingJobCreated", "Profiling job created"),))
 
 
-def follow(status: Node, data: Node, waits: str) -> Step:
+def follow(status: Node, data: Node, waits: str) -> RequestStep:
     """Where the profiler says that it is; `waits` is why its pod doesn't run. A word that nobody knows changes nothing but the message."""
     word, message = str(data.get("phase") or ""), str(data.get("message") or "")[:1000]
     before, was = str(status.get("profilingPhase") or ""), condition_of(status, RUN)
@@ -137,16 +137,16 @@ def follow(status: Node, data: Node, waits: str) -> Step:
         reason = str(was.get("reason") or reason)
         text = f"the profiler says {word[:60]!r}, which is no known phase{': ' * bool(message)}{message}"
     elif was.get("reason") not in (None, "Initializing") and not str(was.get("message")).startswith(f"{text}. Pods wait"):
-        return Step(PROFILING)
-    return Step(PROFILING, ((RUN, "False", reason, text),), fields)
+        return RequestStep(PROFILING)
+    return RequestStep(PROFILING, ((RUN, "False", reason, text),), fields)
 
 
-def await_result() -> Step:
+def await_result() -> RequestStep:
     """The Job has ended, but nothing that it wrote is to be seen."""
-    return Step(PROFILING, ((RUN, "False", "AwaitingResult", "The profiling Job has ended, its result is awaited"),))
+    return RequestStep(PROFILING, ((RUN, "False", "AwaitingResult", "The profiling Job has ended, its result is awaited"),))
 
 
-def add_pulls(step: Step, status: Node, failures: Sequence[str]) -> Step:
+def add_pulls(step: RequestStep, status: Node, failures: Sequence[str]) -> RequestStep:
     """A step with what pods can't pull, or with the end of that."""
     text, events = report_pull_failures(status, failures)
     if not text:
@@ -154,7 +154,7 @@ def add_pulls(step: Step, status: Node, failures: Sequence[str]) -> Step:
     return step._replace(told=(*step.told, (PULLED, "False", PULL_FAILED, text)), events=step.events + events)
 
 
-def fail_profiling(status: Node, data: Node | None, text: str) -> Step:
+def fail_profiling(status: Node, data: Node | None, text: str) -> RequestStep:
     """The profiler gave up, or its Job did."""
     word = str((data or {}).get("phase") or "")
     step = word if word in STEPS else str(status.get("profilingPhase") or "")
@@ -162,29 +162,29 @@ def fail_profiling(status: Node, data: Node | None, text: str) -> Step:
     return failed._replace(fields={"profilingPhase": step} if step else {})
 
 
-def refuse_result(text: str) -> Step:
+def refuse_result(text: str) -> RequestStep:
     """The profiler has finished, but nothing can be made of what it wrote."""
     failed = fail(SPEC, "GenerationFailed", text)
     return failed._replace(told=(_COMPLETED, *failed.told))
 
 
-def take_result(graph: str, results: Node, *, apply: bool) -> Step:
+def take_result(graph: str, results: Node, *, apply: bool) -> RequestStep:
     """The graph is known; it is created, or left to a person."""
     text = "DynamoGraphDeployment spec generated successfully"
     where = text if apply else "Generated spec is available in annotation nvidia.com/generated-dgd-spec"
     fields = {"dgdName": graph, "profilingResults": results, "profilingPhase": None}
     conditions = (_COMPLETED, (SPEC, "True", "SpecGenerated", where))
-    return Step(DEPLOYING if apply else READY, conditions, fields, (NewEvent("Normal", "SpecGenerated", text),))
+    return RequestStep(DEPLOYING if apply else READY, conditions, fields, (NewEvent("Normal", "SpecGenerated", text),))
 
 
-def deploy(graph: str) -> Step:
+def deploy(graph: str) -> RequestStep:
     """The graph has been made."""
     conditions = ((DEPLOYMENT, "False", "DeploymentCreated", f"DGD {graph} created, waiting for Ready"),)
     event = NewEvent("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully")
-    return Step(DEPLOYING, conditions, {"dgdName": graph}, (event,))
+    return RequestStep(DEPLOYING, conditions, {"dgdName": graph}, (event,))
 
 
-def fail_deleted(graph: str) -> Step:
+def fail_deleted(graph: str) -> RequestStep:
     """Somebody has deleted the graph."""
     text = "Deployment was deleted by user. Create a new DGDR to redeploy."
     message = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
@@ -192,20 +192,22 @@ def fail_deleted(graph: str) -> Step:
     return fail(DEPLOYMENT, "DeploymentDeleted", text)._replace(fields=fields, events=(NewEvent("Warning", "DeploymentDeleted", message),))
 
 
-def report_graph(request: Node, graph: Node) -> Step:
+def report_graph(request: Node, graph: Node) -> RequestStep:
     """How it stands with the graph."""
     name, before = str(graph["metadata"]["name"]), (request.get("status") or {}).get("phase")
     state = str((graph.get("status") or {}).get("state") or "")
     fields: dict[str, Any] = {"dgdName": name, "deploymentInfo": _count_replicas(graph)}
     if state == "successful":
         text = f"DynamoGraphDeployment {name} is ready"
-        news = Step(DEPLOYED, ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, (NewEvent("Normal", "DeploymentReady", text),))
-        return Step(DEPLOYED, fields=fields) if before == DEPLOYED else news
+        news = RequestStep(
+            DEPLOYED, ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, (NewEvent("Normal", "DeploymentReady", text),)
+        )
+        return RequestStep(DEPLOYED, fields=fields) if before == DEPLOYED else news
     if before == DEPLOYED:
         return fail(DEPLOYMENT, "DeploymentDegraded", f"Deployment degraded to {state}")._replace(phase=DEPLOYING, fields=fields)
     why = str(condition_of(graph.get("status") or {}, "Ready").get("message") or "")
     text = f"DGD {name} is in {state} state{': ' * bool(why)}{why}"
-    return Step(DEPLOYING, ((DEPLOYMENT, "False", "DeploymentInProgress", text),), fields)
+    return RequestStep(DEPLOYING, ((DEPLOYMENT, "False", "DeploymentInProgress", text),), fields)
 
 
 def _count_replicas(graph: Node) -> Node | None:
@@ -223,13 +225,13 @@ def _count_replicas(graph: Node) -> Node | None:
     }
 
 
-def report_change(phase: str, *, differs: bool, unheard: bool) -> Step:
+def report_change(phase: str, *, differs: bool, unheard: bool) -> RequestStep:
     """Whether a spec differs from the one that was begun with; `unheard` if nobody has been warned of it yet."""
     if not differs:
-        return Step(phase, gone=(CHANGED,))
+        return RequestStep(phase, gone=(CHANGED,))
     text = (
         f"Cannot modify spec in phase '{phase}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
         "Create a new resource with a different name instead."
     )
     news = (NewEvent("Warning", "SpecChangeRejected", text),) if unheard else ()
-    return Step(phase, ((CHANGED, "True", "SpecChangeRejected", text),), {}, news)
+    return RequestStep(phase, ((CHANGED, "True", "SpecChangeRejected", text),), {}, news)

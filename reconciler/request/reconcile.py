@@ -11,7 +11,7 @@ from ...kube.protocol import Node
 from ...kube.resources import CLAIMS, CONFIG_MAPS, JOBS, Resource
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
-from ..common.problems import RETRY_SOON, PassResult, TakenError, explain_cut
+from ..common.problems import RETRY_SOON, NameTakenError, PassResult, explain_cut
 from ..common.resources import GRAPH, GRAPHS, GRAPHS_ALPHA, REQUEST_NAME, REQUESTS
 from ..engine.cluster_settings import read_facts
 from ..engine.context import Context
@@ -23,16 +23,16 @@ from .decide import RequestPlan, RequestState, applies, decide, is_mine, may_beg
 from .hardware import KINDS, GpuInventory
 from .job import render_job, render_output, render_rights
 from .names import HARDWARE, JOB_NAME, MANAGED, OURS, PROGRESS, SPEC, SPEC_KEY, job_of, output_of
-from .phases import Step
+from .phases import RequestStep
 from .result import ProfilingResult, ResultError, failure_of, find_result, is_there, prepare_graph, result_of, summarise_result
-from .shared import Requests, describe_ending
+from .shared import RequestContext, describe_ending
 from .validation import claim_of
 
 MAX_PHASES: Final = 4  # that one pass goes through
 
 
-async def observe(context: Context, requests: Requests, request: Node) -> RequestState:
-    """What the phase of a request depends on. Raises: ApiError, TakenError."""
+async def observe(context: Context, requests: RequestContext, request: Node) -> RequestState:
+    """What the phase of a request depends on. Raises: ApiError, NameTakenError."""
     seen, phase = RequestState(request, context.clocks.wall()), phase_of(request)
     if deep := explain_cut(request):
         return seen._replace(refusal=deep)
@@ -47,7 +47,7 @@ async def observe(context: Context, requests: Requests, request: Node) -> Reques
     return seen
 
 
-async def _pending(context: Context, requests: Requests, seen: RequestState) -> RequestState:
+async def _pending(context: Context, requests: RequestContext, seen: RequestState) -> RequestState:
     request = seen.request
     if refusal := context.judge.refusal(request, read_facts(context)):
         return seen._replace(refusal=refusal)
@@ -61,7 +61,7 @@ async def _pending(context: Context, requests: Requests, seen: RequestState) -> 
     return seen._replace(gpus=gpus, claim=exists, settings=settings)
 
 
-async def _profiling(context: Context, requests: Requests, seen: RequestState) -> RequestState:
+async def _profiling(context: Context, requests: RequestContext, seen: RequestState) -> RequestState:
     request, key = seen.request, key_of(seen.request)
     job = context.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await live_job(context, request)
     data = await output_data(context, request)
@@ -78,7 +78,7 @@ async def _profiling(context: Context, requests: Requests, seen: RequestState) -
     return await _with_result(context, seen, data)
 
 
-async def _deploying(context: Context, requests: Requests, seen: RequestState) -> RequestState:
+async def _deploying(context: Context, requests: RequestContext, seen: RequestState) -> RequestState:
     request, progress, namespace = seen.request, read_progress(seen.request), key_of(seen.request).namespace
     name = str(request["status"].get("dgdName") or graph_name(request))
     graph = context.cache.get(Key(GRAPH, namespace, name)) or await context.cluster.get(GRAPHS, name, namespace)
@@ -111,7 +111,7 @@ def _read(request: Node, data: Node | None, line: Line) -> tuple[ProfilingResult
     return result, summarise_result(result, data or {})
 
 
-async def reconcile_request(context: Context, requests: Requests, obj: Node) -> PassResult:
+async def reconcile_request(context: Context, requests: RequestContext, obj: Node) -> PassResult:
     """Brings a request as far as it can go now. Raises: ApiError, StandDownError."""
     if await context.let_go_deleted(obj):  # the garbage collector deletes its children
         return PassResult()
@@ -126,12 +126,12 @@ async def reconcile_request(context: Context, requests: Requests, obj: Node) -> 
     return PassResult(plan.problems, plan.after)
 
 
-async def _reconcile_phase(context: Context, requests: Requests, obj: Node, phase: str) -> RequestPlan:
+async def _reconcile_phase(context: Context, requests: RequestContext, obj: Node, phase: str) -> RequestPlan:
     """Reconciles one phase. A final refusal by the API server fails the request; a missing permission and transient errors do not."""
     try:
         seen = await observe(context, requests, obj)
         return await _act(context, requests, seen, decide(seen))
-    except TakenError as error:
+    except NameTakenError as error:
         reason, text = "NameTaken", str(error)
     except (ForbiddenError, InvalidError) as error:
         if not is_refusal(error):
@@ -141,15 +141,15 @@ async def _reconcile_phase(context: Context, requests: Requests, obj: Node, phas
     return RequestPlan(phases.refuse_deployment(reason, text) if deploys else phases.refuse_job(text))
 
 
-async def _write_status(context: Context, obj: Node, step: Step) -> bool:
+async def _write_status(context: Context, obj: Node, step: RequestStep) -> bool:
     wrote = await context.writer.patch_status(obj, phases.status_after(obj, step, context.clocks.wall()))
     for event in step.events if wrote else ():
         await context.say(obj, *event)
     return wrote
 
 
-async def _act(context: Context, requests: Requests, seen: RequestState, plan: RequestPlan) -> RequestPlan:
-    """Writes notes and carries out the action; returns the plan, or a delay. Raises: ApiError, StandDownError, TakenError."""
+async def _act(context: Context, requests: RequestContext, seen: RequestState, plan: RequestPlan) -> RequestPlan:
+    """Writes notes and carries out the action; returns the plan, or a delay. Raises: ApiError, StandDownError, NameTakenError."""
     request = seen.request
     if plan.hardware is not None:
         request = await write_hardware(context, request, plan.hardware)
@@ -206,7 +206,7 @@ async def write_hardware(context: Context, request: Node, hardware: Node) -> Nod
 
 
 async def begin(context: Context, request: Node, settings: OperatorConfiguration) -> None:
-    """Makes the Job and before it what its pod needs, unless they are there. Raises: ApiError, StandDownError, TakenError."""
+    """Makes the Job and before it what its pod needs, unless they are there. Raises: ApiError, StandDownError, NameTakenError."""
     hardware = {**read_map(request, HARDWARE), **read_requested_hardware(request)}
     wanted = mark_applied(render_job(request, hardware, settings))
     wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_of(request.get("spec"))
@@ -226,18 +226,18 @@ async def begin(context: Context, request: Node, settings: OperatorConfiguration
 
 
 async def live_job(context: Context, request: Node) -> Node | None:
-    """The Job of a request as it is now. Raises: ApiError, TakenError."""
+    """The Job of a request as it is now. Raises: ApiError, NameTakenError."""
     return await _own(context, request, JOBS, job_of(request))
 
 
 async def _own(context: Context, request: Node, resource: Resource, name: str) -> Node | None:
-    """A request's object as it is now; one that an earlier request of the same name has left is deleted. Raises: ApiError, TakenError."""
+    """A request's object as it is now; one left by an earlier request of the same name is deleted. Raises: ApiError, NameTakenError."""
     live = await context.cluster.get(resource, name, key_of(request).namespace)
     if live is None or not _is_foreign(live, request):
         return live
     if await context.writer.drop_left_behind(live, request):
         return None
-    raise TakenError(f"{resource.kind} {name} belongs to somebody else, and is left alone; rename or remove it")
+    raise NameTakenError(f"{resource.kind} {name} belongs to somebody else, and is left alone; rename or remove it")
 
 
 async def output_data(context: Context, request: Node) -> Node | None:

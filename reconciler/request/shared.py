@@ -48,8 +48,8 @@ class Scraper(PodClient):
         return text.decode(errors="replace") if status == 200 else ""
 
 
-class Gpus:
-    """What is known of them; requests that asked while nothing was known are told when it is."""
+class GpuDiscovery:
+    """Discovers the cluster's GPUs; requests that asked before are queued again once they are known."""
 
     def __init__(
         self,
@@ -140,12 +140,12 @@ def _trim(obj: Node) -> None:
 
 
 @dataclass(slots=True)
-class Requests:
-    """For one term of leading."""
+class RequestContext:
+    """What passes over requests share while this process leads."""
 
     cluster: Cluster
     settings: OperatorConfiguration
-    gpus: Gpus
+    gpus: GpuDiscovery
     _image: str = ""
     # uid of a Job or a graph -> when its pods were read, why they wait, and which of them can't pull an image
     _waits: OrderedDict[str, tuple[float, str, list[str]]] = field(default_factory=OrderedDict)

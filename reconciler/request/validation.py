@@ -7,7 +7,7 @@ from ...api.line import decide_line
 from ...api.operator.configuration import OperatorConfiguration
 from ...conversion.lens.protocol import Fields
 from ...conversion.objects import convert_object, target
-from ..render.children import Rendered
+from ..render.children import RenderedChildren
 from ..render.errors import RenderError
 from .annotations import legacy_of, read_requested_hardware
 from .graph_override import explain_unfit, override_of
@@ -74,7 +74,7 @@ def _without_gpus(request: Fields, gpus: GpuInventory) -> str:
     return f"{_NOT_FOUND} ({gpus.why})" if gpus.why else _NOT_FOUND
 
 
-def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], settings: OperatorConfiguration) -> Rendered:
+def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], settings: OperatorConfiguration) -> RenderedChildren:
     """Account, rights, ConfigMap and Job of a request of either version; none for one that can't be profiled, and why. `claims`: names."""
     request = convert_object(request, target("nvidia.com/v1beta1", decide_line(settings.operator.version))).object
     gpus = GpuInventory(read_node_labels(nodes))
@@ -83,7 +83,7 @@ def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], s
     if wrong := explain_invalid(request, gpus, claim=not claim or claim in claims) or hindrance(request, hardware):
         field, separator, reason = wrong.partition(": ")
         named = separator and field.startswith(("spec.", "metadata.")) and " " not in field
-        return Rendered([], [RenderError(tuple(field.split(".")), reason) if named else RenderError(("spec",), wrong)])
+        return RenderedChildren([], [RenderError(tuple(field.split(".")), reason) if named else RenderError(("spec",), wrong)])
     made = render_job(request, hardware, settings)
     account = str(made["spec"]["template"]["spec"]["serviceAccountName"])
-    return Rendered([*render_rights(request, account), render_output(request, hardware), made], [])
+    return RenderedChildren([*render_rights(request, account), render_output(request, hardware), made], [])

@@ -17,7 +17,7 @@ from ..engine.cluster_settings import read_served
 from ..engine.context import Context
 from ..render.children import render
 from ..render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
-from ..render.observed import Observed
+from ..render.observed import ObservedState
 from ..render.settings import Settings
 from .pods import pods_of
 
@@ -115,7 +115,7 @@ async def finish_switch(context: Context, way: Orchestrator) -> None:
 
 
 def find_shared_services(
-    graph: Node, owned: Sequence[Node], settings: Settings, observed: Observed, wanted: set[tuple[str, str]]
+    graph: Node, owned: Sequence[Node], settings: Settings, observed: ObservedState, wanted: set[tuple[str, str]]
 ) -> frozenset[str]:
     """Names of children on Grove that components take over: clients keep the Service that they know. Pure."""
     mine = {kind_and_name(child) for child in owned if child["kind"] in _REACHED_BY}

@@ -16,7 +16,7 @@ from ..render.checkpoint import storage
 from ..render.graph import Graph
 from ..render.grove.member import QUEUE, VOLCANO
 from ..render.multinode.gpus import find_needed_classes, find_needed_templates
-from ..render.settings import Checkpoints, Claims
+from ..render.settings import CheckpointSettings, ClaimDependencies
 
 
 async def check_claims(context: Context, graph: Graph, problems: list[Problem]) -> None:
@@ -33,7 +33,7 @@ async def check_claims(context: Context, graph: Graph, problems: list[Problem]) 
             problems.append(problem_of_error(error, f"PersistentVolumeClaim {name}"))
 
 
-async def check_storage(context: Context, settings: Checkpoints, namespace: str) -> str:
+async def check_storage(context: Context, settings: CheckpointSettings, namespace: str) -> str:
     """The text about a configured claim for snapshots that isn't there nor to be made. Raises: ApiError, RenderError."""
     kept = storage.find_configured_storage(settings)
     if kept is None or settings.pvc.create or await context.cluster.get(CLAIMS, kept.claim, namespace) is not None:
@@ -59,12 +59,12 @@ async def check_scheduler(context: Context, graph: Graph, children: Sequence[Nod
             problems.append(problem_of_error(error, f"Queue {name}"))
 
 
-async def read_claims(context: Context, components: Iterable[Node], namespace: str) -> Claims:
+async def read_claims(context: Context, components: Iterable[Node], namespace: str) -> ClaimDependencies:
     """The claim templates and device classes by which the GPUs of components are counted. Raises: ApiError."""
     names = {name for component in components for name in find_needed_templates(component)}
     templates = {name: await _read(context, CLAIM_TEMPLATES, name, namespace) for name in sorted(names)}
     classes = {name for template in templates.values() if isinstance(template, dict) for name in find_needed_classes(template)}
-    return Claims(templates, {name: await _read(context, DEVICE_CLASSES, name) for name in sorted(classes)})
+    return ClaimDependencies(templates, {name: await _read(context, DEVICE_CLASSES, name) for name in sorted(classes)})
 
 
 async def _read(context: Context, resource: Resource, name: str, namespace: str = "") -> Node | str:

@@ -10,7 +10,7 @@ from ..common.keys import key_of, kind_and_name
 from ..common.problems import Problem
 from ..common.resources import APPLIED_HASH, PODS_HASH, SECRET
 from ..engine.context import Context
-from ..render.children import Rendered
+from ..render.children import RenderedChildren
 from ..render.objects import annotate
 from ..render.pod.registries import addresses, index
 from ..render.settings import Settings
@@ -49,8 +49,8 @@ def observe_pull_secrets(context: Context, obj: Node) -> PullSecrets | None:
 
 
 def render_with_secrets(
-    secrets: PullSecrets | None, settings: Settings, make: Callable[[Settings], Rendered], problems: list[Problem]
-) -> Rendered:
+    secrets: PullSecrets | None, settings: Settings, make: Callable[[Settings], RenderedChildren], problems: list[Problem]
+) -> RenderedChildren:
     """The children of an object, with pull secrets where its namespace is opted in. Pure.
 
     Additions alone change no running pods: they come with the next other change. While the Secrets can't be read, children with pods are

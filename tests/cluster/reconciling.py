@@ -19,7 +19,7 @@ from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.reconciler.common.resources import MANAGER
 from dynamo_webhooks.reconciler.model.controller import ModelController
-from dynamo_webhooks.reconciler.model.worker import Workers
+from dynamo_webhooks.reconciler.model.worker import WorkerClient
 from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster.admission import COMMAND, start
 from tests.cluster.definitions import install
@@ -214,7 +214,7 @@ def install_accounts(plane: ControlPlane, home: Path, objects: list[Node], *name
 
 
 @contextlib.asynccontextmanager
-async def reconciling(home: Path, caller: Callable[[Models], Workers], **changed: Any) -> AsyncIterator[Reconciler]:
+async def reconciling(home: Path, caller: Callable[[Models], WorkerClient], **changed: Any) -> AsyncIterator[Reconciler]:
     """A reconciler in this process, with nothing but its account's rights; `changed` are sections other than those of the configuration."""
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration

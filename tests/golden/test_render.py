@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.children import Rendered, render
+from dynamo_webhooks.reconciler.render.children import RenderedChildren, render
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.golden.corpus import compare, compare_render, lines
 from tests.reconciler.rendering import stored
@@ -36,12 +36,12 @@ def _recorded() -> _Recorded:
     return _Recorded()
 
 
-def _render(case: dict[str, Any]) -> Rendered:
+def _render(case: dict[str, Any]) -> RenderedChildren:
     obj = stored(case["object"], version=case["operatorVersion"])
     return render(obj, Settings(**case["flags"], operator_version=case["operatorVersion"]))
 
 
-def _difference(case: dict[str, Any], done: Rendered, *, scripts: bool = True) -> str:
+def _difference(case: dict[str, Any], done: RenderedChildren, *, scripts: bool = True) -> str:
     theirs = compare_render()
     have = theirs.tidy(done.children, theirs.worker_hash(done.children))
     want = theirs.tidy(_ours_by_decision(case["object"], case["expect"]), None)

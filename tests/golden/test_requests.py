@@ -16,7 +16,7 @@ from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, ROLE_BINDINGS, SER
 from dynamo_webhooks.reconciler.common.resources import GRAPHS, GRAPHS_ALPHA, REQUESTS
 from dynamo_webhooks.reconciler.component.controller import ComponentController
 from dynamo_webhooks.reconciler.graph.controller import GraphController
-from dynamo_webhooks.reconciler.render.children import Rendered
+from dynamo_webhooks.reconciler.render.children import RenderedChildren
 from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
@@ -65,7 +65,7 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         await site.stop()
 
 
-def rendered_of(case: Node) -> Rendered:
+def rendered_of(case: Node) -> RenderedChildren:
     """What is rendered of a recorded request."""
     how = settings(_lines(case))
     return children(_beta(case["object"]), ObjectIndex(case.get("others", ())), Operator(Settings(), lambda: how))

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from dynamo_webhooks.cli.objects.forms import create
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.render.children import Rendered, render
+from dynamo_webhooks.reconciler.render.children import RenderedChildren, render
 from dynamo_webhooks.reconciler.render.settings import Settings
 
 Fields = dict[str, Any]
@@ -18,7 +18,7 @@ def stored(obj: Fields, version: str = VERSION, **facts: Any) -> Fields:
     return create(obj, Facts(operatorVersion=version, **facts), "")
 
 
-def rendered(obj: Fields, **settings: Any) -> Rendered:
+def rendered(obj: Fields, **settings: Any) -> RenderedChildren:
     """All children of an object that is created now."""
     found = Settings(**{"operator_version": VERSION, **settings})
     return render(stored(obj, found.operator_version), found)

@@ -9,7 +9,7 @@ from ....api.paths import lookup
 from ....conversion.lens.protocol import Fields
 from ....reconciler.checkpoint.restore_condition import explain_missing_claim, observe_offline
 from ....reconciler.common.resources import PULL_SECRET
-from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
+from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, RenderedChildren, goes_to_grove, render
 from ....reconciler.render.errors import RenderError
 from ....reconciler.render.generation import list_restarts
 from ....reconciler.render.gms import refusal_of
@@ -20,7 +20,7 @@ from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_
 from ....reconciler.render.merge import string_map
 from ....reconciler.render.names import COMPONENT as COMPONENT_LABEL
 from ....reconciler.render.pod.registries import addresses, index
-from ....reconciler.render.settings import Claims, Settings
+from ....reconciler.render.settings import ClaimDependencies, Settings
 
 REQUEST: Final = "DynamoGraphDeploymentRequest"
 OWN_IMAGE: Final = "dynamo-webhooks"  # as manifests/base names it; in a cluster it is that of the reconciler
@@ -34,19 +34,19 @@ class Operator(NamedTuple):
     restarted: bool = False  # whether graphs have completed the sequential restart that they ask for
 
 
-Children: TypeAlias = "Callable[[Fields, ObjectIndex, Operator], Rendered]"
+Children: TypeAlias = "Callable[[Fields, ObjectIndex, Operator], RenderedChildren]"
 
 
-def children(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
+def children(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
     """The children of an object that its controller would create, given the cluster's objects; none for a kind without children.
 
     Costs the object's size plus that of all objects of the kinds that its row reads.
     """
     row = ROWS.get(str(obj.get("kind")))
-    return row(obj, held, operator) if row is not None else Rendered([], [])
+    return row(obj, held, operator) if row is not None else RenderedChildren([], [])
 
 
-def _workload(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
+def _workload(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
     """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints.
 
     A topology of Grove that a graph names is one of the input, and so are the templates by which GPUs of claims are counted, and the
@@ -60,13 +60,13 @@ def _workload(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
         definition for definition in held.all("CustomResourceDefinition") if definition["metadata"]["name"] == CLIQUE_SETS_DEFINITION
     )
     packing = does_definition_pack_by_name(next(definitions, None))
-    pull_secrets, claims = _pull_secrets(obj, held, operator), Claims(templates, classes)
+    pull_secrets, claims = _pull_secrets(obj, held, operator), ClaimDependencies(templates, classes)
     settings = operator.settings._replace(pull_secrets=pull_secrets, claims=claims, told_packing=packing)
     try:
         observed = observe_offline(obj, held, settings)
         restarts = list_restarts(read_graph(obj, settings.line)) if operator.restarted and obj.get("kind") == GRAPH else []
     except RenderError as error:
-        return Rendered([], [error])
+        return RenderedChildren([], [error])
     made = render(obj, settings, observed._replace(restarted=frozenset(restarts)))
     return made._replace(children=_in_order(made.children, restarts)) if restarts else made
 
@@ -102,21 +102,21 @@ def _pull_secrets(obj: Fields, held: ObjectIndex, operator: Operator) -> Mapping
     return index((secret["metadata"]["name"], addresses(secret) or ()) for secret in read)
 
 
-def _snapshot(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
+def _snapshot(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
     """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
     refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
     if refusal is not None:
-        return Rendered([], [RenderError(("spec", "gpuMemoryService"), refusal[1].removeprefix("spec.gpuMemoryService: "))])
+        return RenderedChildren([], [RenderError(("spec", "gpuMemoryService"), refusal[1].removeprefix("spec.gpuMemoryService: "))])
     made = render(obj, operator.settings)
     namespace = str(obj["metadata"]["namespace"])
     if not made.problems and (text := explain_missing_claim(held, operator.settings.checkpoints, namespace)):
-        return Rendered([], [RenderError((), text)])
+        return RenderedChildren([], [RenderError((), text)])
     return made._replace(
         children=[child for child in made.children if held.get(child["kind"], namespace, child["metadata"]["name"]) is None]
     )
 
 
-def _profiled(obj: Fields, held: ObjectIndex, operator: Operator) -> Rendered:
+def _profiled(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
     """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
     from ....reconciler.request.job import with_copier
     from ....reconciler.request.validation import children

@@ -28,7 +28,7 @@ from ..names import (
 from ..objects import co_owner, make_child
 from ..pod.assemble import add_shared_memory, plain_pod_spec
 from ..pod.container import overlay_container
-from ..settings import Checkpoints, Settings
+from ..settings import CheckpointSettings, Settings
 from ..split import component_object
 from ..workload import plan_member
 from . import storage
@@ -41,7 +41,7 @@ _DEADLINE: Final = 3600  # seconds
 _POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
 
 
-def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
+def job_of(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
     """The Job of a checkpoint. Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
 
     It has no `ttlSecondsAfterFinished`: that is set when its end has been noted, so that no end is missed.
@@ -63,7 +63,7 @@ def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
     return make_child("batch/v1", "Job", job_name(checkpoint), labels=labels, owner=checkpoint, spec=spec)
 
 
-def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
+def jobs(checkpoint: Fields, settings: CheckpointSettings) -> list[Fields]:
     """The objects of a checkpoint: its claim, where that is created, and its Job. Raises: RenderError as `job_of`."""
     namespace = str((checkpoint.get("metadata") or {}).get("namespace") or "default")
     return [*storage.claims(settings, namespace), job_of(checkpoint, settings)]
@@ -95,7 +95,7 @@ def _marked(head: Fields, checkpoint: Fields, target: str, kept: Storage | None)
     return {"labels": labels, "annotations": annotations}
 
 
-def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoints, kept: Storage | None) -> Fields:
+def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: CheckpointSettings, kept: Storage | None) -> Fields:
     """A worker's pod, changed into one whose snapshot is taken when it is warm."""
     spec, containers = checkpoint.get("spec") or {}, object_items(pod.get("containers"))
     if not containers:

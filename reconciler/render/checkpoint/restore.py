@@ -13,7 +13,7 @@ from ....conversion.lens.protocol import Fields
 from .. import names
 from ..errors import RenderError
 from ..merge import object_items, string_map
-from ..settings import Checkpoints
+from ..settings import CheckpointSettings
 from .identity import format_job_name, is_job_name
 from .storage import VOLUME, Storage, find_configured_storage
 
@@ -87,7 +87,7 @@ def images_in(template: Fields) -> Fields:
     }
 
 
-def read_restore(pod: Fields, settings: Checkpoints) -> Restore:
+def read_restore(pod: Fields, settings: CheckpointSettings) -> Restore:
     """What restored pods of a template are restored from. Raises: RenderError as `find_configured_storage`."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     volumes = {
@@ -168,7 +168,7 @@ def read_owner(offer: str) -> tuple[str, str]:
     return str(kind), str(name)
 
 
-def restore_pod(pod: Fields, offer: str, settings: Checkpoints) -> Fields | None:
+def restore_pod(pod: Fields, offer: str, settings: CheckpointSettings) -> Fields | None:
     """A copy of a cold pod that is restored from the offered snapshot.
 
     Anybody who may annotate a checkpoint can write an offer: where snapshots are kept and the seccomp profile are those of the
@@ -194,7 +194,7 @@ def restore_pod(pod: Fields, offer: str, settings: Checkpoints) -> Fields | None
     return made
 
 
-def _check_offer(offer: Fields, settings: Checkpoints) -> None:
+def _check_offer(offer: Fields, settings: CheckpointSettings) -> None:
     """Raises: ValueError for an offer that no reconciler of this configuration writes, or that makes a pod which the API server refuses."""
     (identity, version, (claim, path, configured), seccomp), targets = offer["restore"], offer["targets"]
     if not all(isinstance(text, str) for text in (identity, version, claim, path, *targets)) or not 0 < len(targets) == len({*targets}):

@@ -11,7 +11,7 @@ from ..errors import RenderError
 from ..merge import object_items
 from ..names import APP, MANAGED_BY, OPERATOR, PART
 from ..objects import make_child
-from ..settings import Checkpoints
+from ..settings import CheckpointSettings
 
 VOLUME: Final = "checkpoint-storage"
 AGENT: Final = "snapshot-agent"  # value of the agents' component label
@@ -28,7 +28,7 @@ class Storage(NamedTuple):
     configured: bool = True  # otherwise found at an agent
 
 
-def find_configured_storage(settings: Checkpoints) -> Storage | None:
+def find_configured_storage(settings: CheckpointSettings) -> Storage | None:
     """The storage of the configuration, None where it names none. Raises: RenderError naming a key that can't be used."""
     named = settings.pvc != Pvc()
     if settings.storage not in ("", "pvc") and (named or settings.storage not in ("s3", "oci")):
@@ -43,7 +43,7 @@ def find_configured_storage(settings: Checkpoints) -> Storage | None:
     return Storage(claim, "/" + posixpath.normpath(path).lstrip("/"))
 
 
-def claims(settings: Checkpoints, namespace: str) -> list[Fields]:
+def claims(settings: CheckpointSettings, namespace: str) -> list[Fields]:
     """The claim for a namespace's checkpoints, if the operator is to create it. Raises: RenderError naming a key that can't be used."""
     storage = find_configured_storage(settings)
     if storage is None or not settings.pvc.create:

@@ -14,7 +14,7 @@ from ....policies.gpu import is_gpu
 from ..errors import RenderError
 from ..framework import main_of
 from ..merge import object_items
-from ..settings import Claims
+from ..settings import ClaimDependencies
 
 USUAL: Final = "nvidia.com/gpu"
 
@@ -43,24 +43,24 @@ class _UncountableError(Exception):
     """Nobody can say how many GPUs a claim gives; the message says why."""
 
 
-def count_gpus(component: Fields, path: Path, known: Claims) -> int:
+def count_gpus(component: Fields, path: Path, known: ClaimDependencies) -> int:
     """The GPUs of a component's main container: of its resources, else of its claims. Raises: RenderError if a claim can't be counted."""
     return count_gpus_per_node(main_of(component)) or count_claimed(component, path, known)
 
 
-def count_claimed(component: Fields, path: Path, known: Claims) -> int:
+def count_claimed(component: Fields, path: Path, known: ClaimDependencies) -> int:
     """The GPUs that its claims alone give. Raises: RenderError if a claim can't be counted."""
     entries = {claim.get("name"): claim for claim in _pod_claims(component)}
     named = object_items((main_of(component).get("resources") or {}).get("claims"))
     return sum(_count(claim, entries.get(claim.get("name")) or {}, path, known) for claim in named)
 
 
-def count_pod_claims(component: Fields, path: Path, known: Claims) -> int:
+def count_pod_claims(component: Fields, path: Path, known: ClaimDependencies) -> int:
     """The GPUs that all claims of a pod give, whichever container uses them. Raises: RenderError if a claim can't be counted."""
     return sum(_count({"name": claim.get("name")}, claim, path, known) for claim in _pod_claims(component))
 
 
-def _count(claim: Fields, entry: Fields, path: Path, known: Claims) -> int:
+def _count(claim: Fields, entry: Fields, path: Path, known: ClaimDependencies) -> int:
     try:
         return _of_claim(entry, str(claim.get("request") or ""), known)
     except _UncountableError as error:
@@ -84,7 +84,7 @@ def _pod_claims(component: Fields) -> list[Fields]:
     return object_items(read_pod(component).get("resourceClaims"))
 
 
-def _of_claim(entry: Fields, request: str, known: Claims) -> int:
+def _of_claim(entry: Fields, request: str, known: ClaimDependencies) -> int:
     name = str(entry.get("resourceClaimTemplateName") or "")
     if not name:
         raise _UncountableError("must name a template by resourceClaimTemplateName, since each node needs its own devices")
@@ -94,14 +94,14 @@ def _of_claim(entry: Fields, request: str, known: Claims) -> int:
     return sum(_of_request(device_request, known) for device_request in _requests(template) if request in ("", device_request.get("name")))
 
 
-def _of_request(request: Fields, known: Claims) -> int:
+def _of_request(request: Fields, known: ClaimDependencies) -> int:
     counts = {_of_devices(alternative, str(request.get("name")), known) for alternative in _alternatives(request)}
     if len(counts) > 1:
         raise _UncountableError(f"request {_short(request.get('name'))} must give as many GPUs by each of its alternatives")
     return counts.pop() if counts else 0
 
 
-def _of_devices(devices: Fields, request: str, known: Claims) -> int:
+def _of_devices(devices: Fields, request: str, known: ClaimDependencies) -> int:
     if devices.get("adminAccess") is True or not _gives_gpus(str(devices.get("deviceClassName") or ""), known):
         return 0
     if devices.get("allocationMode") == "All":
@@ -110,7 +110,7 @@ def _of_devices(devices: Fields, request: str, known: Claims) -> int:
     return count if type(count) is int else 1
 
 
-def _gives_gpus(name: str, known: Claims) -> bool:
+def _gives_gpus(name: str, known: ClaimDependencies) -> bool:
     """Whether the devices of a class are GPUs: by its name, else by the driver that its selectors ask for."""
     if name.startswith(_GPUS):
         return True

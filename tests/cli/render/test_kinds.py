@@ -7,7 +7,7 @@ import pytest
 
 from dynamo_webhooks.cli.commands.render import kinds
 from dynamo_webhooks.cli.commands.render.kinds import Operator
-from dynamo_webhooks.reconciler.render.children import Rendered
+from dynamo_webhooks.reconciler.render.children import RenderedChildren
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.template import pod_templates
@@ -25,7 +25,7 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
 
 
-def _probe(obj: dict[str, Any], held: ObjectIndex, operator: Operator) -> Rendered:
+def _probe(obj: dict[str, Any], held: ObjectIndex, operator: Operator) -> RenderedChildren:
     seen = {
         "nodes": [one["metadata"]["name"] for one in held.all("Node")],
         "claim": held.get("PersistentVolumeClaim", "demo", "c") is not None,
@@ -33,7 +33,9 @@ def _probe(obj: dict[str, Any], held: ObjectIndex, operator: Operator) -> Render
         "version": operator.configuration().operator.version,
     }
     problem = RenderError(("spec", "modelName"), "must be another")
-    return Rendered([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "demo", "name": "seen"}, "data": seen}], [problem])
+    return RenderedChildren(
+        [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "demo", "name": "seen"}, "data": seen}], [problem]
+    )
 
 
 def test_a_kind_is_given_what_the_file_holds_and_the_configuration(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage, find_a
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET
-from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from dynamo_webhooks.reconciler.render.settings import CheckpointSettings, Settings
 from tests.reconciler.checkpoint.objects import checkpoint
 from tests.rows import run_each
 
 Fields = dict[str, Any]
-CLAIM = Checkpoints(enabled=True, pvc=Pvc(pvc_name="snaps", base_path="/c"))
+CLAIM = CheckpointSettings(enabled=True, pvc=Pvc(pvc_name="snaps", base_path="/c"))
 
 
 @run_each("path", ["/etc/podinfo", "/snapshot-control", "/c"])
@@ -35,8 +35,8 @@ def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> N
 @run_each("version", ["UPPER", "a b", "1-", "x" * 32, "1/2", "ä"])
 def test_a_version_that_makes_no_name_is_told(version: str) -> None:
     with pytest.raises(RenderError, match="snapshot-artifact-version: must be at most 31 lower-case letters"):
-        job_of(checkpoint(version=version), Checkpoints())
-    assert job_of(checkpoint(version="x" * 31), Checkpoints())["metadata"]["name"].endswith("x" * 31)
+        job_of(checkpoint(version=version), CheckpointSettings())
+    assert job_of(checkpoint(version="x" * 31), CheckpointSettings())["metadata"]["name"].endswith("x" * 31)
 
 
 @run_each(
@@ -50,7 +50,7 @@ def test_a_version_that_makes_no_name_is_told(version: str) -> None:
 )
 def test_a_template_that_makes_no_job_is_told(template: dict[str, Any], text: str) -> None:
     with pytest.raises(RenderError) as raised:
-        job_of(checkpoint(**template), Checkpoints())
+        job_of(checkpoint(**template), CheckpointSettings())
     assert text in str(raised.value)
 
 
@@ -74,15 +74,15 @@ def test_whatever_a_spec_holds_is_told(spec: Any) -> None:
 @run_each(
     ("asked", "found"),
     [
-        (Checkpoints(), None),
-        (Checkpoints(storage="pvc"), None),
-        (Checkpoints(storage="s3"), None),
+        (CheckpointSettings(), None),
+        (CheckpointSettings(storage="pvc"), None),
+        (CheckpointSettings(storage="s3"), None),
         (CLAIM, Storage("snaps", "/c")),
         (CLAIM._replace(pvc=replace(CLAIM.pvc, base_path="//a/../b//")), Storage("snaps", "/b")),
         (CLAIM._replace(pvc=replace(CLAIM.pvc, base_path="/")), Storage("snaps", "/")),
     ],
 )
-def test_the_storage_of_the_configuration(asked: Checkpoints, found: Storage | None) -> None:
+def test_the_storage_of_the_configuration(asked: CheckpointSettings, found: Storage | None) -> None:
     assert find_configured_storage(asked) == found
 
 
@@ -117,12 +117,12 @@ READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
     [
         (None, {**_component(), "experimental": {"checkpoint": {"identity": {"model": "m"}}}}, CLAIM, "CheckpointNotReady"),
         ({**checkpoint(), "status": {"phase": "Failed", "message": "x"}}, _component(), CLAIM, "CheckpointFailed"),
-        (READY, _component(), Checkpoints(), "RestoreOff"),
+        (READY, _component(), CheckpointSettings(), "RestoreOff"),
         (READY, _component(), CLAIM, None),
         (READY, {**_component(), "podTemplate": {"spec": {"containers": [{"name": "main", "image": "img:2"}]}}}, CLAIM, "ImageDiffers"),
     ],
 )
-def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: Checkpoints, reason: str | None) -> None:
+def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: CheckpointSettings, reason: str | None) -> None:
     hindered = find_hindrance(found, component, asked, any_image=False)
     assert (hindered.reason if hindered else None) == reason
 

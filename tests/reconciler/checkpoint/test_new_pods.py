@@ -19,15 +19,15 @@ from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure
-from dynamo_webhooks.reconciler.checkpoint.restoring import MAX_OFFERS, Choice, decide_offers, write_choices
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod
+from dynamo_webhooks.reconciler.checkpoint.restoring import MAX_OFFERS, RestoreChoice, decide_offers, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
 from dynamo_webhooks.reconciler.render.component import component_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.observed import Observed
-from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from dynamo_webhooks.reconciler.render.observed import ObservedState
+from dynamo_webhooks.reconciler.render.settings import CheckpointSettings, Settings
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.reconciler.checkpoint.objects import DONE, HASH, checkpoint
@@ -41,9 +41,9 @@ from tests.rows import run_each
 
 OWNER: Final = ("DynamoComponentDeployment", "g-worker")
 OFFERED: Final = format_offer(Restore(HASH, "1", Storage("snaps", "/c"), "p"), ["main"], "img:1", OWNER)
-ASKED: Final = Checkpoints(pvc=Pvc(pvc_name="snaps", base_path="/c"), seccomp_profile="p")
+ASKED: Final = CheckpointSettings(pvc=Pvc(pvc_name="snaps", base_path="/c"), seccomp_profile="p")
 RESTORE: Final = partial(restore_pod, settings=ASKED)
-RESTORE_ON_SITE: Final = partial(restore_pod, settings=Checkpoints(pvc=Pvc(pvc_name="snaps", base_path="/c")))
+RESTORE_ON_SITE: Final = partial(restore_pod, settings=CheckpointSettings(pvc=Pvc(pvc_name="snaps", base_path="/c")))
 KNOWN: Final = NewPods({"n": {"g-worker": OFFERED}}, RESTORE)
 
 
@@ -112,13 +112,13 @@ def test_only_new_pods_are_changed() -> None:
         (ASKED, "snaps", "/c", True, "profiles/lax.json", False),
         (ASKED, "snaps", "/c", True, "", False),
         (ASKED, "snaps", "/c", True, None, False),
-        (Checkpoints(seccomp_profile=""), "of-the-agent", "/c", False, "", True),
-        (Checkpoints(seccomp_profile=""), "of-the-agent", "/c", True, "", False),
-        (Checkpoints(seccomp_profile=""), "of-the-agent", "/c", False, "p", False),
+        (CheckpointSettings(seccomp_profile=""), "of-the-agent", "/c", False, "", True),
+        (CheckpointSettings(seccomp_profile=""), "of-the-agent", "/c", True, "", False),
+        (CheckpointSettings(seccomp_profile=""), "of-the-agent", "/c", False, "p", False),
     ],
 )
 def test_an_offer_gives_no_pod_more_than_the_configuration_says(
-    asked: Checkpoints, claim: str, path: str, configured: bool, seccomp: Any, restored: bool
+    asked: CheckpointSettings, claim: str, path: str, configured: bool, seccomp: Any, restored: bool
 ) -> None:
     offer = format_offer(Restore(HASH, "1", Storage(claim, path, configured), seccomp), ["main"], "img:1", OWNER)
     response = _review(_pod(), NewPods({"n": {"g-worker": offer}}, partial(restore_pod, settings=asked)))
@@ -269,7 +269,7 @@ async def test_a_pod_that_took_the_name_of_a_failed_one_stays() -> None:
     writer = SimpleNamespace(ask=lambda _obj: None)
     context: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), writer=writer, say=say)
     component = {"metadata": {"name": "c", "namespace": NAMESPACE}, "kind": "x"}
-    await write_choices(context, component, [Choice(broken=[Failure("w-0", "main", "old")])])
+    await write_choices(context, component, [RestoreChoice(broken=[FailedPod("w-0", "main", "old")])])
     assert (asked, told) == ([("w-0", "old")], [])
 
 
@@ -282,12 +282,12 @@ async def test_a_checkpoint_that_goes_takes_its_offers_with_it() -> None:
 
 
 VERSION: Final = "1.5.0"
-CONFIGURED: Final = Checkpoints(enabled=True, gate=True, pvc=Pvc(pvc_name="snaps", base_path="/snaps"), seccomp_profile="p")
+CONFIGURED: Final = CheckpointSettings(enabled=True, gate=True, pvc=Pvc(pvc_name="snaps", base_path="/snaps"), seccomp_profile="p")
 LINE_1_5: Final = Settings(operator_version=VERSION, lws=True, checkpoints=CONFIGURED)
 SNAPSHOT: Final = Restore("0123456789abcdef", "1", Storage("snaps", "/snaps"), "p")
 
 
-def _template(obj: dict[str, Any], observed: Observed) -> dict[str, Any] | None:
+def _template(obj: dict[str, Any], observed: ObservedState) -> dict[str, Any] | None:
     """The pod template of the component's Deployment; None for another workload, and for one that can't be restored."""
     try:
         made = component_children(stored(copy.deepcopy(obj), VERSION, grove=False, lws=True), LINE_1_5, observed)[0]
@@ -302,11 +302,11 @@ def test_a_new_pod_is_restored_as_the_template_would_be() -> None:
     restored = 0
     for path, _ in leaves(schema):
         _, obj = pair_alone("v1beta1", path, schema)
-        cold = _template(obj, Observed())
+        cold = _template(obj, ObservedState())
         if cold is None:
             continue
         offer = format_offer(SNAPSHOT, targets_of(obj["spec"]), "", (COMPONENT, "g-worker"))
         pod = restore_pod(copy.deepcopy(cold), offer, CONFIGURED)
-        assert pod == _template(obj, Observed(restores={"g-worker": SNAPSHOT})), text_of(path)
+        assert pod == _template(obj, ObservedState(restores={"g-worker": SNAPSHOT})), text_of(path)
         restored += pod is not None
     assert restored > 100

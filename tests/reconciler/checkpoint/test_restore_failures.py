@@ -6,7 +6,7 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, PODS
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, Failure, failures, mark_of
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod, failures, mark_of
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
@@ -136,7 +136,7 @@ def test_only_pods_of_this_snapshot_count(labels: Node, annotations: Node, *, co
     pod["metadata"]["ownerReferences"] = [OWNER]
     found = failures([pod, {"metadata": {"name": "odd", "labels": None}}], Restore("h", "1", Storage("c", "/c"), ""))
     assert bool(found) is counts
-    assert all(isinstance(one, Failure) and one.pod == "p" for one in found)
+    assert all(isinstance(one, FailedPod) and one.pod == "p" for one in found)
 
 
 @run_each("owners", [None, [], [{**OWNER, "controller": False}]])

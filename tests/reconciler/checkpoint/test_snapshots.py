@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.gms import refusal_of
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
-from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from dynamo_webhooks.reconciler.render.settings import CheckpointSettings, Settings
 from tests.reconciler.checkpoint.objects import DONE, HASH, TAKEN
 from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
 from tests.reconciler.rendering import component, graph, stored, vllm
@@ -250,7 +250,9 @@ def _shared(**asked: Any) -> dict[str, Any]:
 
 
 def _rendered(obj: dict[str, Any]) -> Any:
-    settings = Settings(operator_version="1.2.0", checkpoints=Checkpoints(enabled=True, gate=True, pvc=Pvc(pvc_name="c", base_path="/c")))
+    settings = Settings(
+        operator_version="1.2.0", checkpoints=CheckpointSettings(enabled=True, gate=True, pvc=Pvc(pvc_name="c", base_path="/c"))
+    )
     return render(stored(obj), settings)
 
 

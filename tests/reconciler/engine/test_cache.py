@@ -18,7 +18,7 @@ from dynamo_webhooks.reconciler.engine import judge, write
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.cluster_settings import account_of_pods
 from dynamo_webhooks.reconciler.engine.judge import Judge
-from dynamo_webhooks.reconciler.engine.sharing import MAX_GENERATION_PARTS, Sharing
+from dynamo_webhooks.reconciler.engine.sharing import MAX_GENERATION_PARTS, Interner
 from dynamo_webhooks.reconciler.engine.write import Writer
 from dynamo_webhooks.reconciler.metrics.meters import Meters, count_objects
 from dynamo_webhooks.reconciler.workload.watches import CHILDREN
@@ -110,14 +110,14 @@ VALUES = st.recursive(SCALARS, lambda below: st.lists(below, max_size=3) | st.di
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # of a busy machine
 @given(st.lists(st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3), max_size=8))
 def test_what_is_shared_says_the_same_as_before(objects: list[dict[str, Any]]) -> None:
-    sharing, before = Sharing(), copy.deepcopy(objects)
+    sharing, before = Interner(), copy.deepcopy(objects)
     for obj in objects:
         sharing.share(obj)
     assert repr(objects) == repr(before)  # 1, 1.0 and True are equal, and not the same
 
 
 def test_equal_parts_are_one_and_different_ones_are_not() -> None:
-    sharing = Sharing()
+    sharing = Interner()
     one, two = ({"spec": {"args": ["--model", "m"], "image": image}} for image in ("i", "j"))
     again = copy.deepcopy(one)
     for obj in (one, two, again):
@@ -128,7 +128,7 @@ def test_equal_parts_are_one_and_different_ones_are_not() -> None:
 
 
 def test_what_is_met_again_and_again_is_remembered_and_no_more_than_a_few_others() -> None:
-    sharing = Sharing()
+    sharing = Interner()
     common = {"spec": {"args": ["--model", "m"]}}
     sharing.share(common)
     for number in range(MAX_GENERATION_PARTS):

@@ -13,7 +13,7 @@ from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, RECONCILED
 from dynamo_webhooks.reconciler.component.controller import ComponentController
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.pace import MAX_STATUS_DELAY_SECONDS, Pace
+from dynamo_webhooks.reconciler.engine.pace import MAX_STATUS_DELAY_SECONDS, StatusPacer
 from dynamo_webhooks.reconciler.engine.routing import Controllers, route_change
 from dynamo_webhooks.reconciler.engine.watch import LABELLED, Change, Watch
 from dynamo_webhooks.reconciler.graph.controller import GraphController
@@ -169,7 +169,7 @@ def _status(available: str, ready: int = 0, reason: str = "r", **more: Any) -> d
 )
 async def test_news_that_nobody_waits_for_are_held_back(steps: list[tuple[float, dict[str, Any], int, float]]) -> None:
     timing = Timing()
-    pace = Pace(timing.clock)
+    pace = StatusPacer(timing.clock)
     for seconds, before, ready, wait in steps:
         await timing.advance(seconds)
         assert pace.wait(A, before, _status("False", ready)) == wait
@@ -185,14 +185,14 @@ async def test_what_somebody_waits_for_is_written_at_once() -> None:
         (_status("False"), _status("False", observedGeneration=2)),
         (_status("False"), _status("False", state="failed")),
     ):
-        pace = Pace(Timing().clock)
+        pace = StatusPacer(Timing().clock)
         assert pace.wait(A, before, before | {"component": {"readyReplicas": 7}}) >= 0
         assert pace.wait(A, before, now) == 0
 
 
 async def test_nothing_is_remembered_for_long() -> None:
     timing = Timing()
-    pace = Pace(timing.clock)
+    pace = StatusPacer(timing.clock)
     for number in range(100):
         pace.wait(Key("K", "n", str(number)), _status("False"), _status("True"))
     await timing.advance(61)

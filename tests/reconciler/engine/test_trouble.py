@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, error_of_status
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES, Resource
-from dynamo_webhooks.reconciler.common.problems import LEVELS, TakenError, cut_nested, explain_cut
+from dynamo_webhooks.reconciler.common.problems import LEVELS, NameTakenError, cut_nested, explain_cut
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.write import Writer
@@ -110,7 +110,7 @@ async def test_a_namesake_of_another_group_is_no_earlier_owner_and_an_older_view
         assert "other" in await site.all(SERVICES)
         child, stale = (await site.all(DEPLOYMENTS))["g-frontend"], copy.deepcopy(owner)
         stale["metadata"]["uid"] = "earlier"
-        with pytest.raises(TakenError, match="belongs to DynamoComponentDeployment g-frontend"):
+        with pytest.raises(NameTakenError, match="belongs to DynamoComponentDeployment g-frontend"):
             await writer.put(draft(DEPLOYMENTS, "g-frontend", {"namespace": NAMESPACE}), stale)
         assert (await site.all(DEPLOYMENTS))["g-frontend"] == child
 

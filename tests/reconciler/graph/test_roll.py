@@ -13,7 +13,7 @@ from dynamo_webhooks.reconciler.common.workers import components_of_worker, coun
 from dynamo_webhooks.reconciler.graph.generations import Roll, plan_roll
 from dynamo_webhooks.reconciler.graph.report import report
 from dynamo_webhooks.reconciler.graph.values import GraphPlan, GraphResult, GraphState
-from dynamo_webhooks.reconciler.render.generation import Digests
+from dynamo_webhooks.reconciler.render.generation import WorkerDigests
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.kube.storage import START
@@ -237,7 +237,7 @@ async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
         assert (await site.condition())["status"] == "True"
 
 
-NEW = Digests("new", "new")
+NEW = WorkerDigests("new", "new")
 
 
 def _registered(pod: str, owner: str = "") -> Node:

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from dynamo_webhooks.api.operator.controllers import Models
-from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, UnreachableError, Workers
+from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, UnreachableError, WorkerClient
 from tests.cluster.processes import free_ports
 from tests.rows import run_each
 
@@ -18,7 +18,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @contextlib.asynccontextmanager
-async def serving(handler: Handler, settings: Models | None = None) -> AsyncIterator[tuple[Workers, str]]:
+async def serving(handler: Handler, settings: Models | None = None) -> AsyncIterator[tuple[WorkerClient, str]]:
     """A worker that answers so, and who calls it."""
     application = web.Application()
     application.router.add_route("*", "/{rest:.*}", handler)
@@ -26,7 +26,7 @@ async def serving(handler: Handler, settings: Models | None = None) -> AsyncIter
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    workers = Workers(settings or Models(connect_timeout=5, load_timeout=5, unload_timeout=5, verify_timeout=5))
+    workers = WorkerClient(settings or Models(connect_timeout=5, load_timeout=5, unload_timeout=5, verify_timeout=5))
     try:
         yield workers, f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
@@ -115,7 +115,7 @@ async def test_a_worker_that_keeps_silent_is_given_up() -> None:
 
 async def test_where_nobody_listens_another_address_may_be_tried() -> None:
     [port] = free_ports(1)
-    workers = Workers(Models())
+    workers = WorkerClient(Models())
     with pytest.raises(NoConnectionError):
         await workers.names(f"http://127.0.0.1:{port}")
     await workers.close()
@@ -142,7 +142,7 @@ async def test_no_answer_of_http_is_no_answer() -> None:
         writer.close()
 
     server = await asyncio.start_server(garbage, "127.0.0.1", 0)
-    workers = Workers(Models())
+    workers = WorkerClient(Models())
     try:
         with pytest.raises(UnreachableError):
             await workers.load(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "a", "u")

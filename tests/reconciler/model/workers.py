@@ -7,14 +7,14 @@ from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, SERVICE_NAME, SLICE_CONTROLLER
 from dynamo_webhooks.reconciler.model.lora import path_of
-from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, Workers
+from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, WorkerClient
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH, digest
 
 NAMESPACE = "demo"
 BASE = "Qwen/Qwen3-0.6B"
 
 
-class FakeWorkers(Workers):
+class FakeWorkers(WorkerClient):
     """Keeps what is loaded where; `status` says how an address answers, no status that nobody answers there."""
 
     def __init__(self) -> None:

@@ -12,8 +12,8 @@ import yaml
 
 from dynamo_webhooks.api.operator import controllers, features
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
-from dynamo_webhooks.reconciler.render.children import Rendered
-from dynamo_webhooks.reconciler.render.settings import Checkpoints
+from dynamo_webhooks.reconciler.render.children import RenderedChildren
+from dynamo_webhooks.reconciler.render.settings import CheckpointSettings
 from tests.reconciler.rendering import rendered
 
 FOLDER: Final = Path(__file__).with_name("cases")
@@ -22,7 +22,7 @@ _RECORDS: Final[dict[str, Callable[..., object]]] = {
     "infrastructure": controllers.Infrastructure,
     "ingress": controllers.Ingress,
     "mesh": controllers.Istio,
-    "checkpoints": lambda pvc: Checkpoints(pvc=features.Pvc(**pvc)),
+    "checkpoints": lambda pvc: CheckpointSettings(pvc=features.Pvc(**pvc)),
 }
 
 
@@ -52,7 +52,7 @@ def names() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.yaml") if not file.stem.endswith(".expected"))
 
 
-def render_case(case: Case) -> Rendered:
+def render_case(case: Case) -> RenderedChildren:
     """All children of a case's object."""
     return rendered(case.object, **case.settings)
 

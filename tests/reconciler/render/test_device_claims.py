@@ -3,7 +3,7 @@
 from typing import Any
 
 from dynamo_webhooks.reconciler.render.multinode.gpus import find_needed_classes
-from dynamo_webhooks.reconciler.render.settings import Claims
+from dynamo_webhooks.reconciler.render.settings import ClaimDependencies
 from tests.reconciler.rendering import graph, rendered, vllm
 from tests.rows import run_each
 
@@ -33,7 +33,7 @@ def _claiming(*, claims: list[Fields] | None = None, limits: Fields | None = Non
     return made
 
 
-def _args(component: Fields, known: Claims, *, grove: bool = False) -> str:
+def _args(component: Fields, known: ClaimDependencies, *, grove: bool = False) -> str:
     done = rendered(graph(component), lws=True, grove=grove, claims=known)
     assert [str(one) for one in done.problems] == []
     if grove:
@@ -45,7 +45,7 @@ def _args(component: Fields, known: Claims, *, grove: bool = False) -> str:
     return " ".join([*main.get("command", ()), *main["args"]])
 
 
-def _problem(component: Fields, known: Claims) -> str:
+def _problem(component: Fields, known: ClaimDependencies) -> str:
     done = rendered(graph(component), lws=True, claims=known)
     assert not any(one["kind"] == "LeaderWorkerSet" for one in done.children)
     (problem,) = done.problems
@@ -54,7 +54,7 @@ def _problem(component: Fields, known: Claims) -> str:
 
 @run_each("grove", [False, True])
 def test_an_engine_over_two_nodes_of_eight_claimed_gpus_is_told_of_both(*, grove: bool) -> None:
-    known = Claims({"eight": _template(_exactly(count=8))})
+    known = ClaimDependencies({"eight": _template(_exactly(count=8))})
     assert "--nnodes 2 " in _args(_claiming(), known, grove=grove)
     assert "--nnodes" not in _args(_claiming(args=("--tensor-parallel-size", "8")), known, grove=grove)
     assert "--data-parallel-size 16 " in _args(_claiming(args=("--data-parallel-size", "16")), known, grove=grove)
@@ -79,45 +79,53 @@ def test_requests_for_gpus_count_and_others_do_not(requests: list[Fields], engin
         "nics": _class('device.driver == "dra.net"'),
         "extended": _class(extendedResourceName="example.com/gpu"),
     }
-    found = _args(_claiming(args=("--data-parallel-size", "64")), Claims({"eight": _template(*requests)}, classes))
+    found = _args(_claiming(args=("--data-parallel-size", "64")), ClaimDependencies({"eight": _template(*requests)}, classes))
     assert f"--data-parallel-size-local {engines} " in found
 
 
 def test_a_claim_of_one_request_counts_that_alone() -> None:
-    known = Claims({"eight": _template(_exactly("a", count=2), _exactly("b", count=6))})
+    known = ClaimDependencies({"eight": _template(_exactly("a", count=2), _exactly("b", count=6))})
     found = _args(_claiming(claims=[{"name": "gpus", "request": "a"}], args=("--data-parallel-size", "64")), known)
     assert "--data-parallel-size-local 2 " in found
 
 
 def test_limits_say_the_number_whatever_is_claimed_beside_them() -> None:
     component = _claiming(limits={"nvidia.com/gpu": "8"}, args=("--data-parallel-size", "64"))
-    assert "--data-parallel-size-local 8 " in _args(component, Claims())
+    assert "--data-parallel-size-local 8 " in _args(component, ClaimDependencies())
 
 
 @run_each(
     ("component", "known", "reason"),
     [
-        (_claiming(), Claims(), "claim gpus: ResourceClaimTemplate eight is not among the documents of the input"),
-        (_claiming(), Claims({"eight": "is not in the namespace; create it"}), "ResourceClaimTemplate eight is not in the namespace"),
-        (_claiming(), Claims({"eight": _template(_exactly(device="h100"))}), "DeviceClass h100 is not among the documents"),
-        (_claiming(), Claims({"eight": _template(_exactly(allocationMode="All"))}), "request gpus asks for all devices"),
-        (_claiming(), Claims({"eight": _template(_exactly(device="h100"))}, {"h100": _class()}), "must name one driver"),
+        (_claiming(), ClaimDependencies(), "claim gpus: ResourceClaimTemplate eight is not among the documents of the input"),
         (
             _claiming(),
-            Claims({"eight": _template({"name": "any", "firstAvailable": [_exactly(count=n)["exactly"] for n in (2, 4)]})}),
+            ClaimDependencies({"eight": "is not in the namespace; create it"}),
+            "ResourceClaimTemplate eight is not in the namespace",
+        ),
+        (_claiming(), ClaimDependencies({"eight": _template(_exactly(device="h100"))}), "DeviceClass h100 is not among the documents"),
+        (_claiming(), ClaimDependencies({"eight": _template(_exactly(allocationMode="All"))}), "request gpus asks for all devices"),
+        (_claiming(), ClaimDependencies({"eight": _template(_exactly(device="h100"))}, {"h100": _class()}), "must name one driver"),
+        (
+            _claiming(),
+            ClaimDependencies({"eight": _template({"name": "any", "firstAvailable": [_exactly(count=n)["exactly"] for n in (2, 4)]})}),
             "request any must give as many GPUs by each of its alternatives",
         ),
-        (_claiming(resourceClaimTemplateName="", resourceClaimName="one"), Claims(), "must name a template by resourceClaimTemplateName"),
+        (
+            _claiming(resourceClaimTemplateName="", resourceClaimName="one"),
+            ClaimDependencies(),
+            "must name a template by resourceClaimTemplateName",
+        ),
     ],
 )
-def test_what_cannot_be_counted_is_not_rendered_and_says_why(component: Fields, known: Claims, reason: str) -> None:
+def test_what_cannot_be_counted_is_not_rendered_and_says_why(component: Fields, known: ClaimDependencies, reason: str) -> None:
     found = _problem(component, known)
     assert reason in found
     assert found.startswith("spec.components[0].podTemplate.spec.resourceClaims: must give GPUs that can be counted")
 
 
 def test_claims_without_gpus_are_no_gpus() -> None:
-    known = Claims({"eight": _template(_exactly(device="compute-domain-daemon.nvidia.com"))})
+    known = ClaimDependencies({"eight": _template(_exactly(device="compute-domain-daemon.nvidia.com"))})
     assert "nvidia.com/gpu" in _problem(_claiming(), known)
 
 

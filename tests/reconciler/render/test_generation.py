@@ -4,9 +4,9 @@ from typing import Any
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import worker_hash
-from dynamo_webhooks.reconciler.render.generation import Sizes, next_sizes, order, replicas_held_back, restart_marks, share
+from dynamo_webhooks.reconciler.render.generation import RollSizes, next_sizes, order, replicas_held_back, restart_marks, share
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
-from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
+from dynamo_webhooks.reconciler.render.observed import NOTHING, ObservedState
 from tests.reconciler.rendering import children, component, graph, stored, vllm
 from tests.rows import run_each
 
@@ -98,7 +98,7 @@ def test_workers_carry_their_generation_and_others_none() -> None:
     ],
 )
 def test_a_roll_goes_step_by_step(sizes: tuple[int, ...], surge: str, unavailable: str, targets: tuple[int, int]) -> None:
-    assert next_sizes(Sizes(*sizes), surge, unavailable) == targets
+    assert next_sizes(RollSizes(*sizes), surge, unavailable) == targets
 
 
 @run_each("desired", range(9))
@@ -110,7 +110,7 @@ def test_a_roll_ends_and_never_has_too_few(desired: int, surge: str, unavailable
     for _ in range(40):
         if (old, new) == (0, desired):
             return
-        next_old, next_new = next_sizes(Sizes(desired, old, old, new, new - coming), surge, unavailable)
+        next_old, next_new = next_sizes(RollSizes(desired, old, old, new, new - coming), surge, unavailable)
         assert next_old + new - coming >= desired - missing
         old, coming, new = next_old, max(0, next_new - new), next_new
     raise AssertionError((old, new))
@@ -124,7 +124,7 @@ def test_components_roll_together(desired: tuple[int, ...], surge: str, unavaila
     old, new, ready = [*desired], [0] * len(desired), [0] * len(desired)
     needed = [index for index, count in enumerate(desired) if count]
     for step in range(60):
-        sizes = {str(index): Sizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
+        sizes = {str(index): RollSizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
         targets = {name: next_sizes(one, surge, unavailable) for name, one in sizes.items()}
         held = {name: replicas_held_back(name, sizes, surge, unavailable) for name in sizes}
         old = [max(targets[str(index)][0], held[str(index)]) for index in range(len(desired))]
@@ -174,17 +174,17 @@ OLD = {"a": "old"}
     [
         (_restarting(), NOTHING, {}),
         (ASKED, NOTHING, {"a": "r"}),
-        (ASKED, Observed(restart_at={"a": "r"}, restarted=frozenset("a")), {"a": "r", "b": "r"}),
-        (ASKED, Observed(restarted=frozenset("abc")), dict.fromkeys("abc", "r")),
-        (IN_ORDER, Observed(restarted=frozenset("c")), {"c": "r", "a": "r"}),
+        (ASKED, ObservedState(restart_at={"a": "r"}, restarted=frozenset("a")), {"a": "r", "b": "r"}),
+        (ASKED, ObservedState(restarted=frozenset("abc")), dict.fromkeys("abc", "r")),
+        (IN_ORDER, ObservedState(restarted=frozenset("c")), {"c": "r", "a": "r"}),
         # a mark stays when the request is gone
-        (_restarting(), Observed(restart_at=OLD), OLD),
+        (_restarting(), ObservedState(restart_at=OLD), OLD),
         # no restart begins during a roll
-        (ASKED, Observed(restart_at=OLD, rolling=True), OLD),
+        (ASKED, ObservedState(restart_at=OLD, rolling=True), OLD),
         (_restarting({"observedID": "r", "phase": "Superseded"}, id="r"), NOTHING, {}),
         (_restarting({"observedID": "r", "phase": "Completed"}, id="r"), NOTHING, dict.fromkeys("abc", "r")),
     ],
 )
-def test_components_restart_one_by_one_in_the_order_of_names_or_that_is_said(asked: Graph, observed: Observed, marks: Fields) -> None:
+def test_components_restart_one_by_one_in_the_order_of_names_or_that_is_said(asked: Graph, observed: ObservedState, marks: Fields) -> None:
     assert restart_marks(asked, observed) == marks
     assert order(ASKED) == ["a", "b", "c"]

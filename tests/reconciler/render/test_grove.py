@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.render.children import Rendered, render
+from dynamo_webhooks.reconciler.render.children import RenderedChildren, render
 from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
 from dynamo_webhooks.reconciler.render.grove import clique_set
 from dynamo_webhooks.reconciler.render.grove.names import set_name
@@ -203,7 +203,7 @@ def _over(**more: Any) -> Fields:
     return {"providerOverride": _override("rack", **more)}
 
 
-def _rendered(*components: Fields, version: str = "1.5.0", told: bool | None = None, **spec: Any) -> Rendered:
+def _rendered(*components: Fields, version: str = "1.5.0", told: bool | None = None, **spec: Any) -> RenderedChildren:
     obj = stored(graph(*components, **spec), version, grove=True)
     return render(obj, Settings(operator_version=version, grove=True, told_packing=told))
 

@@ -10,7 +10,7 @@ from dynamo_webhooks.api.operator.controllers import Infrastructure, Ingress, Is
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.render.children import direct_children, render
-from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.observed import ObservedState
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
@@ -36,7 +36,7 @@ SETTINGS = (
     Settings(operator_version="1.2.0", lws=True),
     Settings(operator_version="1.2.0", grove=True, kai=True),
 )
-OBSERVED = Observed(worker_hash="0123abcd", restart_at={"a": "r1"}, rolling=True, replicas={"a": 2}, frameworks={"a": "vllm"})
+OBSERVED = ObservedState(worker_hash="0123abcd", restart_at={"a": "r1"}, rolling=True, replicas={"a": 2}, frameworks={"a": "vllm"})
 
 
 def _object(number: int, kind: str, version: str) -> Fields:

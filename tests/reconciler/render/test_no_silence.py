@@ -19,7 +19,7 @@ from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.rule import Level
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
-from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
+from dynamo_webhooks.reconciler.render.settings import CheckpointSettings, Settings
 from tests.admission.writes import defaulted
 from tests.reconciler.render.single_fields import COMPONENT, GRAPH, NAME, find_by_end, graph, leaves, pair, pair_alone, text_of
 from tests.reconciler.rendering import stored
@@ -34,7 +34,7 @@ SETTINGS: Final = Settings(
     lws=True,
     istio=True,
     ingress=Ingress(virtual_service_gateway="mesh/gateway"),
-    checkpoints=Checkpoints(enabled=True, gate=True, pvc=Pvc(pvc_name="snaps", base_path="/snaps")),
+    checkpoints=CheckpointSettings(enabled=True, gate=True, pvc=Pvc(pvc_name="snaps", base_path="/snaps")),
     pull_secrets={"img.example": ("of-registry",)},
 )
 # what differs in other objects, or is not accepted alone, with the reason

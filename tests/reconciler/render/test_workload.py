@@ -13,7 +13,7 @@ from dynamo_webhooks.reconciler.component.observe import observe_component
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.names import as_label
-from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.observed import ObservedState
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.render.split import component_object
 from tests.reconciler.rendering import alpha, children, component, env_of, graph, main_of, rendered, stored, vllm
@@ -29,7 +29,7 @@ def _component(**metadata: Any) -> Fields:
     return {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": head, "spec": spec}
 
 
-def _types(obj: Fields, observed: Observed) -> tuple[str, str, str]:
+def _types(obj: Fields, observed: ObservedState) -> tuple[str, str, str]:
     """The type as pods are labelled, as the Service selects, and as the container is told."""
     made = {one["kind"]: one for one in render(stored(obj), Settings(), observed).children}
     labels, selector = made["Deployment"]["spec"]["template"]["metadata"]["labels"], made["Service"]["spec"]["selector"]
@@ -40,14 +40,16 @@ def _types(obj: Fields, observed: Observed) -> tuple[str, str, str]:
 @run_each(
     ("obj", "observed", "kind"),
     [
-        (_component(), Observed(), "decode"),
-        (_component(labels={TYPE: "worker", SUB_TYPE: "prefill"}), Observed(), "decode"),  # the label of another role
-        (_component(labels={TYPE: "worker"}), Observed(), "worker"),
-        (_component(labels={TYPE: "worker", SUB_TYPE: "decode"}), Observed(), "worker"),
-        (_component(), Observed(old_selectors=frozenset({"g-decode"})), "worker"),
+        (_component(), ObservedState(), "decode"),
+        (_component(labels={TYPE: "worker", SUB_TYPE: "prefill"}), ObservedState(), "decode"),  # the label of another role
+        (_component(labels={TYPE: "worker"}), ObservedState(), "worker"),
+        (_component(labels={TYPE: "worker", SUB_TYPE: "decode"}), ObservedState(), "worker"),
+        (_component(), ObservedState(old_selectors=frozenset({"g-decode"})), "worker"),
     ],
 )
-def test_pods_are_selected_by_their_type_and_those_of_an_older_operator_as_they_were(obj: Fields, observed: Observed, kind: str) -> None:
+def test_pods_are_selected_by_their_type_and_those_of_an_older_operator_as_they_were(
+    obj: Fields, observed: ObservedState, kind: str
+) -> None:
     assert _types(obj, observed) == (kind, kind, kind)
 
 
@@ -69,13 +71,13 @@ def test_a_component_belongs_to_the_graph_that_owns_it(metadata: Fields, parent:
 
 
 def test_a_component_that_a_graph_has_left_belongs_to_it_still() -> None:
-    made = render(stored(_component(**LABELLED)), Settings(), Observed(left=frozenset({"g-decode"})))
+    made = render(stored(_component(**LABELLED)), Settings(), ObservedState(left=frozenset({"g-decode"})))
     env = env_of(main_of(next(one for one in made.children if one["kind"] == "Deployment")))
     assert (env["DYN_PARENT_DGD_K8S_NAME"], env["DYN_NAMESPACE"]) == ("g", "demo-g")
 
 
 def test_observed_generation_sizes_and_frameworks_are_kept() -> None:
-    observed = Observed(worker_hash="0123abcd", replicas={"w": 2}, frameworks={"w": "vllm"}, restart_at={"w": "r1"})
+    observed = ObservedState(worker_hash="0123abcd", replicas={"w": 2}, frameworks={"w": "vllm"}, restart_at={"w": "r1"})
     made = {one["kind"]: one for one in render(stored(graph(vllm("w", replicas=5))), Settings(), observed).children}
     assert made["Deployment"]["metadata"]["name"] == "g-w-0123abcd"
     spec = made["Deployment"]["spec"]

@@ -18,7 +18,7 @@ from dynamo_webhooks.reconciler.request.hardware import (
     sku_of,
     unknown_products,
 )
-from dynamo_webhooks.reconciler.request.shared import MAX_CONCURRENT_SCRAPES, Gpus
+from dynamo_webhooks.reconciler.request.shared import MAX_CONCURRENT_SCRAPES, GpuDiscovery
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.request.test_request import NODE
 from tests.reconciler.site import settings
@@ -69,7 +69,7 @@ class Looking:
         self.time = 0.0
         self.told: list[Key] = []
         self.all_told = asyncio.Event()
-        self.finder = Gpus(cluster, settings(more), exporters, self._tell, lambda: self.time)
+        self.finder = GpuDiscovery(cluster, settings(more), exporters, self._tell, lambda: self.time)
         self.task = asyncio.ensure_future(self.finder.run())
 
     def _tell(self, key: Key) -> None:

@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.protocol import Listing, Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEADER_WORKER_SETS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, STATEFUL_SETS
-from dynamo_webhooks.reconciler.engine.reads import MAX_READS, MAX_WAITS, READ_SECONDS, Reads
+from dynamo_webhooks.reconciler.engine.reads import MAX_READS, MAX_WAITS, READ_SECONDS, PodReadLimiter
 from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
@@ -76,7 +76,7 @@ def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
 
 def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
     timing = Timing()
-    reads = Reads(timing.clock)
+    reads = PodReadLimiter(timing.clock)
     assert sum(reads.may(f"graph-{number}", f"n-{number}") for number in range(100)) == MAX_READS
     timing.seconds = READ_SECONDS - 1
     assert not reads.may("graph-0", "n-0")
@@ -89,14 +89,14 @@ def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
 
 
 def test_graphs_of_one_namespace_leave_half_of_the_reads_to_others() -> None:
-    reads = Reads(Timing().clock)
+    reads = PodReadLimiter(Timing().clock)
     assert sum(reads.may(f"graph-{number}", "busy") for number in range(100)) == MAX_READS // 2
     assert sum(reads.may(f"other-{number}", "other") for number in range(100)) == MAX_READS // 2
 
 
 def test_a_graph_rolled_within_a_minute_of_its_start_is_looked_at_as_soon() -> None:
     timing = Timing()
-    reads = Reads(timing.clock)
+    reads = PodReadLimiter(timing.clock)
     early = []
     for number in range(6):
         timing.seconds = number * 10.0
@@ -110,7 +110,7 @@ def test_a_graph_rolled_within_a_minute_of_its_start_is_looked_at_as_soon() -> N
 
 def test_few_edits_within_a_minute_are_looked_at_soon_and_further_ones_as_the_wait_before_them() -> None:
     timing = Timing()
-    reads, unready = Reads(timing.clock), datetime.fromtimestamp(-100, UTC)
+    reads, unready = PodReadLimiter(timing.clock), datetime.fromtimestamp(-100, UTC)
     for number in range(6):
         timing.seconds = number * 10.0
         moment, edited = datetime.fromtimestamp(timing.seconds, UTC), {**READY, "metadata": {"uid": "g", "generation": number + 2}}

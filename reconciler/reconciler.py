@@ -110,9 +110,9 @@ class Reconciler:
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = {kind: 0 for kind in self.controllers if self.cache is None or kind in self.cache.reflectors} | self.queue.waiting()
-        standing = Gauges(leading, queued, self.queue.turns, self._settings.reconciler.workers, len(self.territory.excluded), unreadable)
+        gauges = Gauges(leading, queued, self.queue.turns, self._settings.reconciler.workers, len(self.territory.excluded), unreadable)
         objects = await count_objects(self.cache.all, self.meters) if leading and self.cache is not None else {}
-        return self.meters.text(objects, standing)
+        return self.meters.text(objects, gauges)
 
     def may_write(self, namespace: str) -> bool:
         """Whether a write there is ours to make."""

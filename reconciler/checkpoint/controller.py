@@ -57,8 +57,8 @@ class CheckpointController(Controller):
         """Bring a checkpoint one step further. Raises: ApiError, StandDownError."""
         if await context.let_go_deleted(obj):
             return PassResult()
-        seen = await observe(context, obj)
-        return await _act(context, seen, decide(seen))
+        state = await observe(context, obj)
+        return await _act(context, state, decide(state))
 
 
 def _any_image(obj: Node | None) -> str:
@@ -74,9 +74,9 @@ def _standing(checkpoint: Node | None) -> object:
     return checkpoint["metadata"].get("uid"), status.get("phase"), status.get("jobName"), status.get("message"), marks
 
 
-async def _act(context: Context, seen: CheckpointState, plan: CheckpointPlan) -> PassResult:
+async def _act(context: Context, state: CheckpointState, plan: CheckpointPlan) -> PassResult:
     """Carry out a plan. A problem that a retry may end is not written to the status. Raises: ApiError, StandDownError."""
-    obj = await context.writer.patch_metadata(seen.checkpoint, plan.metadata) if plan.metadata else seen.checkpoint
+    obj = await context.writer.patch_metadata(state.checkpoint, plan.metadata) if plan.metadata else state.checkpoint
     step, problems, after = plan.step, [*plan.problems], plan.after
     if plan.drop is not None:
         await context.writer.drop(plan.drop)
@@ -86,10 +86,10 @@ async def _act(context: Context, seen: CheckpointState, plan: CheckpointPlan) ->
     for child in plan.children:
         live = await context.put(child, obj if child["kind"] == JOBS.kind else None, refused)
         if refused or live is None:
-            step, problems, after = refuse_writes(seen, refused), refused, RETRY_SLOW
+            step, problems, after = refuse_writes(state, refused), refused, RETRY_SLOW
             break
         if child["kind"] == JOBS.kind and live["metadata"].get("deletionTimestamp"):
-            step, after = CheckpointStep(seen.start.status, seen.start.events), RETRY_SOON
+            step, after = CheckpointStep(state.start.status, state.start.events), RETRY_SOON
     if any(problem.passing for problem in problems):
         return PassResult(tuple(problems))
     if await context.writer.patch_status(obj, step.status):
@@ -121,29 +121,29 @@ async def observe(context: Context, obj: Node) -> CheckpointState:
         return CheckpointState(obj, moment, phases.CheckpointStep(obj.get("status") or {}), cut=True, refusal=refusal)
     gate = context.settings.gms_snapshot
     start = phases.on_open(obj, find_older(context.cache, obj), gate=gate, moment=moment)
-    seen = CheckpointState(obj, moment, start)
-    if start.until:
-        return seen
+    state = CheckpointState(obj, moment, start)
+    if start.requeue_after:
+        return state
     name = str(start.status.get("jobName") or "")
     if start.status["phase"] in phases.ENDED:
         job = context.cache.get(Key(JOBS.kind, namespace, name)) if name else None
-        return seen._replace(job=job, listed=context.cache.knows(JOBS.kind))
+        return state._replace(job=job, listed=context.cache.knows(JOBS.kind))
     settings = render_settings(context, namespace).checkpoints
     if start.status["phase"] == phases.CREATING:
-        seen = seen._replace(listed=context.cache.knows(JOBS.kind))
+        state = state._replace(listed=context.cache.knows(JOBS.kind))
         with suppress(RenderError):
-            seen = seen._replace(storage=storage.find_configured_storage(settings))
+            state = state._replace(storage=storage.find_configured_storage(settings))
         job = context.cache.get(Key(JOBS.kind, namespace, name)) or await context.cluster.get(JOBS, name, namespace)
-        return seen if job is None else await _observe_job(context, seen._replace(job=job))
+        return state if job is None else await _observe_job(context, state._replace(job=job))
     children = await _render(context, obj, settings)
     if isinstance(children, Refusal):
-        seen = seen._replace(refusal=children)
-        if not start.again:
-            return seen
+        state = state._replace(refusal=children)
+        if not start.retry:
+            return state
     else:
-        seen = seen._replace(children=children)
+        state = state._replace(children=children)
     job = await context.cluster.get(JOBS, job_name(obj), namespace)  # the cache has forgotten one that is being deleted
-    return seen._replace(job=job, orphan=job is not None and _is_orphan(context, job))
+    return state._replace(job=job, orphan=job is not None and _is_orphan(context, job))
 
 
 async def _render(context: Context, obj: Node, settings: CheckpointSettings) -> list[Node] | Refusal:
@@ -158,21 +158,21 @@ async def _render(context: Context, obj: Node, settings: CheckpointSettings) -> 
     return Refusal("StorageNotReady", lacking, RETRY_SLOW) if lacking else children
 
 
-async def _observe_job(context: Context, seen: CheckpointState) -> CheckpointState:
+async def _observe_job(context: Context, state: CheckpointState) -> CheckpointState:
     """Read the agent's Lease where it decides, and once a minute the pulls of a pod that doesn't run yet."""
-    job: Any = seen.job
+    job: Any = state.job
     key = key_of(job)
     if phases.asks_for_lease(job):
-        seen = seen._replace(lease=await context.cluster.get(LEASES, key.name, key.namespace))
+        state = state._replace(lease=await context.cluster.get(LEASES, key.name, key.namespace))
     if (job.get("status") or {}).get("ready") or phases.is_decided(job):
-        return seen
-    seen = seen._replace(pulls=None, after=RETRY_SLOW)
+        return state
+    state = state._replace(pull_failures=None, after=RETRY_SLOW)
     if not context.reads.may(f"{uid_of(job)}/pulls", key.namespace):
-        return seen
+        return state
     try:
-        return seen._replace(pulls=find_pull_failures(await pods_of_job(context.cluster, job)))
+        return state._replace(pull_failures=find_pull_failures(await pods_of_job(context.cluster, job)))
     except ForbiddenError:
-        return seen._replace(after=0.0)
+        return state._replace(after=0.0)
 
 
 def _is_orphan(context: Context, job: Node) -> bool:

@@ -33,7 +33,7 @@ class CheckpointState(NamedTuple):
     orphan: bool = False  # whether the checkpoint that controls the Job is gone
     lease: Fields | None = None  # the agent's
     storage: Storage | None = None
-    pulls: Sequence[str] | None = ()  # failed image pulls of the Job's pod; None if not read
+    pull_failures: Sequence[str] | None = ()  # failed image pulls of the Job's pod; None if not read
     after: float = 0.0  # seconds until pods may be read again
     listed: bool = True  # whether all Jobs are known
 
@@ -51,86 +51,86 @@ class CheckpointPlan(NamedTuple):
     after: float = 0.0  # seconds until the next pass
 
 
-def decide(seen: CheckpointState) -> CheckpointPlan:
+def decide(state: CheckpointState) -> CheckpointPlan:
     """Plan the writes of one pass."""
-    if seen.start.until:
-        return _finish(seen, CheckpointPlan(seen.start._replace(events=())))
-    phase = seen.start.status.get("phase")
-    if seen.refusal is not None:
-        plan = _refuse(seen, seen.refusal)
+    if state.start.requeue_after:
+        return _finish(state, CheckpointPlan(state.start._replace(events=())))
+    phase = state.start.status.get("phase")
+    if state.refusal is not None:
+        plan = _refuse(state, state.refusal)
     elif phase == PENDING:
-        plan = _on_pending(seen)
+        plan = _on_pending(state)
     elif phase == CREATING:
-        plan = _on_creating(seen)
+        plan = _on_creating(state)
     else:
-        plan = CheckpointPlan(phases.on_template_change(seen.checkpoint, seen.start.status, seen.moment))
-    return _finish(seen, plan)
+        plan = CheckpointPlan(phases.on_template_change(state.checkpoint, state.start.status, state.moment))
+    return _finish(state, plan)
 
 
-def refuse_writes(seen: CheckpointState, problems: list[Problem]) -> CheckpointStep:
+def refuse_writes(state: CheckpointState, problems: list[Problem]) -> CheckpointStep:
     """The status and Events if the claim or the Job could not be applied."""
     reason = next((_REASONS.get(problem.category, "InvalidTemplate") for problem in problems), "InvalidTemplate")
-    return phases.on_job_refused(seen.checkpoint, seen.start.status, reason, join_messages(problems), seen.moment)
+    return phases.on_job_refused(state.checkpoint, state.start.status, reason, join_messages(problems), state.moment)
 
 
-def _on_pending(seen: CheckpointState) -> CheckpointPlan:
+def _on_pending(state: CheckpointState) -> CheckpointPlan:
     """Make the Job, or adopt the one that an earlier pass made."""
-    obj, job, status = seen.checkpoint, seen.job, seen.start.status
+    obj, job, status = state.checkpoint, state.job, state.start.status
     generation = obj["metadata"].get("generation") or 0
-    made = CheckpointPlan(phases.on_job_made(obj, status, generation, seen.moment), children=seen.children)
+    made = CheckpointPlan(phases.on_job_made(obj, status, generation, state.moment), children=state.children)
     if job is None:
         return made
-    if seen.start.again and is_controlled(job, obj):
+    if state.start.retry and is_controlled(job, obj):
         return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
-    if job["metadata"].get("deletionTimestamp") or seen.orphan:
+    if job["metadata"].get("deletionTimestamp") or state.orphan:
         return CheckpointPlan(CheckpointStep(status), after=RETRY_SOON)
     if not is_controlled(job, obj):
         return made
-    *claims, wanted = seen.children
+    *claims, wanted = state.children
     if _differs(job, wanted):
         if not _has_begun(job):
             return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)
-        made = CheckpointPlan(phases.on_job_made(obj, status, generation - 1, seen.moment))  # of an earlier generation
+        made = CheckpointPlan(phases.on_job_made(obj, status, generation - 1, state.moment))  # of an earlier generation
     return made._replace(children=claims, adopt=_adoptable(obj, job))
 
 
-def _on_creating(seen: CheckpointState) -> CheckpointPlan:
+def _on_creating(state: CheckpointState) -> CheckpointPlan:
     """Follow the Job to its end."""
-    obj, job, status, moment = seen.checkpoint, seen.job, seen.start.status, seen.moment
+    obj, job, status, moment = state.checkpoint, state.job, state.start.status, state.moment
     if job is None:
         return CheckpointPlan(phases.on_pull_failure(obj, phases.on_job_lost(obj, status, moment), [], moment))
     if text := _explain_foreign(obj, job):
         return CheckpointPlan(phases.on_job_refused(obj, status, "TakenName", text, moment, final=True))
-    step = phases.on_progress(obj, status, job, seen.lease, seen.storage, moment)
+    step = phases.on_progress(obj, status, job, state.lease, state.storage, moment)
     if step.status["phase"] == CREATING:
-        step = phases.on_template_change(obj, step.status, moment)._replace(until=step.until)
-    if seen.pulls is not None:
-        step = phases.on_pull_failure(obj, step, seen.pulls, moment)
+        step = phases.on_template_change(obj, step.status, moment)._replace(requeue_after=step.requeue_after)
+    if state.pull_failures is not None:
+        step = phases.on_pull_failure(obj, step, state.pull_failures, moment)
     image = image_of(job)
     noted = step.status["phase"] != READY or image == string_map(obj["metadata"].get("annotations")).get(IMAGE)
     metadata = None if noted else {"annotations": {IMAGE: image}}
-    return CheckpointPlan(step, metadata, adopt=_adoptable(obj, job), after=step.until or seen.after)
+    return CheckpointPlan(step, metadata, adopt=_adoptable(obj, job), after=step.requeue_after or state.after)
 
 
-def _refuse(seen: CheckpointState, refusal: Refusal) -> CheckpointPlan:
+def _refuse(state: CheckpointState, refusal: Refusal) -> CheckpointPlan:
     """Report that no Job is made. A refusal that nothing but the spec can end is final."""
     final = not refusal.after
-    step = phases.on_job_refused(seen.checkpoint, seen.start.status, refusal.reason, refusal.message, seen.moment, final=final)
-    drop = seen.job if seen.start.again and seen.job is not None and is_controlled(seen.job, seen.checkpoint) else None
+    step = phases.on_job_refused(state.checkpoint, state.start.status, refusal.reason, refusal.message, state.moment, final=final)
+    drop = state.job if state.start.retry and state.job is not None and is_controlled(state.job, state.checkpoint) else None
     return CheckpointPlan(step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], after=refusal.after)
 
 
-def _finish(seen: CheckpointState, plan: CheckpointPlan) -> CheckpointPlan:
+def _finish(state: CheckpointState, plan: CheckpointPlan) -> CheckpointPlan:
     """Add what all phases share: the Events of the start, the label, and the lifetime of an ended Job."""
-    obj, job, status = seen.checkpoint, seen.job, plan.step.status
-    plan = plan._replace(step=plan.step._replace(events=(*seen.start.events, *plan.step.events)))
-    if not seen.cut and string_map(obj["metadata"].get("labels")).get(CHECKPOINT_ID) != read_identity_hash(obj):
+    obj, job, status = state.checkpoint, state.job, plan.step.status
+    plan = plan._replace(step=plan.step._replace(events=(*state.start.events, *plan.step.events)))
+    if not state.cut and string_map(obj["metadata"].get("labels")).get(CHECKPOINT_ID) != read_identity_hash(obj):
         plan = plan._replace(metadata={**(plan.metadata or {}), "labels": {CHECKPOINT_ID: read_identity_hash(obj)}})
     if status["phase"] not in ENDED:
-        return plan._replace(after=plan.after or plan.step.until)
+        return plan._replace(after=plan.after or plan.step.requeue_after)
     ours = job is not None and job["metadata"]["name"] == status.get("jobName") and (plan.adopt is not None or is_controlled(job, obj))
     expires = ours and job is not None and (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None
-    return plan._replace(expire=job if expires else None, after=0.0 if expires or seen.listed else RETRY_UNLISTED)
+    return plan._replace(expire=job if expires else None, after=0.0 if expires or state.listed else RETRY_UNLISTED)
 
 
 def _adoptable(obj: Fields, job: Fields) -> Fields | None:

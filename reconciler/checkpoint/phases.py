@@ -32,8 +32,8 @@ class CheckpointStep(NamedTuple):
 
     status: Node
     events: tuple[NewEvent, ...] = ()
-    again: bool = False  # whether the Job that ended must go, because another try is asked for
-    until: float = 0.0  # seconds after which to look again although nothing changed
+    retry: bool = False  # whether the Job that ended must go, because another try is asked for
+    requeue_after: float = 0.0  # seconds after which to look again although nothing changed
 
 
 def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> CheckpointStep:
@@ -50,9 +50,9 @@ def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Che
     if phase == FAILED and _may_try_again(checkpoint, before, gate=gate):
         anew, value = _begun(status), _asked(checkpoint)
         condition = Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))
-        return CheckpointStep(set_condition(anew, RETRIED, condition, moment) if value else anew, again=True)
+        return CheckpointStep(set_condition(anew, RETRIED, condition, moment) if value else anew, retry=True)
     if phase == CREATING and not before.get("jobName"):
-        return CheckpointStep({**_begun(status), "message": "checkpoint job is missing from status"}, until=RETRY_SOON)
+        return CheckpointStep({**_begun(status), "message": "checkpoint job is missing from status"}, requeue_after=RETRY_SOON)
     return CheckpointStep(status)
 
 
@@ -98,7 +98,7 @@ def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, k
     """The status after a look at the Job, and at the agent's Lease where that decides."""
     mark, complete, left = _mark(job), is_true(job.get("status") or {}, "Complete"), in_force(lease, moment)
     if asks_for_lease(job) and left > 0:
-        return CheckpointStep(status, until=max(1.0, min(left, 60.0)))
+        return CheckpointStep(status, requeue_after=max(1.0, min(left, 60.0)))
     if mark == "completed":
         return _ready(checkpoint, status, job, kept, moment)
     if complete:

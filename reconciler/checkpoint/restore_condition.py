@@ -77,11 +77,11 @@ def find_hindrance(
     return None
 
 
-def describe_waiting(standing: RestoreState | None, component: Fields) -> RestoreState | None:
-    """The same of a component that has no pods until then, None for one that doesn't wait or needn't."""
-    if standing is None or standing.reason not in _AWAITED or not waits_for_checkpoint(component):
+def describe_waiting(state: RestoreState | None, component: Fields) -> RestoreState | None:
+    """State of a component whose pods wait for the checkpoint; None if it doesn't wait."""
+    if state is None or state.reason not in _AWAITED or not waits_for_checkpoint(component):
         return None
-    return standing._replace(message=standing.message.removesuffix(_COLD_START) + "pods wait for it, as startupPolicy says")
+    return state._replace(message=state.message.removesuffix(_COLD_START) + "pods wait for it, as startupPolicy says")
 
 
 def image_of(checkpoint: Fields) -> str:
@@ -95,12 +95,12 @@ def is_restored(template: Fields) -> bool:
     return string_map((template.get("metadata") or {}).get("labels")).get(RESTORE_TARGET) == "true"
 
 
-def sum_up(standings: Mapping[str, RestoreState]) -> RestoreState | None:
-    """What a graph says of its components, of which the worst decides; None where none has a checkpoint."""
-    if not standings:
+def sum_up(states: Mapping[str, RestoreState]) -> RestoreState | None:
+    """The state of a graph, which is that of its worst components; None where none has a checkpoint."""
+    if not states:
         return None
-    worst = min((standing.reason for standing in standings.values()), key=lambda reason: _ORDER.index(reason) if reason in _ORDER else -1)
-    text = "; ".join(f"{name}: {standing.message}" for name, standing in sorted(standings.items()) if standing.reason == worst)
+    worst = min((state.reason for state in states.values()), key=lambda reason: _ORDER.index(reason) if reason in _ORDER else -1)
+    text = "; ".join(f"{name}: {state.message}" for name, state in sorted(states.items()) if state.reason == worst)
     return RestoreState(worst, text[:1000])
 
 
@@ -130,12 +130,12 @@ def _image(component: Fields) -> str:
     return str((containers.get(target) or containers.get(MAIN) or {}).get("image") or "")
 
 
-def set_restore_condition(status: Fields, standing: RestoreState | None, generation: int | None, moment: datetime) -> Fields:
+def set_restore_condition(status: Fields, state: RestoreState | None, generation: int | None, moment: datetime) -> Fields:
     """A status with the condition, or without it where there is no checkpoint."""
-    if standing is None:
+    if state is None:
         return set_condition(status, RESTORE, None, moment)
-    word = "True" if standing.reason == RESTORED else "False"
-    return set_condition(status, RESTORE, Condition(RESTORE, word, standing.reason, standing.message, generation), moment)
+    word = "True" if state.reason == RESTORED else "False"
+    return set_condition(status, RESTORE, Condition(RESTORE, word, state.reason, state.message, generation), moment)
 
 
 def read_restore_condition(status: Fields) -> RestoreState | None:
@@ -187,13 +187,13 @@ def describe_given_up(obj: Fields, restore: Restore, checkpoint: str) -> Restore
     return RestoreState(FAILED, f"{text}; take another version, or remove annotation {mark_of(obj)} to try again")
 
 
-def describe_failures(standing: RestoreState | None, failed: list[FailedPod], *, falls_back: bool) -> str:
+def describe_failures(state: RestoreState | None, failed: list[FailedPod], *, falls_back: bool) -> str:
     """What is said of pods that fail; empty where none does."""
     if not failed:
         return ""
     names = ", ".join(f"{failure.pod} (container {failure.container})" for failure in failed[:3])
     more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
-    begun = standing.message if standing is not None and standing.reason == RESTORED else "pods are restored"
+    begun = state.message if state is not None and state.reason == RESTORED else "pods are restored"
     end = (
         f"with {MIN_FAILED_PODS} such pods, or as many as there are replicas, they start cold"
         if falls_back
@@ -206,7 +206,7 @@ class PodStart(NamedTuple):
     """How the pods of a component start."""
 
     restore: Restore | None = None  # the snapshot that they begin with; None where they start cold
-    waits: bool = False  # whether there are none until their checkpoint is ready
+    is_waiting: bool = False  # whether there are none until their checkpoint is ready
 
 
 def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> ObservedState:
@@ -219,7 +219,7 @@ def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Obser
         name = str(obj["metadata"]["name"])
         left = frozenset({name}) if held.get(GRAPH, namespace, read_graph_label(obj)) is not None else frozenset()
         return _noted(
-            {name: start_of(convert_for_render(obj, NEW._replace(line=settings.line)), held, settings)}, NOTHING._replace(left=left)
+            {name: start_of(convert_for_render(obj, NEW._replace(line=settings.line)), held, settings)}, NOTHING._replace(orphans=left)
         )
     if obj.get("kind") != GRAPH or settings.pod_snapshots or not (held.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
         return NOTHING
@@ -252,7 +252,7 @@ def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: di
     annotations = {**(marks or {}), **string_map(component["metadata"].get("annotations"))}
     hindered = find_hindrance(checkpoint, component["spec"], checkpoints, any_image=annotations.get(ANY_IMAGE) == "true")
     if hindered is not None or checkpoint is None:
-        return PodStart(waits=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
+        return PodStart(is_waiting=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
     if text := explain_missing_claim(held, checkpoints, namespace):
         raise RenderError(("spec", "experimental", "checkpoint"), text)
     kept = storage.find_configured_storage(checkpoints) or _at_agents(held, namespace)
@@ -261,7 +261,7 @@ def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: di
 
 def _noted(starts: Mapping[str, PodStart], observed: ObservedState = NOTHING) -> ObservedState:
     restores = {name: start.restore for name, start in starts.items() if start.restore is not None}
-    return observed._replace(restores=restores, waits=frozenset(name for name, start in starts.items() if start.waits))
+    return observed._replace(restores=restores, waiting_components=frozenset(name for name, start in starts.items() if start.is_waiting))
 
 
 def _mentions_waiting(graph: Fields) -> bool:

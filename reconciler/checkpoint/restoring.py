@@ -65,15 +65,15 @@ class RestoreChoice(NamedTuple):
     """What a component's pods are restored from, and its restore condition; both are None without a checkpoint."""
 
     restore: Restore | None = None
-    standing: RestoreState | None = None
-    waits: bool = False  # whether it has no pods until its checkpoint is ready
+    state: RestoreState | None = None
+    is_waiting: bool = False  # whether it has no pods until its checkpoint is ready
     checkpoint: str = ""  # the name of the DynamoCheckpoint that pods are restored from
     after: float = 0.0  # seconds after which to look again although nothing changed
     claims: Sequence[Any] = ()  # to make before pods
-    given_up: Mapping[str, str] = {}  # annotations of the object: snapshots from which pods are not restored any more
-    tried: Restore | None = None  # what some of its pods may be restored from
+    annotations: Mapping[str, str] = {}  # to set on the object: snapshots from which pods are not restored any more
+    tried_restore: Restore | None = None  # what some of its pods may be restored from
     offer: str = ""  # to new pods, while those that run stay cold
-    broken: Sequence[FailedPod] = ()  # pods that could not be restored, to be replaced by cold ones
+    failed_pods: Sequence[FailedPod] = ()  # pods that could not be restored, to be replaced by cold ones
 
 
 class PodTemplates(NamedTuple):
@@ -81,8 +81,8 @@ class PodTemplates(NamedTuple):
 
     cold: Node  # as rendered without a snapshot
     live: Node | None = None  # as it is
-    mark: str | None = None  # digest of the cold one that was noted beside the live one
-    begun: bool = False  # whether any pods were asked for, which are not taken away again
+    cold_digest: str | None = None  # digest of the cold one that was noted beside the live one
+    has_pods: bool = False  # whether any pods were asked for, which are not taken away again
 
 
 def pods_of(context: Context, deployment: Node) -> PodTemplates:
@@ -92,7 +92,7 @@ def pods_of(context: Context, deployment: Node) -> PodTemplates:
         return PodTemplates(deployment["spec"]["template"])
     mark = string_map(live["metadata"].get("annotations")).get(COLD)
     spec = live.get("spec") or {}
-    return PodTemplates(deployment["spec"]["template"], spec.get("template") or {}, mark, begun=spec.get("replicas") != 0)
+    return PodTemplates(deployment["spec"]["template"], spec.get("template") or {}, mark, has_pods=spec.get("replicas") != 0)
 
 
 def read_checkpoint_block(component: Node) -> Node | None:
@@ -114,36 +114,36 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     if wanted is None:
         return RestoreChoice()
     if settings.pod_snapshots:
-        standing = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
-        return RestoreChoice(standing=standing, after=RETRY_SLOW if standing.reason == MISSING else 0.0)
+        state = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
+        return RestoreChoice(state=state, after=RETRY_SLOW if state.reason == MISSING else 0.0)
     if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
-        return RestoreChoice(standing=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
+        return RestoreChoice(state=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, checkpoints = key_of(obj).namespace, settings.checkpoints
     checkpoint = find_checkpoint(context.cache, namespace, wanted)
     any_image = _any_image(context, obj)
     hindered = find_hindrance(checkpoint, obj["spec"], checkpoints, any_image=any_image)
     if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
-        return RestoreChoice(standing=waits, waits=True)
+        return RestoreChoice(state=waits, is_waiting=True)
     if checkpoint is None or pods is None:
-        return _kept(context, pods, checkpoints) or RestoreChoice(standing=hindered)
+        return _kept(context, pods, checkpoints) or RestoreChoice(state=hindered)
     roll = context.settings.checkpoint.roll
     held = "" if roll else _held(pods)
     if hindered is not None and not (held and hindered.reason in UNDER_WAY):
-        return RestoreChoice(standing=hindered)
+        return RestoreChoice(state=hindered)
     kept = await _storage(context, namespace, settings)
     if isinstance(kept, RestoreState):
-        return RestoreChoice(standing=kept)
+        return RestoreChoice(state=kept)
     claims = storage.claims(checkpoints, namespace)
-    if roll and pods.begun and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
+    if roll and pods.has_pods and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
-        return RestoreChoice(standing=RestoreState(WAITING, text), after=TURN)
+        return RestoreChoice(state=RestoreState(WAITING, text), after=TURN)
     restore = make_restore(checkpoint, kept, checkpoints)
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
     if context.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(tried):
-        return RestoreChoice(standing=describe_given_up(obj, tried, name), tried=tried)
-    made = made._replace(checkpoint=name, claims=claims, tried=tried)
+        return RestoreChoice(state=describe_given_up(obj, tried, name), tried_restore=tried)
+    made = made._replace(checkpoint=name, claims=claims, tried_restore=tried)
     if made.restore is not None:
         return made
     image, owner = "" if any_image else image_of(checkpoint), (str(obj["kind"]), key_of(obj).name)
@@ -156,7 +156,7 @@ def _waiting(
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
     others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
     awaited = CHECKPOINT not in context.cache.lacking() and (others or SWITCH.is_on(context.settings, context.detector.known))
-    if pods is None or pods.begun or not (settings.checkpoints.enabled and awaited):
+    if pods is None or pods.has_pods or not (settings.checkpoints.enabled and awaited):
         return None
     return describe_waiting(hindered, component)
 
@@ -168,12 +168,12 @@ def _decided(pods: PodTemplates, wanted: Restore, name: str, held: str, *, ready
         rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
         now = RestoreState(WAITING if ready else RESTORED, f"{text}; version {wanted.version} {rest}")
         return RestoreChoice(wanted._replace(version=held), now)
-    live = pods.live if pods.begun else None
-    same = contains(live, pods.cold) if pods.mark is None else pods.mark == digest(pods.cold)
+    live = pods.live if pods.has_pods else None
+    same = contains(live, pods.cold) if pods.cold_digest is None else pods.cold_digest == digest(pods.cold)
     # workers that run well are not replaced for it, unless that is configured: the shape is taken with their next change
     if live is not None and same and not roll and not is_restored(live):
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, new ones are restored by the webhook of pods, if it is installed"
-        return RestoreChoice(standing=RestoreState(WAITING, text))
+        return RestoreChoice(state=RestoreState(WAITING, text))
     return RestoreChoice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
 
 
@@ -190,7 +190,7 @@ def _kept(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSe
 
 def _held(pods: PodTemplates) -> str:
     """The version that running pods are restored from, if nothing else of them changes; empty otherwise."""
-    if pods.live is None or not is_restored(pods.live) or pods.mark != digest(pods.cold):
+    if pods.live is None or not is_restored(pods.live) or pods.cold_digest != digest(pods.cold):
         return ""
     return string_map((pods.live.get("metadata") or {}).get("annotations")).get(ARTIFACT_VERSION, "")
 
@@ -199,9 +199,9 @@ async def write_choices(context: Context, obj: Node, choices: Collection[Restore
     """Make the claims, record snapshots that were given up, and delete pods that wait for them. Raises: ApiError, StandDownError."""
     for claim in next((choice.claims for choice in choices if choice.claims), ()):  # the same for all
         await context.writer.put(claim, None)
-    if given_up := {name: text for choice in choices for name, text in choice.given_up.items()}:
+    if given_up := {name: text for choice in choices for name, text in choice.annotations.items()}:
         await context.writer.patch_metadata(obj, {"uid": uid_of(obj), "annotations": given_up})
-    for name, _, uid in [failure for choice in choices for failure in choice.broken]:
+    for name, _, uid in [failure for choice in choices for failure in choice.failed_pods]:
         context.writer.ask(obj)
         try:
             await context.cluster.delete(PODS, name, key_of(obj).namespace, uid=uid)
@@ -220,7 +220,7 @@ async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, la
 
     Pods are read at most once a minute for one component, and only while it isn't ready. Raises: ApiError, StandDownError.
     """
-    if choice.tried is None or ready or not replicas:
+    if choice.tried_restore is None or ready or not replicas:
         return choice
     again, place = choice._replace(after=READ_SECONDS), f"{uid_of(obj)}/{mark_of(obj)}"
     if context.reads.may(place, key_of(obj).namespace):
@@ -228,19 +228,19 @@ async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, la
             pods = await context.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
         except ForbiddenError:
             return again  # the graph's message says that pods can't be read
-        failed, falls_back = failures(pods.items, choice.tried), context.settings.checkpoint.fallback
+        failed, falls_back = failures(pods.items, choice.tried_restore), context.settings.checkpoint.fallback
         broken = failed if falls_back else []
         if choice.restore is None and not choice.offer:  # given up before
-            return again._replace(broken=broken)
+            return again._replace(failed_pods=broken)
         # of pods that are added to cold ones, the first that fails shows it
         if falls_back and len(failed) >= (min(MIN_FAILED_PODS, replicas) if choice.restore is not None else 1):
-            standing = describe_given_up(obj, choice.tried, choice.checkpoint)
+            state = describe_given_up(obj, choice.tried_restore, choice.checkpoint)
             return RestoreChoice(
-                standing=standing, given_up={mark_of(obj): format_snapshot(choice.tried)}, broken=broken, after=READ_SECONDS
+                state=state, annotations={mark_of(obj): format_snapshot(choice.tried_restore)}, failed_pods=broken, after=READ_SECONDS
             )
-        context.reads.texts[place] = describe_failures(choice.standing, failed, falls_back=falls_back)
+        context.reads.texts[place] = describe_failures(choice.state, failed, falls_back=falls_back)
     text = context.reads.texts.get(place)
-    return again._replace(standing=RestoreState(FAILED, text)) if text else again
+    return again._replace(state=RestoreState(FAILED, text)) if text else again
 
 
 async def say_standing(context: Context, obj: Node, before: Node, now: Node) -> None:

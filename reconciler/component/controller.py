@@ -59,20 +59,20 @@ class ComponentController(Controller):
         """Bring one component's object to its spec. Raises: ApiError, StandDownError."""
         if await context.let_go_deleted(obj):
             return PassResult()
-        seen = await observe(context, obj)
-        if isinstance(seen, Refusal):
-            return await _refuse(context, obj, seen)
-        return await _act(context, seen, decide(seen))
+        state = await observe(context, obj)
+        if isinstance(state, Refusal):
+            return await _refuse(context, obj, state)
+        return await _act(context, state, decide(state))
 
     async def report_failure(self, context: Context, obj: Node, problem: Problem) -> PassResult:
         """Report it in the component's status. Raises: ApiError, StandDownError."""
         return await _fail(context, obj, [problem], RETRY_SLOW)
 
 
-async def _act(context: Context, seen: ComponentState, plan: ComponentPlan) -> PassResult:
+async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> PassResult:
     """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
-    obj, problems, workload = seen.component, [*plan.problems], None
-    choice = seen.choice
+    obj, problems, workload = state.component, [*plan.problems], None
+    choice = state.choice
     await write_choices(context, obj, [choice])
     await publish_offers(context, key_of(obj).namespace, {key_of(obj).name: (choice.checkpoint, choice.offer)})
     for child in plan.children:
@@ -89,8 +89,8 @@ async def _act(context: Context, seen: ComponentState, plan: ComponentPlan) -> P
         return PassResult(tuple(problems))  # retried at once, and not reported yet
     if problems or workload is None:
         return await _fail(context, obj, problems, RETRY_SLOW)
-    before, now, look = obj.get("status") or {}, report(seen, plan, workload, _workers(context, workload), context.clocks.wall()), 0.0
-    if not seen.choice.waits and not is_of_a_graph(obj) and condition_of(now, AVAILABLE)["status"] == "False":
+    before, now, look = obj.get("status") or {}, report(state, plan, workload, _workers(context, workload), context.clocks.wall()), 0.0
+    if not state.choice.is_waiting and not is_of_a_graph(obj) and condition_of(now, AVAILABLE)["status"] == "False":
         now, look = await add_pod_reasons(context, obj, now, AVAILABLE)  # a graph has all its pods' reasons
     was, became = (condition_of(status, AVAILABLE).get("status") for status in (before, now))
     # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
@@ -101,7 +101,7 @@ async def _act(context: Context, seen: ComponentState, plan: ComponentPlan) -> P
     if not is_of_a_graph(obj):
         await say_standing(context, obj, before, now)
         await context.report_ignored(obj, before, now)
-    return PassResult((), seen.choice.after or look)
+    return PassResult((), state.choice.after or look)
 
 
 async def _refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:

@@ -29,48 +29,48 @@ class ComponentPlan(NamedTuple):
     notes: Sequence[Note] = ()  # fields without effect
 
 
-def decide(seen: ComponentState) -> ComponentPlan:
+def decide(state: ComponentState) -> ComponentPlan:
     """Plan the children of a component."""
-    obj, choice, problems = seen.component, seen.choice, list[Problem]()
-    name, observed = obj["metadata"]["name"], seen.observed
+    obj, choice, problems = state.component, state.choice, list[Problem]()
+    name, observed = obj["metadata"]["name"], state.observed
     if choice.restore is not None:
         observed = observed._replace(restores={name: choice.restore})
-    if choice.waits:
-        observed = observed._replace(waits=frozenset({name}))
-    rendered = render_with_secrets(seen.pull_secrets, seen.settings, lambda settings: direct_children(obj, settings, observed), problems)
+    if choice.is_waiting:
+        observed = observed._replace(waiting_components=frozenset({name}))
+    rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: direct_children(obj, settings, observed), problems)
     children = rendered.children
-    if seen.cold is not None:  # by which later passes see whether anything else changes
-        marks = {COLD: digest(seen.cold["spec"]["template"])}
+    if state.cold is not None:  # by which later passes see whether anything else changes
+        marks = {COLD: digest(state.cold["spec"]["template"])}
         children = [annotate(child, marks) if child["kind"] == "Deployment" else child for child in children]
     # a graph takes over the Services that earlier releases gave to its components
-    names = {child["metadata"]["name"] for child in seen.owned if is_model_service(child["kind"], child["metadata"]["name"])}
+    names = {child["metadata"]["name"] for child in state.owned if is_model_service(child["kind"], child["metadata"]["name"])}
     kept = frozenset(names if is_of_a_graph(obj) else ())
     problems += [Problem(str(error), "validation") for error in rendered.problems]
     return ComponentPlan(children, kept, problems, rendered.notes)
 
 
-def report(seen: ComponentState, plan: ComponentPlan, workload: Node, workers: Iterable[Node | None], moment: datetime) -> Node:
+def report(state: ComponentState, plan: ComponentPlan, workload: Node, workers: Iterable[Node | None], moment: datetime) -> Node:
     """The status after a successful pass."""
-    before, generation = seen.component.get("status") or {}, seen.component["metadata"]["generation"]
-    standing, waits = seen.choice.standing, seen.choice.waits  # without pods until a checkpoint is ready
+    before, generation = state.component.get("status") or {}, state.component["metadata"]["generation"]
+    restore_state, waits = state.choice.state, state.choice.is_waiting  # without pods until a checkpoint is ready
     kind, ready = str(workload["kind"]), not waits and is_ready(workload, workers)
-    state, yes = ("ready", "True") if ready else ("not ready", "False")
+    readiness, yes = ("ready", "True") if ready else ("not ready", "False")
     suffix = "Ready" if ready else "NotReady"
     now = [
-        Condition(AVAILABLE, yes, f"{kind}{suffix}", f"{kind} is {state}"),
-        Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {state}"),
+        Condition(AVAILABLE, yes, f"{kind}{suffix}", f"{kind} is {readiness}"),
+        Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {readiness}"),
     ]
-    if waits and standing is not None:
-        now[0] = Condition(AVAILABLE, "False", "WaitingForCheckpoint", standing.message)
-    runtime = runtime_figures(seen.settings.line, pod_templates(workload).values(), workload.get("status") or {})
-    runtime |= planner_facts(seen.component.get("spec") or {}, seen.settings.line, seen.settings.claims)
+    if waits and restore_state is not None:
+        now[0] = Condition(AVAILABLE, "False", "WaitingForCheckpoint", restore_state.message)
+    runtime = runtime_figures(state.settings.line, pod_templates(workload).values(), workload.get("status") or {})
+    runtime |= planner_facts(state.component.get("spec") or {}, state.settings.line, state.settings.claims)
     status = {
         **before,
         "conditions": merge_conditions(before.get("conditions") or (), now, moment),
         "component": _figures(workload) | runtime,
         "observedGeneration": generation,
     }
-    return set_restore_condition(note_ignored(status, plan.notes, generation, moment), standing, generation, moment)
+    return set_restore_condition(note_ignored(status, plan.notes, generation, moment), restore_state, generation, moment)
 
 
 def _figures(workload: Node) -> dict[str, Any]:

@@ -60,30 +60,30 @@ async def observe(context: Context, obj: Node) -> ComponentState | Refusal:
     graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj)))
     observed = observe_component(obj, owned, beside_graph=graph is not None)
     try:
-        seen = await _observe_restore(context, ComponentState(obj, settings, owned, observed))
+        state = await _observe_restore(context, ComponentState(obj, settings, owned, observed))
     except RenderError as error:
         return Refusal(FAILED, str(error), RETRY_SLOW)
-    return seen._replace(pull_secrets=observe_pull_secrets(context, obj))
+    return state._replace(pull_secrets=observe_pull_secrets(context, obj))
 
 
-async def _observe_restore(context: Context, seen: ComponentState) -> ComponentState:
+async def _observe_restore(context: Context, state: ComponentState) -> ComponentState:
     """Read what the pods of a component with a checkpoint are restored from. Costs one more render. Raises: ApiError, RenderError."""
-    obj, settings = seen.component, seen.settings
+    obj, settings = state.component, state.settings
     if read_checkpoint_block(obj) is None:
-        return seen
-    cold = next((child for child in direct_children(obj, settings, seen.observed).children if child["kind"] == "Deployment"), None)
+        return state
+    cold = next((child for child in direct_children(obj, settings, state.observed).children if child["kind"] == "Deployment"), None)
     choice = await choose_restore(context, obj, pods_of(context, cold) if cold is not None else None, settings)
     if cold is not None and (live := context.cache.get(key_of(cold))) is not None:
         labels, replicas = f"{SELECTOR}={key_of(cold).name}", replicas_in(live.get("spec") or {})
         choice = await follow_failures(context, obj, choice, labels, replicas, ready=is_ready(live))
-    return seen._replace(cold=cold, choice=choice)
+    return state._replace(cold=cold, choice=choice)
 
 
 def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> ObservedState:
     """The selectors that a component's children have, and whose it was; `beside_graph` says that the graph of its label is there."""
     name = frozenset({str(component["metadata"]["name"])})
     left = beside_graph or any(read_graph_label(component) in _parent_graphs(child) for child in children)
-    observed = ObservedState(left=name if left else frozenset())
+    observed = ObservedState(orphans=name if left else frozenset())
     kind = (component.get("spec") or {}).get("type")
     if kind not in ("prefill", "decode"):
         return observed

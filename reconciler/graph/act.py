@@ -40,34 +40,34 @@ from .values import GraphPlan, GraphResult, GraphState
 PODS_SECONDS: Final = 5.0  # until the next look whether pods that use a permission have ended
 
 
-async def act(context: Context, keyed: set[str], seen: GraphState, plan: GraphPlan) -> PassResult:
+async def act(context: Context, keyed: set[str], state: GraphState, plan: GraphPlan) -> PassResult:
     """Make the changes of a plan and report them. Raises: ApiError, StandDownError."""
-    obj = seen.graph.object
-    again = await _adopt(context, seen)
-    result = await _write_children(context, keyed, seen, plan)
+    obj = state.graph.object
+    again = await _adopt(context, state)
+    result = await _write_children(context, keyed, state, plan)
     await context.report_repairs(obj)
     problems = tuple(result.problems)
     if any(problem.passing for problem in problems) and not context.queue.lasts(key_of(obj)):
         return PassResult(problems)  # retried at once, and not reported yet
-    status, look = report(seen, plan, result, context.clocks.wall()), 0.0
+    status, look = report(state, plan, result, context.clocks.wall()), 0.0
     if status["state"] == "pending":
         status, look = await add_pod_reasons(context, obj, status)
     await _write_status(context, obj, status, plan.roll)
     if problems:
-        return PassResult(problems, RETRY_SOON if _lost_grove(context, seen, result) else RETRY_SLOW)
-    if not seen.waits:
+        return PassResult(problems, RETRY_SOON if _lost_grove(context, state, result) else RETRY_SLOW)
+    if not state.blocker:
         return PassResult((), first_of(result.after, look, again))
     if is_switching(context.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
-        await finish_switch(context, seen.orchestrator)
+        await finish_switch(context, state.orchestrator)
     return PassResult((), RETRY_SOON)
 
 
-async def _adopt(context: Context, seen: GraphState) -> float:
+async def _adopt(context: Context, state: GraphState) -> float:
     """Record where a graph of an older operator runs; the seconds until the next attempt, or 0. Raises: ApiError, StandDownError."""
-    graph, way = seen.graph, seen.orchestrator
-    if seen.settings.line < Line.V1_5 or WORKLOAD_PROVIDER in graph.annotations or not way.runs or way.moving:
+    graph, orchestrator = state.graph, state.orchestrator
+    if state.settings.line < Line.V1_5 or WORKLOAD_PROVIDER in graph.annotations or not orchestrator.runs or orchestrator.moving:
         return 0.0
-    provider = GROVE if way.grove else COMPONENTS_PROVIDER
+    provider = GROVE if orchestrator.grove else COMPONENTS_PROVIDER
     try:
         await context.writer.patch_metadata(graph.object, {"uid": uid_of(graph.object), "annotations": {WORKLOAD_PROVIDER: provider}})
     except (ForbiddenError, InvalidError) as error:
@@ -77,18 +77,18 @@ async def _adopt(context: Context, seen: GraphState) -> float:
     return 0.0
 
 
-def _lost_grove(context: Context, seen: GraphState, result: GraphResult) -> bool:
+def _lost_grove(context: Context, state: GraphState, result: GraphResult) -> bool:
     """Whether Grove, which was served, no longer is: the watch of its sets is about to tell."""
-    unserved = seen.orchestrator.grove and result.grove is None and context.cache.knows(CLIQUES)
+    unserved = state.orchestrator.grove and result.grove is None and context.cache.knows(CLIQUES)
     return unserved and any(problem.category == "not_found" for problem in result.problems)
 
 
-async def _write_children(context: Context, keyed: set[str], seen: GraphState, plan: GraphPlan) -> GraphResult:
-    graph, problems, optional = seen.graph, [*plan.problems], list[Problem]()
-    grove, on_set, after, again = None, seen.on_set, 0.0, 0.0
+async def _write_children(context: Context, keyed: set[str], state: GraphState, plan: GraphPlan) -> GraphResult:
+    graph, problems, optional = state.graph, [*plan.problems], list[Problem]()
+    grove, on_set, after, again = None, state.on_set, 0.0, 0.0
     if plan.digest:
         await _note_digest(context, graph, plan)
-    snapshots = seen.snapshots
+    snapshots = state.snapshots
     await write_choices(context, graph.object, snapshots.choices.values())
     offers = {component_name(graph.name, name): (choice.checkpoint, choice.offer) for name, choice in snapshots.choices.items()}
     await publish_offers(context, graph.namespace, offers)
@@ -97,21 +97,23 @@ async def _write_children(context: Context, keyed: set[str], seen: GraphState, p
     await check_scheduler(context, graph, plan.rendered, problems)
     await ensure_ssh_keys(context, keyed, graph, [child for child in plan.rendered if child["kind"] == SECRET], problems)
     for child in plan.applied:
-        live = await _put(context, start_waiting(graph, plan.observed.waits), child, optional if child["kind"] == CHECKPOINT else problems)
+        live = await _put(
+            context, start_waiting(graph, plan.observed.waiting_components), child, optional if child["kind"] == CHECKPOINT else problems
+        )
         if child["kind"] == CLIQUES and live is not None:
             below = list_below(context.cache, live)
-            grove = read_grove_status(start_waiting(graph), live, below, seen.settings.line)
+            grove = read_grove_status(start_waiting(graph), live, below, state.settings.line)
             ended, again = await replace_ended_pods(context, graph.object, below, problems)
-            grove = grove._replace(waits={**grove.waits, **ended})
+            grove = grove._replace(waiting_reasons={**grove.waiting_reasons, **ended})
         if child["kind"] == DISAGGREGATED_SET and live is not None:
-            on_set = read_set_status(graph, live, context.cache.owned(live), seen.settings.line)
+            on_set = read_set_status(graph, live, context.cache.owned(live), state.settings.line)
     for child in filter(is_claim_template, plan.rendered):
         await put_claim_template(context, child, optional)
     problems += [problem for problem in optional if not is_optional(problem)]
-    if not problems and not seen.waits:
+    if not problems and not state.blocker:
         after = await _remove_old(context, graph.object, plan, problems)
     without = [problem for problem in optional if is_optional(problem)]
-    checkpoints = list_checkpoints(context, graph, snapshots.wanted, seen.settings)
+    checkpoints = list_checkpoints(context, graph, snapshots.wanted, state.settings)
     looks = (choice.after for choice in snapshots.choices.values())
     return GraphResult(problems, without, grove, on_set, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
 

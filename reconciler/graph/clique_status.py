@@ -29,9 +29,9 @@ _SCORE: Final = "placementScore"  # of a PodGang's status; at most 1
 class GroveStatus(NamedTuple):
     """The parts of a graph's status that come from Grove."""
 
-    waits: Mapping[str, str]  # object -> why it is not ready
+    waiting_reasons: Mapping[str, str]  # object -> why it is not ready
     figures: Mapping[str, Node]  # component -> entry of the status
-    place: Condition | None  # None without a constraint
+    topology_condition: Condition | None  # None without a constraint
     placement: Node  # how well pods are placed
 
 

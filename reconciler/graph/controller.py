@@ -79,13 +79,13 @@ class GraphController(Controller):
         """Bring a graph one step nearer to its spec. Raises: ApiError, StandDownError."""
         if await context.let_go_deleted(obj):
             return PassResult()
-        seen = await observe(context, obj)
-        if isinstance(seen, Refusal):
-            return await refuse(context, obj, seen)
-        plan = decide(seen)
+        state = await observe(context, obj)
+        if isinstance(state, Refusal):
+            return await refuse(context, obj, state)
+        plan = decide(state)
         if isinstance(plan, Refusal):
             return await refuse(context, obj, plan)
-        return await act(context, self._keyed, seen, plan)
+        return await act(context, self._keyed, state, plan)
 
     async def report_failure(self, context: Context, obj: Node, problem: Problem) -> PassResult:
         """Report it in the graph's status. Raises: ApiError, StandDownError."""

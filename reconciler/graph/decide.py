@@ -21,50 +21,52 @@ from .snapshots import is_claim_template, plan_owners
 from .values import GraphPlan, GraphState
 
 
-def decide(seen: GraphState) -> GraphPlan | Refusal:
+def decide(state: GraphState) -> GraphPlan | Refusal:
     """Plan the next step of a graph, or refuse one that can't be rendered."""
-    graph, way, problems = seen.graph, seen.orchestrator, list[Problem]()
+    graph, way, problems = state.graph, state.orchestrator, list[Problem]()
     try:
-        roll, observed = _roll(seen)
-        digest = worker_hash(graph, seen.settings.line, ObservedState(frameworks=observed.frameworks)) if roll.adopted else ""
+        roll, observed = _roll(state)
+        digest = worker_hash(graph, state.settings.line, ObservedState(frameworks=observed.frameworks)) if roll.adopted else ""
     except RenderError as error:
         return Refusal(REFUSED, str(error), RETRY_SLOW)
-    rendered = render_with_secrets(seen.pull_secrets, seen.settings, lambda settings: graph_children(graph, settings, observed), problems)
+    rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: graph_children(graph, settings, observed), problems)
     problems += [Problem(str(error), "validation") for error in rendered.problems]
-    left = (SECRET, CLIQUES, COMPONENT) if seen.waits else (SECRET,)
+    left = (SECRET, CLIQUES, COMPONENT) if state.blocker else (SECRET,)
     applied = [child for child in rendered.children if child["kind"] not in left and not is_claim_template(child)]
-    owners, notes = plan_owners(graph, seen.snapshots), [*rendered.notes, *seen.notes]
+    owners, notes = plan_owners(graph, state.snapshots), [*rendered.notes, *state.notes]
     plan = GraphPlan(roll, observed, digest, rendered.children, applied, owners, problems=problems, notes=notes)
     if way.grove:
         return plan
-    kept = find_shared_services(graph.object, seen.owned, seen.settings, observed, plan.wanted)
+    kept = find_shared_services(graph.object, state.owned, state.settings, observed, plan.wanted)
     return plan._replace(kept=kept | frozenset(observed.kept_revisions))
 
 
-def _roll(seen: GraphState) -> tuple[Roll, ObservedState]:
-    checkpoints = frozenset(seen.snapshots.found)
-    if seen.orchestrator.grove:
-        choices = seen.snapshots.choices.items()
-        waits = frozenset(name for name, choice in choices if choice.waits)
+def _roll(state: GraphState) -> tuple[Roll, ObservedState]:
+    checkpoints = frozenset(state.snapshots.found)
+    if state.orchestrator.grove:
+        choices = state.snapshots.choices.items()
+        waits = frozenset(name for name, choice in choices if choice.is_waiting)
         restores = {name: choice.restore for name, choice in choices if choice.restore is not None}
-        return Roll(""), seen.on_grove._replace(grove=True, checkpoints=checkpoints, restores=restores, waits=waits)
-    objects = [child for child in seen.owned if child["kind"] == COMPONENT]
-    frameworks = observe_components(seen.graph, Roll(""), objects).frameworks
-    roles = {member.name for member in list_roles(seen.graph, seen.settings.line).values()}
-    alone = seen.graph._replace(members=[member for member in seen.graph.members if member.name not in roles])
-    roll = plan_roll(alone, worker_hashes(seen.graph, seen.settings.line, ObservedState(frameworks=frameworks)), objects, seen.registered)
-    observed = observe_components(seen.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
-    return roll, _observe_roles(seen, observed) if roles else observed
+        return Roll(""), state.on_grove._replace(grove=True, checkpoints=checkpoints, restores=restores, waiting_components=waits)
+    objects = [child for child in state.owned if child["kind"] == COMPONENT]
+    frameworks = observe_components(state.graph, Roll(""), objects).frameworks
+    roles = {member.name for member in list_roles(state.graph, state.settings.line).values()}
+    alone = state.graph._replace(members=[member for member in state.graph.members if member.name not in roles])
+    roll = plan_roll(
+        alone, worker_hashes(state.graph, state.settings.line, ObservedState(frameworks=frameworks)), objects, state.registered
+    )
+    observed = observe_components(state.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
+    return roll, _observe_roles(state, observed) if roles else observed
 
 
-def _observe_roles(seen: GraphState, observed: ObservedState) -> ObservedState:
+def _observe_roles(state: GraphState, observed: ObservedState) -> ObservedState:
     """The same with the facts of the roles of a graph's DisaggregatedSet."""
-    on_set, restart = seen.on_set, restart_id(seen.graph)
+    on_set, restart = state.on_set, restart_id(state.graph)
     current = on_set.generation == observed.worker_hash
-    restarted = {name for name, mark in on_set.marks.items() if restart == mark and not on_set.waits}
+    restarted = {name for name, mark in on_set.marks.items() if restart == mark and not on_set.waiting_reasons}
     return observed._replace(
         revision=on_set.revision if current else "",
-        kept_revisions={} if current and not on_set.waits else read_revisions(seen.owned),
+        kept_revisions={} if current and not on_set.waiting_reasons else read_revisions(state.owned),
         restart_at={**observed.restart_at, **on_set.marks},
         restarted=observed.restarted | restarted,
     )

@@ -45,28 +45,28 @@ async def observe(context: Context, obj: Node) -> GraphState | Refusal:
         return Refusal(REFUSED, cut)
     if unset := _explain_lost_provider(context, obj):
         return Refusal(REFUSED, unset)
-    way = find_orchestrator(context, obj)
+    orchestrator = find_orchestrator(context, obj)
     lws = any(on_leader_worker_sets(component) for component in components_of(context, obj))
     facts = keep_facts(read_facts(context), context.cache.owned(obj))
-    if way.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
-        facts = facts._replace(grove=way.grove)
-    runs = way.runs and condition_of(obj.get("status") or {}, READY).get("reason") != REFUSED
+    if orchestrator.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
+        facts = facts._replace(grove=orchestrator.grove)
+    runs = orchestrator.runs and condition_of(obj.get("status") or {}, READY).get("reason") != REFUSED
     if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts, runs=runs):
         return Refusal(REFUSED, message)
-    if way.lost and not way.moving:
-        condition = orchestrator_condition(way, obj)
+    if orchestrator.lost and not orchestrator.moving:
+        condition = orchestrator_condition(orchestrator, obj)
         return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
-    if way.grove:
+    if orchestrator.grove:
         obj, lacking = await _resolve_topology(context, obj)
         if lacking:
             return Refusal(REFUSED, lacking, RETRY_SLOW)
     try:
-        return await _observe_graph(context, obj, way, lws=lws)
+        return await _observe_graph(context, obj, orchestrator, lws=lws)
     except RenderError as error:
         return Refusal(REFUSED, str(error), RETRY_SLOW)  # a missing claim may be created
 
 
-async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws: bool) -> GraphState | Refusal:
+async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator, *, lws: bool) -> GraphState | Refusal:
     settings = render_settings(context, obj["metadata"]["namespace"])
     graph = read_graph(obj, settings.line)
     if is_disaggregated(graph.annotations, settings.line):
@@ -75,31 +75,30 @@ async def _observe_graph(context: Context, obj: Node, way: Orchestrator, *, lws:
         if (obstacle := find_obstacle(graph, settings.line)) is not None:
             return Refusal(UNSUPPORTED, str(obstacle))
     claims = await read_claims(context, (member.fields for member in graph.members), graph.namespace)
-    if way.grove:
+    if orchestrator.grove:
         await read_cliques(context, graph)
     settings = keep_settings(settings, context.cache.owned(obj))._replace(claims=claims)
-    if way.grove:
+    if orchestrator.grove:
         settings = settings._replace(service_account="")
     snapshots = observe_snapshots(context, graph, settings)
     if snapshots.wanted and is_unlisted(context, settings):
         return Refusal("", "", RETRY_UNLISTED)
-    settings = settings._replace(lws=settings.lws or lws, checkpoints=settings.checkpoints._replace(made=snapshots.off is None))
+    settings = settings._replace(lws=settings.lws or lws, checkpoints=settings.checkpoints._replace(create_missing=snapshots.off is None))
     on_grove = NOTHING
-    if way.grove:
+    if orchestrator.grove:
         sets = [child for child in context.cache.owned(obj) if child["kind"] == CLIQUES]
-        settings = keep_scheduler(graph, sets, settings)._replace(told_packing=await _packs_by_name(context, graph, sets))
+        settings = keep_scheduler(graph, sets, settings)._replace(explicit_packing=await _packs_by_name(context, graph, sets))
         on_grove = observe_on_grove(graph, sets, [child for clique_set in sets for child in list_below(context.cache, clique_set)])
         if snapshots.wanted:
             on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
             snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
-    waits = await find_blocking_pods(context, obj, way)
-    where, owned = orchestrator_condition(way, obj, waits), context.cache.owned(obj)
-    seen = GraphState(
-        graph, way, settings, owned, snapshots, on_grove, pull_secrets=observe_pull_secrets(context, obj), waits=waits, where=where
-    )
+    blocker = await find_blocking_pods(context, obj, orchestrator)
+    condition, owned = orchestrator_condition(orchestrator, obj, blocker), context.cache.owned(obj)
+    state = GraphState(graph, orchestrator, settings, owned, snapshots, on_grove, blocker=blocker, orchestrator_condition=condition)
     made = find_set(owned)
     on_set = read_set_status(graph, made, context.cache.owned(made) if made is not None else (), settings.line)
-    return seen._replace(on_set=on_set, registered=_registered(context, obj), notes=note_unlabelled(context, graph))
+    registered, pull_secrets = _registered(context, obj), observe_pull_secrets(context, obj)
+    return state._replace(on_set=on_set, pull_secrets=pull_secrets, registered=registered, notes=note_unlabelled(context, graph))
 
 
 def _explain_lost_provider(context: Context, graph: Node) -> str:

@@ -33,35 +33,35 @@ _FIGURES: Final = {"readyReplicas": "ready", "updatedReplicas": "up to date", "a
 _SUMMED: Final = ("replicas", "readyReplicas", "availableReplicas")
 
 
-def report(seen: GraphState, plan: GraphPlan, result: GraphResult, moment: datetime) -> Node:
+def report(state: GraphState, plan: GraphPlan, result: GraphResult, moment: datetime) -> Node:
     """The whole status after a pass."""
-    obj = seen.graph.object
+    obj = state.graph.object
     before, generation = obj.get("status") or {}, obj["metadata"].get("generation")
-    state, reason, message = _summarize(seen, plan, result)
+    summary, reason, message = _summarize(state, plan, result)
     now = dict(before)
-    ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
-    place = result.grove.place if result.grove is not None else None
+    ready = Condition(READY, "True" if summary == "successful" else "False", reason, message, generation)
+    place = result.grove.topology_condition if result.grove is not None else None
     kept = [condition for condition in before.get("conditions") or () if place is not None or condition.get("type") != PLACED]
-    together = is_disaggregated(seen.graph.annotations, seen.settings.line)
+    together = is_disaggregated(state.graph.annotations, state.settings.line)
     eligible = Condition(ELIGIBLE, "True", "Selected", "the graph is a DisaggregatedSet", generation) if together else None
-    more = [condition for condition in (place, seen.where, eligible) if condition is not None]
-    now |= {"state": state, "conditions": merge_conditions(kept, [ready, *more], moment)}
+    more = [condition for condition in (place, state.orchestrator_condition, eligible) if condition is not None]
+    now |= {"state": summary, "conditions": merge_conditions(kept, [ready, *more], moment)}
     if not result.problems:
         now["observedGeneration"] = generation
-    workers = sorted(member.name for member in seen.graph.members if member.is_worker)
+    workers = sorted(member.name for member in state.graph.members if member.is_worker)
     parts: dict[str, Node] = {
         "rollingUpdate": _report_roll(before.get("rollingUpdate") or {}, plan.roll, workers, moment),
-        "restart": _report_restart(before.get("restart") or {}, seen.graph, plan),
+        "restart": _report_restart(before.get("restart") or {}, state.graph, plan),
     }
     if result.grove is not None:
-        parts |= {"components": _with_facts(seen, result.grove.figures), "placement": result.grove.placement}
+        parts |= {"components": _with_facts(state, result.grove.figures), "placement": result.grove.placement}
     elif result.components or result.on_set.figures:
-        now["components"] = _with_facts(seen, {**_sum_components(plan, result), **result.on_set.figures})
-    if not seen.orchestrator.grove:
-        parts["placement"] = read_placement(seen.settings.line, None)
+        now["components"] = _with_facts(state, {**_sum_components(plan, result), **result.on_set.figures})
+    if not state.orchestrator.grove:
+        parts["placement"] = read_placement(state.settings.line, None)
     now |= {name: value for name, value in parts.items() if value}
     now = note_ignored(now, plan.notes, generation, moment)
-    snapshots = note_forbidden(seen.snapshots._replace(found=result.checkpoints), result.without)
+    snapshots = note_forbidden(state.snapshots._replace(found=result.checkpoints), result.optional_problems)
     return add_checkpoint_status(now, snapshots, result.components, plan.roll.name, generation, moment)
 
 
@@ -100,7 +100,7 @@ def list_events(before: Node, now: Node, roll: Roll) -> Iterator[NewEvent]:
         yield NewEvent("Warning", "RestartSuperseded", f"restart {restart['observedID']}: a rolling update restarts the workers")
 
 
-def _summarize(seen: GraphState, plan: GraphPlan, result: GraphResult) -> tuple[str, str, str]:
+def _summarize(state: GraphState, plan: GraphPlan, result: GraphResult) -> tuple[str, str, str]:
     """The state, and reason and message of the condition Ready."""
     if result.problems:
         return "failed", FAILED, join_messages([*result.problems])
@@ -110,7 +110,7 @@ def _summarize(seen: GraphState, plan: GraphPlan, result: GraphResult) -> tuple[
         return "pending", ROLLING, "; ".join(["Rolling update in progress", *stopped])[:MAX_MESSAGE_CHARACTERS]
     if stopped:
         return "failed", FAILED, "; ".join(stopped)[:MAX_MESSAGE_CHARACTERS]
-    reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(plan, result)
+    reasons = {state.graph.name: state.blocker} if state.blocker else _not_ready(plan, result)
     if reasons:
         text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
         return "pending", NOT_READY, f"Resources not ready: {text}"[:MAX_MESSAGE_CHARACTERS]
@@ -119,7 +119,7 @@ def _summarize(seen: GraphState, plan: GraphPlan, result: GraphResult) -> tuple[
 
 def _not_ready(plan: GraphPlan, result: GraphResult) -> dict[str, str]:
     objects = {obj["metadata"]["name"]: obj for obj in result.components}
-    reasons = {**(result.grove.waits if result.grove is not None else {}), **result.on_set.waits}
+    reasons = {**(result.grove.waiting_reasons if result.grove is not None else {}), **result.on_set.waiting_reasons}
     for name in plan.expected:
         obj = objects.get(name)
         if obj is None:
@@ -174,10 +174,10 @@ def _sum_components(plan: GraphPlan, result: GraphResult) -> Node:
     return out
 
 
-def _with_facts(seen: GraphState, figures: Mapping[str, Node]) -> Node:
+def _with_facts(state: GraphState, figures: Mapping[str, Node]) -> Node:
     """The figures with what a planner reads, of the spec that the status is about: those in components' objects may be older."""
-    settings, env = seen.settings, object_items(seen.graph.spec.get("env"))
-    facts = {member.name: planner_facts(member.fields, settings.line, settings.claims, env) for member in seen.graph.members}
+    settings, env = state.settings, object_items(state.graph.spec.get("env"))
+    facts = {member.name: planner_facts(member.fields, settings.line, settings.claims, env) for member in state.graph.members}
     old = {name: {key: value for key, value in fields.items() if key not in FACTS} for name, fields in figures.items()}
     return {name: fields | facts.get(name, {}) for name, fields in old.items()}
 

@@ -21,7 +21,7 @@ class SetStatus(NamedTuple):
 
     revision: str = ""  # that the set asks for; empty while nothing of it is there
     generation: str = ""  # of the workers that it asks for
-    waits: Mapping[str, str] = {}  # `SET/ROLE` -> why it is not ready
+    waiting_reasons: Mapping[str, str] = {}  # `SET/ROLE` -> why it is not ready
     figures: Mapping[str, Node] = {}  # component -> entry of the status
     marks: Mapping[str, str] = {}  # component -> restart id that its pods are to carry
 

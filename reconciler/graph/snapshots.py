@@ -112,7 +112,7 @@ def add_checkpoint_status(
     reported = {component_of(obj): read_restore_condition(obj.get("status") or {}) for obj in objects if generation_of(obj) in ("", roll)}
     states = {}
     for name, wanted in snapshots.wanted.items():
-        state = snapshots.choices[name].standing if name in snapshots.choices else None
+        state = snapshots.choices[name].state if name in snapshots.choices else None
         state = state or reported.get(name)
         if snapshots.off is not None and _is_blocked(snapshots.found.get(name), wanted, snapshots.off):
             state = snapshots.off
@@ -150,22 +150,22 @@ def _entry(checkpoint: Node) -> Node:
 
 
 async def choose_restore_on_grove(
-    context: Context, graph: Graph, seen: GraphCheckpoints, settings: Settings, observed: ObservedState
+    context: Context, graph: Graph, snapshots: GraphCheckpoints, settings: Settings, observed: ObservedState
 ) -> GraphCheckpoints:
     """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
     rendered = next((child for child in direct_children(graph.object, settings, observed).children if child["kind"] == CLIQUES), None)
     if rendered is None:
-        return seen
+        return snapshots
     made = context.cache.get(key_of(rendered))
     cold, live, wanted = _templates(rendered), _templates(made), _asked_replicas(made)
     choices = {}
     for member, runner in pair_with_runners(graph, context.cache.owned(made) if made is not None else ()):
-        if member.name not in seen.wanted:
+        if member.name not in snapshots.wanted:
             continue
         obj = {**graph.object, "spec": member.fields}
         clique = lower_name(member.name)
         replicas = runner["spec"].get("replicas") if runner is not None else wanted.get(clique, 0)
-        pods = PodTemplates(cold[clique], live.get(clique), begun=replicas != 0) if clique in cold else None
+        pods = PodTemplates(cold[clique], live.get(clique), has_pods=replicas != 0) if clique in cold else None
         try:
             choice = await choose_restore(context, obj, pods, settings)
         except RenderError as error:
@@ -173,7 +173,7 @@ async def choose_restore_on_grove(
         labels = f"{GRAPH_NAME}={graph.name},{COMPONENT}={member.name}"
         runs = runner["spec"].get("replicas", 1) if runner is not None else 0  # pods of one that isn't there are not looked for
         choices[member.name] = await follow_failures(context, obj, choice, labels, runs, ready=not why_not(member, runner))
-    return seen._replace(choices=choices)
+    return snapshots._replace(choices=choices)
 
 
 def _asked_replicas(made: Node | None) -> dict[str, int | None]:

@@ -1,4 +1,4 @@
-"""What a pass over a graph has seen, plans, and has done."""
+"""State, plan and result of a pass over a graph."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -30,8 +30,8 @@ class GraphState(NamedTuple):
     on_grove: ObservedState = NOTHING  # for a graph on Grove
     on_set: SetStatus = SetStatus()  # of a graph that is a DisaggregatedSet
     pull_secrets: PullSecrets | None = None
-    waits: str = ""  # what must end before the graph may run on its orchestrator
-    where: Condition | None = None  # the condition about its orchestrator
+    blocker: str = ""  # what must end before the graph may run on its orchestrator
+    orchestrator_condition: Condition | None = None  # the condition about its orchestrator
     registered: Mapping[str, int] = {}  # component's object -> its workers that frontends know; while generations change
     notes: Sequence[Note] = ()  # fields without effect beside those that rendering finds
 
@@ -64,7 +64,7 @@ class GraphResult(NamedTuple):
     """The state after the writes of one pass."""
 
     problems: Sequence[Problem] = ()
-    without: Sequence[Problem] = ()  # missing permissions for checkpoints, without which the graph runs
+    optional_problems: Sequence[Problem] = ()  # missing permissions for checkpoints, without which the graph runs
     grove: GroveStatus | None = None  # the state on Grove
     on_set: SetStatus = SetStatus()  # the state of its DisaggregatedSet
     components: Sequence[Any] = ()  # objects of components, of all generations

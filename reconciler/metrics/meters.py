@@ -72,27 +72,27 @@ class Meters:
         """Counts one pass."""
         observe(self.passes, label, BUCKETS, seconds)
 
-    def text(self, objects: Mapping[Label, int], standing: Gauges) -> bytes:
+    def text(self, objects: Mapping[Label, int], gauges: Gauges) -> bytes:
         """All metrics in Prometheus text format, with counts of objects."""
         return export(
             chain(
-                self._own(objects, standing),
-                controller_runtime.passes(self.passes, self.terminal, self.panics, standing.queued),
-                controller_runtime.queue(standing.queued, standing.turns, standing.workers),
+                self._own(objects, gauges),
+                controller_runtime.passes(self.passes, self.terminal, self.panics, gauges.queued),
+                controller_runtime.queue(gauges.queued, gauges.turns, gauges.workers),
             )
         )
 
-    def _own(self, objects: Mapping[Label, int], standing: Gauges) -> Iterator[tuple[MetricSpec, Values]]:
+    def _own(self, objects: Mapping[Label, int], gauges: Gauges) -> Iterator[tuple[MetricSpec, Values]]:
         own: tuple[tuple[MetricSpec, Values], ...] = (
             (DURATION, self.passes),
             (PASSES, {label: count_of(series) for label, series in self.passes.items()}),
             (ERRORS, self.errors),
             (STOOD_DOWN, {(): self.stood_down}),
             (OBJECTS, objects),
-            (LEADING, {(): standing.leading}),
-            (DEPTH, {(): sum(standing.queued.values())}),
-            (EXCLUDED, {(): standing.excluded_namespaces}),
-            (UNREADABLE, {(): standing.unreadable_kinds}),
+            (LEADING, {(): gauges.leading}),
+            (DEPTH, {(): sum(gauges.queued.values())}),
+            (EXCLUDED, {(): gauges.excluded_namespaces}),
+            (UNREADABLE, {(): gauges.unreadable_kinds}),
         )
         for declared, values in own:
             names = declared.labels

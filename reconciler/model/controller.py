@@ -98,18 +98,18 @@ class ModelController(Controller):
         """Load or unload the adapter of a model, and report its pods. Raises: ApiError, StandDownError."""
         if (loader := self._loader) is None:
             return PassResult()
-        seen = await self._observe(context, obj)
-        plan = decide(seen)
+        state = await self._observe(context, obj)
+        plan = decide(state)
         if isinstance(plan, Refusal):
-            await _write_status(context, obj, seen, (), Verdict(False, plan.reason, plan.message))
+            await _write_status(context, obj, state, (), Verdict(False, plan.reason, plan.message))
             return PassResult((), plan.after)
         if obj["metadata"].get("deletionTimestamp"):
-            return await _release(context, loader, seen, plan)
-        if plan.wish is not None:
-            return await _load(context, loader, seen, plan, plan.wish)
+            return await _release(context, loader, state, plan)
+        if plan.wanted is not None:
+            return await _load(context, loader, state, plan, plan.wanted)
         loader.forget(key_of(obj))
         if plan.verdict is not None:
-            await _write_status(context, obj, seen, plan.ready, plan.verdict)
+            await _write_status(context, obj, state, plan.ready, plan.verdict)
         return PassResult()
 
     async def _observe(self, context: Context, model: Node) -> ModelState:
@@ -155,28 +155,28 @@ async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
     return f"status.podIPs must hold the address that an EndpointSlice gives, {', '.join(sorted(foreign))}" if foreign else ""
 
 
-async def _load(context: Context, loader: Loader, seen: ModelState, plan: ModelPlan, wish: WantedAdapter) -> PassResult:
-    model, key, pods = seen.model, key_of(seen.model), seen.pods.endpoints
+async def _load(context: Context, loader: Loader, state: ModelState, plan: ModelPlan, wanted: WantedAdapter) -> PassResult:
+    model, key, pods = state.model, key_of(state.model), state.pods.endpoints
     finalizers = model["metadata"].get("finalizers") or ()
     if FINALIZER not in finalizers:
         change = {"finalizers": [*finalizers, FINALIZER], "resourceVersion": model["metadata"]["resourceVersion"]}
         model = await context.writer.patch_metadata(model, change)
     model = await _record_names(context, model, plan.names)
-    loader.keep(key, wish, pods, check=plan.check)
-    state = loader.standing(key)
-    if state.clean:
-        model = await _record_names(context, model, {wish.lora.name: wish.lora.digest})
-    await _write_status(context, model, seen, state.ready, of_lora(pods, state.ready, state.failures, busy=state.busy))
+    loader.keep(key, wanted, pods, check=plan.check)
+    progress = loader.standing(key)
+    if progress.clean:
+        model = await _record_names(context, model, {wanted.lora.name: wanted.lora.digest})
+    await _write_status(context, model, state, progress.ready, of_lora(pods, progress.ready, progress.failures, busy=progress.busy))
     return PassResult()
 
 
-async def _release(context: Context, loader: Loader, seen: ModelState, plan: ModelPlan) -> PassResult:
+async def _release(context: Context, loader: Loader, state: ModelState, plan: ModelPlan) -> PassResult:
     """Unloads adapters for a bounded time, and removes the finalizer."""
-    model, key, event = seen.model, key_of(seen.model), plan.event
-    if plan.wish is not None:
-        loader.keep(key, plan.wish, seen.pods.endpoints, check=False)
+    model, key, event = state.model, key_of(state.model), plan.event
+    if plan.wanted is not None:
+        loader.keep(key, plan.wanted, state.pods.endpoints, check=False)
         left = context.settings.models.unload_timeout - loader.seconds(key)
-        event = report_unload(seen, loader.standing(key), left)
+        event = report_unload(state, loader.standing(key), left)
         if event is None:
             return PassResult((), left)
     if event is not None:
@@ -193,9 +193,9 @@ async def _record_names(context: Context, model: Node, names: Mapping[str, str])
     return await context.writer.patch_metadata(model, {"annotations": {LOADED: encode_names(names)}})
 
 
-async def _write_status(context: Context, model: Node, seen: ModelState, ready: Collection[str], verdict: Verdict) -> None:
+async def _write_status(context: Context, model: Node, state: ModelState, ready: Collection[str], verdict: Verdict) -> None:
     """Writes the status, and Events if it has changed."""
-    status, events = assess(model, seen.pods, ready, verdict, context.clocks.wall())
+    status, events = assess(model, state.pods, ready, verdict, context.clocks.wall())
     if await context.writer.patch_status(model, status):
         for event in events:
             await context.say(model, *event)

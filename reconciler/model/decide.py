@@ -58,21 +58,21 @@ def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Seq
     return _not_ready(total, done)
 
 
-def assess(model: Node, seen: ModelEndpoints, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[NewEvent]]:
+def assess(model: Node, pods: ModelEndpoints, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[NewEvent]]:
     """The whole status after a pass, and Events about its change; `ready` are uids. Unchanged endpoints stay the digest that they were."""
     before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
     generation = model["metadata"].get("generation")
     reason, message = verdict.detail or (verdict.reason, verdict.message)
     conditions = [
-        _services(seen, base, generation),
+        _services(pods, base, generation),
         Condition(ENDPOINTS, verdict.word, verdict.reason, verdict.message[:MAX_MESSAGE_CHARACTERS], generation),
         Condition(READY, verdict.word, reason, message[:MAX_MESSAGE_CHARACTERS], generation),
     ]
     listed: list[Node] = [
-        {"address": endpoint.urls[0], "podName": endpoint.pod, "ready": endpoint.uid in ready} for endpoint in seen.endpoints
+        {"address": endpoint.urls[0], "podName": endpoint.pod, "ready": endpoint.uid in ready} for endpoint in pods.endpoints
     ]
     status: dict[str, Any] = {**before, "conditions": merge_conditions(before.get("conditions") or (), conditions, moment)}
-    status |= {"readyEndpoints": sum(endpoint.uid in ready for endpoint in seen.endpoints), "totalEndpoints": len(listed)}
+    status |= {"readyEndpoints": sum(endpoint.uid in ready for endpoint in pods.endpoints), "totalEndpoints": len(listed)}
     listed = listed if len(listed) <= MAX_ENDPOINTS else sorted(listed, key=itemgetter("ready"))[:MAX_ENDPOINTS]
     if not listed:
         status.pop("endpoints", None)
@@ -90,12 +90,12 @@ def trim_model(model: Node) -> None:
         status["endpoints"] = digest(status["endpoints"])
 
 
-def _services(seen: ModelEndpoints, base: str, generation: int | None) -> Condition:
-    if not seen.endpoints:
+def _services(pods: ModelEndpoints, base: str, generation: int | None) -> Condition:
+    if not pods.endpoints:
         return Condition(SERVICES, "False", "NoServicesFound", f"No endpoint slices found for base model {base}", generation)
-    if not seen.services:
+    if not pods.services:
         return Condition(SERVICES, "False", "NoServicesFound", "No services associated with endpoint slices", generation)
-    return Condition(SERVICES, "True", "ServicesFound", f"Found {len(seen.services)} service(s)", generation)
+    return Condition(SERVICES, "True", "ServicesFound", f"Found {len(pods.services)} service(s)", generation)
 
 
 def _events(verdict: Verdict, status: Node, base: str) -> list[NewEvent]:
@@ -135,39 +135,39 @@ class ModelPlan(NamedTuple):
 
     verdict: Verdict | None = None  # None: the loader's progress decides
     ready: frozenset[str] = frozenset()  # uids of pods
-    wish: WantedAdapter | None = None
+    wanted: WantedAdapter | None = None
     check: bool = False  # whether pods are asked for their adapters before they load one
     names: Mapping[str, str] = {}  # the adapters to record before loading
     event: NewEvent | None = None
 
 
-def decide(seen: ModelState) -> ModelPlan | Refusal:
+def decide(state: ModelState) -> ModelPlan | Refusal:
     """The plan of a pass; a refusal leaves the loader as it is."""
-    model = seen.model
+    model = state.model
     if model["metadata"].get("deletionTimestamp"):
-        return _release(seen)
-    if seen.unlisted:
-        return Refusal("Forbidden", f"EndpointSlices can't be read: {seen.unlisted}", RETRY_SLOW)
-    if (obstacle := _find_obstacle(seen)) is not None:
+        return _release(state)
+    if state.unlisted:
+        return Refusal("Forbidden", f"EndpointSlices can't be read: {state.unlisted}", RETRY_SLOW)
+    if (obstacle := _find_obstacle(state)) is not None:
         return ModelPlan(obstacle)
     if is_lora(model):
         lora, known = lora_of(model), read_names(model)
         loaded = known.get(lora.name, lora.digest)
-        wish = WantedAdapter(lora, tuple(name for name in known if name != lora.name), replace=loaded != lora.digest)
-        return ModelPlan(wish=wish, check=lora.name in known, names={**known, lora.name: loaded})
-    pods = seen.pods.endpoints
-    if seen.base_as_reference:
+        wanted = WantedAdapter(lora, tuple(name for name in known if name != lora.name), replace=loaded != lora.digest)
+        return ModelPlan(wanted=wanted, check=lora.name in known, names={**known, lora.name: loaded})
+    pods = state.pods.endpoints
+    if state.base_as_reference:
         return ModelPlan(of_base(len(pods), len(pods)))
     ready = frozenset(pod.uid for pod in pods if pod.callable)
     return ModelPlan(of_base(len(pods), len(ready)), ready)
 
 
-def _find_obstacle(seen: ModelState) -> Verdict | None:
+def _find_obstacle(state: ModelState) -> Verdict | None:
     """The reason why nothing may be loaded, or why the pods may serve another base model."""
-    model, base = seen.model, str((seen.model.get("spec") or {}).get("baseModelName") or "")
-    if not seen.pods.endpoints:
+    model, base = state.model, str((state.model.get("spec") or {}).get("baseModelName") or "")
+    if not state.pods.endpoints:
         return Verdict(False, NO_ENDPOINTS, f"No endpoint slices found for base model {base}")
-    for service, served in seen.bases:
+    for service, served in state.bases:
         if served and served != base:
             text = f"baseModelName: Service {service} serves {served}, whose name has the same digest; rename one of both base models"
             return Verdict(False, "HashCollision", text)
@@ -178,8 +178,8 @@ def _find_obstacle(seen: ModelState) -> Verdict | None:
         path_of(lora.name)
     except InvalidNameError as error:
         return Verdict(False, "InvalidModelName", str(error))
-    if seen.owner != model["metadata"]["name"]:
-        text = f"modelName: DynamoModel {seen.owner} has loaded an adapter of this name; rename or delete one of both"
+    if state.owner != model["metadata"]["name"]:
+        text = f"modelName: DynamoModel {state.owner} has loaded an adapter of this name; rename or delete one of both"
         return Verdict(False, "Conflict", text)
     if not lora.uri:
         text = "source URI is required for LoRA models"
@@ -187,29 +187,29 @@ def _find_obstacle(seen: ModelState) -> Verdict | None:
     return None
 
 
-def _release(seen: ModelState) -> ModelPlan:
+def _release(state: ModelState) -> ModelPlan:
     """Unloads the adapters of a deleted model, except one that another model owns now."""
-    model, name = seen.model, lora_of(seen.model).name
+    model, name = state.model, lora_of(state.model).name
     if FINALIZER not in (model["metadata"].get("finalizers") or ()) or not is_lora(model):
         return ModelPlan()
-    if seen.unlisted:
-        return ModelPlan(event=NewEvent("Warning", "CleanupFailed", f"EndpointSlices can't be read: {seen.unlisted}"))
+    if state.unlisted:
+        return ModelPlan(event=NewEvent("Warning", "CleanupFailed", f"EndpointSlices can't be read: {state.unlisted}"))
     names = dict.fromkeys((name, *read_names(model)))
-    if seen.owner != model["metadata"]["name"]:
+    if state.owner != model["metadata"]["name"]:
         names.pop(name)
-    if not names or not seen.pods.endpoints:
+    if not names or not state.pods.endpoints:
         return ModelPlan()
     first, *others = names
-    return ModelPlan(wish=WantedAdapter(Lora(first, ""), tuple(others), unload=True))
+    return ModelPlan(wanted=WantedAdapter(Lora(first, ""), tuple(others), unload=True))
 
 
-def report_unload(seen: ModelState, state: LoadProgress, left: float) -> NewEvent | None:
+def report_unload(state: ModelState, progress: LoadProgress, left: float) -> NewEvent | None:
     """The Event for the end of unloading; None while pods have `left` seconds to unload."""
-    pods = seen.pods.endpoints
-    if state.clean:
+    pods = state.pods.endpoints
+    if progress.clean:
         return NewEvent("Normal", "LoRAUnloaded", f"Unloaded LoRA from {len(pods)} endpoint(s)")
     if left > 0:
         return None
-    late = [pod.pod for pod in pods if pod.uid not in state.ready]
+    late = [pod.pod for pod in pods if pod.uid not in progress.ready]
     text = f"Failed to unload LoRA from some endpoints: {len(late)} task(s) failed: {', '.join(late[:MAX_NAMED_PODS])}"
     return NewEvent("Warning", "LoRAUnloadFailed", text)

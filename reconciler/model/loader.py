@@ -28,7 +28,7 @@ PORTION: Final = 4  # a changed source is loaded on one of so many pods at a tim
 
 @dataclass(slots=True)
 class _ModelLoads:
-    wish: WantedAdapter
+    wanted: WantedAdapter
     began: float
     due: float  # of the next look
     pods: dict[str, WorkerPod] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Loader:
         while True:
             await self._sleep(self._settings.verify_interval / 10)
             for key, loads in [*self._models.items()]:
-                if self._clock() >= loads.due and not loads.wish.unload:
+                if self._clock() >= loads.due and not loads.wanted.unload:
                     loads.due = self._next_look()
                     self._verify(key, loads)
 
@@ -79,15 +79,15 @@ class Loader:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._caller.close()
 
-    def keep(self, key: Key, wish: WantedAdapter, endpoints: Sequence[Endpoint], *, check: bool) -> None:
+    def keep(self, key: Key, wanted: WantedAdapter, endpoints: Sequence[Endpoint], *, check: bool) -> None:
         """What a model wants now, on which pods. With `check`, pods are asked first, if nothing was known of the model."""
         loads = self._models.get(key)
         if loads is None:
-            loads = self._models[key] = _ModelLoads(wish, self._clock(), self._next_look())
+            loads = self._models[key] = _ModelLoads(wanted, self._clock(), self._next_look())
         else:
             check = False
-        if loads.wish != wish:
-            self._wish(loads, wish)
+        if loads.wanted != wanted:
+            self._wish(loads, wanted)
         for uid in loads.pods.keys() - {present.uid for present in endpoints}:
             self._drop(loads, uid)
         for endpoint in endpoints:
@@ -99,7 +99,7 @@ class Loader:
                 pod.errors = 0
                 _stop_waiting(pod)
             pod.endpoint = endpoint
-            if not endpoint.callable and not wish.unload:
+            if not endpoint.callable and not wanted.unload:
                 pod.done = pod.clean = False
                 loads.pending.pop(endpoint.uid, None)
             elif not (pod.done and pod.clean) and pod.wait is None and not pod.running:
@@ -110,7 +110,7 @@ class Loader:
         """How it stands with a model that was told to `keep`."""
         loads = self._models[key]
         pods = loads.pods
-        callable_pods = [pod for pod in pods.values() if pod.endpoint.callable or loads.wish.unload]
+        callable_pods = [pod for pod in pods.values() if pod.endpoint.callable or loads.wanted.unload]
         return LoadProgress(
             frozenset(uid for uid, pod in pods.items() if pod.done),
             tuple((pod.endpoint.pod, pod.failure) for pod in callable_pods if pod.failure),
@@ -138,18 +138,18 @@ class Loader:
     def _next_look(self) -> float:
         return self._clock() + self._settings.verify_interval * (0.9 + 0.2 * self._chance())
 
-    def _wish(self, loads: _ModelLoads, wish: WantedAdapter) -> None:
-        again = (wish.lora, wish.unload, wish.replace) != (loads.wish.lora, loads.wish.unload, loads.wish.replace)
-        if wish.unload and not loads.wish.unload:
+    def _wish(self, loads: _ModelLoads, wanted: WantedAdapter) -> None:
+        again = (wanted.lora, wanted.unload, wanted.replace) != (loads.wanted.lora, loads.wanted.unload, loads.wanted.replace)
+        if wanted.unload and not loads.wanted.unload:
             loads.began = self._clock()
-        settled = loads.wish.replace and not wish.replace and wish.lora == loads.wish.lora
-        loads.wish = wish
+        settled = loads.wanted.replace and not wanted.replace and wanted.lora == loads.wanted.lora
+        loads.wanted = wanted
         for pod in loads.pods.values():
             if again and not settled:
                 pod.done = False
                 pod.failure, pod.errors = "", 0
                 _stop_waiting(pod)
-            pod.clean = pod.done and not wish.stale
+            pod.clean = pod.done and not wanted.stale
 
     def _drop(self, loads: _ModelLoads, uid: str) -> None:
         _stop_waiting(loads.pods.pop(uid))
@@ -165,7 +165,7 @@ class Loader:
     def _limit(self, loads: _ModelLoads) -> int:
         """Calls at a time for one model: all that there may be, unless others wait too."""
         limit = self._settings.concurrency if self._active <= 1 else self._settings.per_model
-        return min(limit, max(1, len(loads.pods) // PORTION)) if loads.wish.replace else limit
+        return min(limit, max(1, len(loads.pods) // PORTION)) if loads.wanted.replace else limit
 
     def _start(self, key: Key, loads: _ModelLoads) -> None:
         if self._closed:
@@ -212,12 +212,12 @@ class Loader:
         return self._begin(self._serve(key, loads, pod))
 
     async def _serve(self, key: Key, loads: _ModelLoads, pod: WorkerPod) -> None:
-        wish, endpoint, before = loads.wish, pod.endpoint, (pod.done, pod.clean, pod.failure)
+        wanted, endpoint, before = loads.wanted, pod.endpoint, (pod.done, pod.clean, pod.failure)
         refused = False
         try:
             failure = await self._confirm(key, pod)
             if not failure:
-                await (unload_all(self._caller, wish, endpoint) if wish.unload else load(self._caller, wish, pod))
+                await (unload_all(self._caller, wanted, endpoint) if wanted.unload else load(self._caller, wanted, pod))
         except UnreachableError as error:
             failure, refused = str(error), isinstance(error, RefusedError) and error.final
         except Exception:
@@ -228,9 +228,9 @@ class Loader:
             loads.running -= 1
         if self._models.get(key) is not loads or loads.pods.get(endpoint.uid) is not pod:
             return
-        if loads.wish != wish or (not pod.endpoint.callable and not wish.unload):
+        if loads.wanted != wanted or (not pod.endpoint.callable and not wanted.unload):
             pod.done = pod.clean = False  # it was for something that nobody wants any more
-            if pod.endpoint.callable or loads.wish.unload:
+            if pod.endpoint.callable or loads.wanted.unload:
                 loads.pending.setdefault(endpoint.uid)
                 self._start(key, loads)
             return
@@ -255,7 +255,7 @@ class Loader:
         return wrong
 
     def _later(self, key: Key, loads: _ModelLoads, pod: WorkerPod, *, refused: bool) -> None:
-        most = UNLOADING if loads.wish.unload else REFUSED if refused else MAX_RETRY_SECONDS
+        most = UNLOADING if loads.wanted.unload else REFUSED if refused else MAX_RETRY_SECONDS
         pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
         pod.wait = self._begin(self._again(key, loads, pod, pause))
@@ -263,7 +263,7 @@ class Loader:
     async def _again(self, key: Key, loads: _ModelLoads, pod: WorkerPod, pause: float) -> None:
         await self._sleep(pause)
         pod.wait = None
-        if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wish.unload):
+        if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wanted.unload):
             loads.pending.setdefault(pod.endpoint.uid)
             self._start(key, loads)
 

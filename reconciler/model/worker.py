@@ -116,10 +116,10 @@ class RefusedError(UnreachableError):
         self.final = not reply.passing
 
 
-async def load(caller: WorkerClient, wish: WantedAdapter, pod: WorkerPod) -> None:
+async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> None:
     """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
-    lora, present = wish.lora, frozenset[str]()
-    if pod.check and not wish.replace:
+    lora, present = wanted.lora, frozenset[str]()
+    if pod.check and not wanted.replace:
         names = await _look(caller, pod)
         pod.check = False
         if names is None and pod.done:
@@ -127,13 +127,13 @@ async def load(caller: WorkerClient, wish: WantedAdapter, pod: WorkerPod) -> Non
         present = names or frozenset()
     if lora.name not in present:
         pod.done = False
-        if wish.replace:
+        if wanted.replace:
             await _unload(caller, pod.endpoint, lora.name)
         reply = await _first(pod.endpoint, lambda base: caller.load(base, lora.name, lora.uri))
         if not reply.fine:
             raise RefusedError(reply)
     pod.done = True
-    for name in wish.stale:
+    for name in wanted.stale:
         await _unload(caller, pod.endpoint, name)
     pod.clean = True
 
@@ -147,9 +147,9 @@ async def _look(caller: WorkerClient, pod: WorkerPod) -> frozenset[str] | None:
     return names
 
 
-async def unload_all(caller: WorkerClient, wish: WantedAdapter, endpoint: Endpoint) -> None:
+async def unload_all(caller: WorkerClient, wanted: WantedAdapter, endpoint: Endpoint) -> None:
     """Unloads all that a model has. Raises: as `load`."""
-    for name in dict.fromkeys((wish.lora.name, *wish.stale)):
+    for name in dict.fromkeys((wanted.lora.name, *wanted.stale)):
         await _unload(caller, endpoint, name)
 
 

@@ -218,7 +218,7 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 
 def _grove(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
     marks = generation.restart_marks(graph, observed)
-    graph = with_old_selectors(start_waiting(graph, observed.waits), observed.old_selectors)
+    graph = with_old_selectors(start_waiting(graph, observed.waiting_components), observed.old_selectors)
     reached = (_collected(services_on_grove, graph, member, settings) for member in graph.members)
     return _joined([_collected(clique_set, graph, settings, marks, observed.restores), *reached])
 

@@ -41,10 +41,10 @@ def component_children(obj: Fields, settings: Settings, observed: ObservedState 
     """All children of one component's object, its workload first. Raises: RenderError if they can't be rendered."""
     name = str((obj.get("metadata") or {}).get("name") or "")
     old = name in observed.old_selectors or uses_old_selectors(obj)
-    left = name in observed.left
+    left = name in observed.orphans
     made = left or bool(owning_graph(obj.get("metadata") or {}))  # by a graph, which writes it as all lines read it
     workload = read_workload(obj, OLDEST if made else settings.line, old_selectors=old, left=left)
-    workload = replace(workload, spec=at_start(workload.spec, waits=name in observed.waits))
+    workload = replace(workload, spec=at_start(workload.spec, waiting=name in observed.waiting_components))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     if workload.nodes == 1:
         return [_deployment(workload, settings, observed.restores.get(name)), *services(workload, settings)]

@@ -225,18 +225,20 @@ def spans_pods(component: Fields) -> bool:
     return nodes(component) > 1 or is_inter_pod(component)
 
 
-def at_start(component: Fields, *, waits: bool) -> Fields:
+def at_start(component: Fields, *, waiting: bool) -> Fields:
     """A component as it is started: without pods while it waits. Whoever may wait has a number of replicas, to leave zero again."""
     if not waits_for_checkpoint(component):
         return component
-    return {**component, "replicas": 0 if waits else replicas_in(component)}
+    return {**component, "replicas": 0 if waiting else replicas_in(component)}
 
 
-def start_waiting(graph: Graph, waits: Collection[str] = ()) -> Graph:
-    """A graph whose components are started as `at_start` says; `waits` are the names of those that wait."""
+def start_waiting(graph: Graph, waiting: Collection[str] = ()) -> Graph:
+    """A graph whose components are started as `at_start` says; `waiting` are the names of those that wait."""
     if not any(waits_for_checkpoint(member.fields) for member in graph.members):
         return graph
-    return graph._replace(members=[member._replace(fields=at_start(member.fields, waits=member.name in waits)) for member in graph.members])
+    return graph._replace(
+        members=[member._replace(fields=at_start(member.fields, waiting=member.name in waiting)) for member in graph.members]
+    )
 
 
 def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:

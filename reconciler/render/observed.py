@@ -25,9 +25,11 @@ class ObservedState(NamedTuple):
     # component objects, or components on Grove, whose pods are still selected as `worker` with a sub-type
     grove: bool | None = None  # whether the graph runs on Grove, or is to; None: as the cluster serves it and the graph says
     old_selectors: frozenset[str] = frozenset()
-    left: frozenset[str] = frozenset()  # component objects without an owner that belong to the graph which their label names
+    orphans: frozenset[str] = frozenset()  # component objects without an owner that belong to the graph which their label names
     checkpoints: frozenset[str] = frozenset()  # components whose checkpoint is there, so that none is made
-    waits: frozenset[str] = frozenset()  # component objects, or components on Grove, that have no pods until their checkpoint is ready
+    waiting_components: frozenset[str] = (
+        frozenset()
+    )  # component objects, or components on Grove, that have no pods until their checkpoint is ready
     revision: str = ""  # of the graph's DisaggregatedSet, which Services of its roles select; empty: not known yet
     kept_revisions: Mapping[str, str] = _EMPTY  # Service of a role -> the revision that it selects until the new one is ready
     restores: Mapping[str, Restore] = _EMPTY  # component object, or component on Grove -> the snapshot that its pods are restored from

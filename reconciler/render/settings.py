@@ -18,7 +18,7 @@ class CheckpointSettings(NamedTuple):
     """Snapshots of warm workers."""
 
     enabled: bool = False  # whether pods are restored from them
-    made: bool = True  # whether graphs ask for missing ones
+    create_missing: bool = True  # whether graphs ask for missing ones
     gate: bool = False  # whether workers with the GPU memory service have any
     storage: str = ""  # kind of storage; empty: as `pvc`
     pvc: Pvc = Pvc()  # the PersistentVolumeClaim that holds them; without a name it is to be found
@@ -45,7 +45,7 @@ class Settings(NamedTuple):
     disaggregated: bool = True  # whether there are DisaggregatedSets, which only graphs that ask for them become
     switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration disables
     operator_version: str = ""
-    told_line: Line | None = None  # where somebody names it; None: that of the version
+    explicit_line: Line | None = None  # where somebody names it; None: that of the version
     restricted: bool = False  # one namespace: the installation has the accounts of planner and endpoint picker
     discovery: str = KUBERNETES
     infrastructure: Infrastructure = Infrastructure()
@@ -61,17 +61,17 @@ class Settings(NamedTuple):
     pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # address of a registry -> names of pull secrets in the object's namespace
     service_account: str = "default"  # of pods with discovery by etcd that name none
     claims: ClaimDependencies = ClaimDependencies()
-    told_packing: bool | None = None  # whether Grove packs by topologies that are named; None: that of the line
+    explicit_packing: bool | None = None  # whether Grove packs by topologies that are named; None: that of the line
 
     @property
     def line(self) -> Line:
         """The line by which objects are converted and rendered."""
-        return self.told_line or decide_line(self.operator_version)
+        return self.explicit_line or decide_line(self.operator_version)
 
     @property
     def packs_by_name(self) -> bool:
         """Whether Grove packs by a named topology, as from 0.1.0-alpha.10 on, which operators bundle since 1.3."""
-        return self.line >= Line.V1_3 if self.told_packing is None else self.told_packing
+        return self.line >= Line.V1_3 if self.explicit_packing is None else self.explicit_packing
 
     @property
     def pod_snapshots(self) -> bool:

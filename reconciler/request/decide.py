@@ -42,8 +42,8 @@ class RequestState(NamedTuple):
     job: Node | None = None
     ending: str = ""  # how the Job failed
     data: Node | None = None  # of the profiler's ConfigMap
-    waits: str = ""  # why the Job's pod doesn't run
-    pulls: tuple[str, ...] = ()  # images that pods can't pull
+    waiting_reason: str = ""  # why the Job's pod doesn't run
+    pull_failures: tuple[str, ...] = ()  # images that pods can't pull
     graph: Node | None = None
     result: ProfilingResult | None = None
     results: Node | None = None  # the summary of the result
@@ -52,7 +52,7 @@ class RequestState(NamedTuple):
 
     @property
     def config_maps(self) -> Sequence[Node]:
-        """What is made beside the graph."""
+        """The ConfigMaps that are made beside the graph."""
         return self.result.config_maps if self.result is not None else ()
 
 
@@ -86,27 +86,27 @@ def is_mine(request: Node, graph: Node) -> bool:
     return named and noted in (None, uid_of(request)) and read_progress(request).graph in ("", uid_of(graph))
 
 
-def decide(seen: RequestState) -> RequestPlan:
+def decide(state: RequestState) -> RequestPlan:
     """The plan of a pass."""
-    if seen.refusal:
-        return RequestPlan(phases.fail(phases.VALIDATION, "ValidationFailed", seen.refusal))
-    phase = phase_of(seen.request)
-    plan = _BY_PHASE.get(phase, _failed)(seen)
-    return _report_change(seen.request, plan) if phase in phases.FROZEN else plan
+    if state.refusal:
+        return RequestPlan(phases.fail(phases.VALIDATION, "ValidationFailed", state.refusal))
+    phase = phase_of(state.request)
+    plan = _BY_PHASE.get(phase, _failed)(state)
+    return _report_change(state.request, plan) if phase in phases.FROZEN else plan
 
 
-def _pending(seen: RequestState) -> RequestPlan:
-    request, status = seen.request, seen.request.get("status") or {}
-    if seen.gpus is None:
+def _pending(state: RequestState) -> RequestPlan:
+    request, status = state.request, state.request.get("status") or {}
+    if state.gpus is None:
         return RequestPlan(None, GPU_POLL)
-    if wrong := explain_invalid(request, seen.gpus, claim=seen.claim):
+    if wrong := explain_invalid(request, state.gpus, claim=state.claim):
         step = phases.fail(phases.VALIDATION, "ValidationFailed", wrong)
         return RequestPlan(step, notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
     if not status.get("observedGeneration") or condition_of(status, phases.RUN).get("reason") == phases.AGAIN:
         return RequestPlan(phases.begin(), RETRY_SOON)
-    hardware = fill_hardware(read_requested_hardware(request), seen.gpus)
+    hardware = fill_hardware(read_requested_hardware(request), state.gpus)
     wrong = hindrance(request, hardware)
-    writes = seen.settings.requests.write_hardware and not wrong
+    writes = state.settings.requests.write_hardware and not wrong
     if writes:
         request = {**request, "spec": {**request["spec"], "hardware": hardware}}
     requested = read_requested_hardware(request)
@@ -116,46 +116,46 @@ def _pending(seen: RequestState) -> RequestPlan:
     plan = RequestPlan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
     if wrong:
         return plan._replace(step=phases.refuse_job(wrong))
-    if not seen.settings.requests.copier_image:
+    if not state.settings.requests.copier_image:
         text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
         return plan._replace(step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), after=RETRY_SLOW)
     return plan._replace(step=phases.start(job_of(request)), after=RETRY_SOON, action="begin")
 
 
-def _profiling(seen: RequestState) -> RequestPlan:
-    status, data = seen.request["status"], seen.data
-    if seen.job is None:
-        return _finish(seen) if is_there(data) else _begin_again(seen)
-    job = seen.job.get("status") or {}
+def _profiling(state: RequestState) -> RequestPlan:
+    status, data = state.request["status"], state.data
+    if state.job is None:
+        return _finish(state) if is_there(data) else _begin_again(state)
+    job = state.job.get("status") or {}
     if condition_of(job, "Failed").get("status") == "True":
-        return RequestPlan(phases.fail_profiling(status, data, seen.ending))
+        return RequestPlan(phases.fail_profiling(status, data, state.ending))
     if condition_of(job, "Complete").get("status") != "True":
-        step = phases.follow(status, data or {}, seen.waits)
-        return RequestPlan(phases.add_pulls(step, status, seen.pulls), POLL)
+        step = phases.follow(status, data or {}, state.waiting_reason)
+        return RequestPlan(phases.add_pulls(step, status, state.pull_failures), POLL)
     ended = parse_time(job.get("completionTime"))
-    if not is_there(data) and ended is not None and (seen.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
+    if not is_there(data) and ended is not None and (state.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
         return RequestPlan(phases.await_result(), RETRY_SOON)
-    return _finish(seen)
+    return _finish(state)
 
 
-def _begin_again(seen: RequestState) -> RequestPlan:
+def _begin_again(state: RequestState) -> RequestPlan:
     """Makes a deleted Job once more."""
-    jobs = read_progress(seen.request).jobs or 1
+    jobs = read_progress(state.request).jobs or 1
     if jobs >= MAX_JOBS:
-        text = f'jobs.batch "{job_of(seen.request)}" not found, and it has been made {jobs} times'
-        return RequestPlan(phases.fail_profiling(seen.request["status"], seen.data, text))
+        text = f'jobs.batch "{job_of(state.request)}" not found, and it has been made {jobs} times'
+        return RequestPlan(phases.fail_profiling(state.request["status"], state.data, text))
     return RequestPlan(None, RETRY_SOON, notes={"jobs": jobs + 1}, action="begin")
 
 
-def _finish(seen: RequestState) -> RequestPlan:
+def _finish(state: RequestState) -> RequestPlan:
     """Takes the result of a profiler that has ended."""
-    if failure := failure_of(seen.data or {}):
-        return RequestPlan(phases.fail_profiling(seen.request["status"], seen.data, failure))
-    result = seen.result
-    if result is None or seen.result_refusal:
-        return RequestPlan(phases.refuse_result(seen.unusable or seen.result_refusal))
-    apply = applies(seen.request)
-    step = phases.take_result(str(result.graph["metadata"]["name"]), seen.results or {}, apply=apply)
+    if failure := failure_of(state.data or {}):
+        return RequestPlan(phases.fail_profiling(state.request["status"], state.data, failure))
+    result = state.result
+    if result is None or state.result_refusal:
+        return RequestPlan(phases.refuse_result(state.unusable or state.result_refusal))
+    apply = applies(state.request)
+    step = phases.take_result(str(result.graph["metadata"]["name"]), state.results or {}, apply=apply)
     ignored = [
         NewEvent("Warning", "ResourceIgnored", f"{name} of the result is not applied: it is not a ConfigMap") for name in result.ignored
     ]
@@ -171,18 +171,18 @@ def _annotations(result: ProfilingResult) -> dict[str, str | None]:
     return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= MAX_ANNOTATION}
 
 
-def _ready(seen: RequestState) -> RequestPlan:
-    return RequestPlan(RequestStep(phases.DEPLOYING)) if applies(seen.request) and seen.data is not None else RequestPlan()
+def _ready(state: RequestState) -> RequestPlan:
+    return RequestPlan(RequestStep(phases.DEPLOYING)) if applies(state.request) and state.data is not None else RequestPlan()
 
 
-def _deploying(seen: RequestState) -> RequestPlan:
-    request, status, progress, graph = seen.request, seen.request["status"], read_progress(seen.request), seen.graph
+def _deploying(state: RequestState) -> RequestPlan:
+    request, status, progress, graph = state.request, state.request["status"], read_progress(state.request), state.graph
     name = str(status.get("dgdName") or graph_name(request))
     if graph is not None and is_mine(request, graph):
         step = phases.report_graph(request, graph)
         action: Action = "" if progress.graph else "adopt graph"
         if step.phase != phases.DEPLOYED:
-            return RequestPlan(phases.add_pulls(step, status, seen.pulls), POD_START_SECONDS, action=action)
+            return RequestPlan(phases.add_pulls(step, status, state.pull_failures), POD_START_SECONDS, action=action)
         return RequestPlan(step, action=action)
     if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
         return RequestPlan(phases.fail_deleted(name))
@@ -191,16 +191,16 @@ def _deploying(seen: RequestState) -> RequestPlan:
         return RequestPlan(phases.refuse_deployment("NameTaken", text), action="drop config maps")
     if not applies(request):
         return RequestPlan(RequestStep(phases.READY))
-    if seen.unusable:
-        return RequestPlan(phases.refuse_result(seen.unusable))
-    if seen.result is None:
+    if state.unusable:
+        return RequestPlan(phases.refuse_result(state.unusable))
+    if state.result is None:
         if status.get("dgdName"):
             return RequestPlan(phases.fail_deleted(name))
         text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
         return RequestPlan(None, RETRY_SLOW, (Problem(text, "not_found"),))
-    if seen.result_refusal:
-        return RequestPlan(phases.refuse_result(seen.result_refusal), action="drop config maps")
-    return RequestPlan(phases.deploy(str(seen.result.graph["metadata"]["name"])), action="make graph")
+    if state.result_refusal:
+        return RequestPlan(phases.refuse_result(state.result_refusal), action="drop config maps")
+    return RequestPlan(phases.deploy(str(state.result.graph["metadata"]["name"])), action="make graph")
 
 
 def may_begin_again(request: Node) -> tuple[bool, bool]:
@@ -211,15 +211,15 @@ def may_begin_again(request: Node) -> tuple[bool, bool]:
     return status.get("phase") == phases.FAILED and (edited or bool(retry and retry != progress.retry)), edited
 
 
-def _failed(seen: RequestState) -> RequestPlan:
+def _failed(state: RequestState) -> RequestPlan:
     """Begins again if the spec has changed or a user requests it; a usable result is kept."""
-    again, edited = may_begin_again(seen.request)
+    again, edited = may_begin_again(state.request)
     if not again:
         return RequestPlan(RequestStep(phases.FAILED))
-    notes = {"retry": retry_of(seen.request), "graph": "", "jobs": 0}
-    generated = condition_of(seen.request["status"], phases.SPEC).get("status") == "True"
-    if not edited and generated and seen.data is not None:
-        return RequestPlan(RequestStep(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)), notes=notes)
+    notes = {"retry": retry_of(state.request), "graph": "", "jobs": 0}
+    generated = condition_of(state.request["status"], phases.SPEC).get("status") == "True"
+    if not edited and generated and state.data is not None:
+        return RequestPlan(RequestStep(phases.DEPLOYING, removed_conditions=(phases.DEPLOYMENT,)), notes=notes)
     return RequestPlan(phases.begin_again(), RETRY_SOON, notes=notes, action="drop job")
 
 
@@ -250,4 +250,10 @@ def _report_change(request: Node, plan: RequestPlan) -> RequestPlan:
         plan = plan._replace(notes={**plan.notes, "warned": digest})
     more = phases.report_change(str(status.get("phase")), differs=differs, unheard=unheard)
     step = plan.step or RequestStep(more.phase)
-    return plan._replace(step=step._replace(told=step.told + more.told, events=step.events + more.events, gone=step.gone + more.gone))
+    return plan._replace(
+        step=step._replace(
+            conditions=step.conditions + more.conditions,
+            events=step.events + more.events,
+            removed_conditions=step.removed_conditions + more.removed_conditions,
+        )
+    )

@@ -47,18 +47,20 @@ class RequestStep(NamedTuple):
     """The next status of a request, and its Events. A field that is None is removed, one that isn't named stays."""
 
     phase: str
-    told: tuple[tuple[str, str, str, str], ...] = ()  # conditions: type, status, reason, message
+    conditions: tuple[tuple[str, str, str, str], ...] = ()  # conditions: type, status, reason, message
     fields: Mapping[str, Any] = {}
     events: tuple[NewEvent, ...] = ()
-    gone: tuple[str, ...] = ()  # conditions that mean nothing any more
+    removed_conditions: tuple[str, ...] = ()  # conditions that mean nothing any more
 
 
 def status_after(request: Node, step: RequestStep, moment: datetime) -> Node:
     """The whole status after a step."""
     before, generation = request.get("status") or {}, request["metadata"].get("generation")
-    gone = step.gone if step.phase in (PROFILING, DEPLOYING) else (*step.gone, PULLED)
+    gone = step.removed_conditions if step.phase in (PROFILING, DEPLOYING) else (*step.removed_conditions, PULLED)
     kept = [condition for condition in before.get("conditions") or () if condition.get("type") not in gone]
-    conditions = [Condition(kind, word, reason, message[:MAX_MESSAGE_CHARACTERS], generation) for kind, word, reason, message in step.told]
+    conditions = [
+        Condition(kind, word, reason, message[:MAX_MESSAGE_CHARACTERS], generation) for kind, word, reason, message in step.conditions
+    ]
     status: dict[str, Any] = {**before, **step.fields, "phase": step.phase, "observedGeneration": generation}
     status["conditions"] = merge_conditions(kept, conditions, moment)
     summary = Condition(SUCCEEDED, *_summarize(step.phase, status), generation)
@@ -99,7 +101,9 @@ def begin() -> RequestStep:
 
 def begin_again() -> RequestStep:
     """A failed request begins anew."""
-    return RequestStep(PENDING, ((RUN, "False", AGAIN, "Starting again"),), _FRESH, gone=(VALIDATION, SPEC, DEPLOYMENT, CHANGED))
+    return RequestStep(
+        PENDING, ((RUN, "False", AGAIN, "Starting again"),), _FRESH, removed_conditions=(VALIDATION, SPEC, DEPLOYMENT, CHANGED)
+    )
 
 
 def fail(kind: str, reason: str, text: str, event: str = "") -> RequestStep:
@@ -124,13 +128,13 @@ def start(job: str) -> RequestStep:
     return RequestStep(PROFILING, conditions, fields, (NewEvent("Normal", "ProfilingJobCreated", "Profiling job created"),))
 
 
-def follow(status: Node, data: Node, waits: str) -> RequestStep:
-    """Where the profiler says that it is; `waits` is why its pod doesn't run. A word that nobody knows changes nothing but the message."""
+def follow(status: Node, data: Node, waiting_reason: str) -> RequestStep:
+    """Next status from the profiler's reported stage, or `waiting_reason` of its pod. An unknown stage changes only the message."""
     word, message = str(data.get("phase") or ""), str(data.get("message") or "")[:1000]
     before, was = str(status.get("profilingPhase") or ""), condition_of(status, RUN)
     reason, text, fields = "ProfilingRunning", "Profiling is in progress", dict[str, Any]()
-    if waits:
-        text = f"{text}. Pods wait: {waits}"
+    if waiting_reason:
+        text = f"{text}. Pods wait: {waiting_reason}"
     elif word in STEPS and word != before:
         reason, text, fields = "Completed" if word == STEPS[-1] else word, message, {"profilingPhase": word}
     elif word and word not in STEPS:
@@ -150,8 +154,8 @@ def add_pulls(step: RequestStep, status: Node, failures: Sequence[str]) -> Reque
     """A step with what pods can't pull, or with the end of that."""
     text, events = report_pull_failures(status, failures)
     if not text:
-        return step._replace(gone=(*step.gone, PULLED)) if condition_of(status, PULLED) else step
-    return step._replace(told=(*step.told, (PULLED, "False", PULL_FAILED, text)), events=step.events + events)
+        return step._replace(removed_conditions=(*step.removed_conditions, PULLED)) if condition_of(status, PULLED) else step
+    return step._replace(conditions=(*step.conditions, (PULLED, "False", PULL_FAILED, text)), events=step.events + events)
 
 
 def fail_profiling(status: Node, data: Node | None, text: str) -> RequestStep:
@@ -165,7 +169,7 @@ def fail_profiling(status: Node, data: Node | None, text: str) -> RequestStep:
 def refuse_result(text: str) -> RequestStep:
     """The profiler has finished, but nothing can be made of what it wrote."""
     failed = fail(SPEC, "GenerationFailed", text)
-    return failed._replace(told=(_COMPLETED, *failed.told))
+    return failed._replace(conditions=(_COMPLETED, *failed.conditions))
 
 
 def take_result(graph: str, results: Node, *, apply: bool) -> RequestStep:
@@ -228,7 +232,7 @@ def _count_replicas(graph: Node) -> Node | None:
 def report_change(phase: str, *, differs: bool, unheard: bool) -> RequestStep:
     """Whether a spec differs from the one that was begun with; `unheard` if nobody has been warned of it yet."""
     if not differs:
-        return RequestStep(phase, gone=(CHANGED,))
+        return RequestStep(phase, removed_conditions=(CHANGED,))
     text = (
         f"Cannot modify spec in phase '{phase}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
         "Create a new resource with a different name instead."

@@ -33,75 +33,75 @@ MAX_PHASES: Final = 4  # that one pass goes through
 
 async def observe(context: Context, requests: RequestContext, request: Node) -> RequestState:
     """What the phase of a request depends on. Raises: ApiError, NameTakenError."""
-    seen, phase = RequestState(request, context.clocks.wall()), phase_of(request)
+    state, phase = RequestState(request, context.clocks.wall()), phase_of(request)
     if deep := explain_cut(request):
-        return seen._replace(refusal=deep)
+        return state._replace(refusal=deep)
     if phase == phases.PENDING:
-        return await _pending(context, requests, seen)
+        return await _pending(context, requests, state)
     if phase == phases.PROFILING:
-        return await _profiling(context, requests, seen)
+        return await _profiling(context, requests, state)
     if phase in (phases.DEPLOYING, phases.DEPLOYED):
-        return await _deploying(context, requests, seen)
+        return await _deploying(context, requests, state)
     if applies(request) if phase == phases.READY else may_begin_again(request)[0]:
-        return seen._replace(data=find_result(request, await output_data(context, request)))
-    return seen
+        return state._replace(data=find_result(request, await output_data(context, request)))
+    return state
 
 
-async def _pending(context: Context, requests: RequestContext, seen: RequestState) -> RequestState:
-    request = seen.request
+async def _pending(context: Context, requests: RequestContext, state: RequestState) -> RequestState:
+    request = state.request
     if refusal := context.judge.refusal(request, read_facts(context)):
-        return seen._replace(refusal=refusal)
+        return state._replace(refusal=refusal)
     requested = read_requested_hardware(request)
     gpus = requests.gpus.known(key_of(request)) if any(requested.get(name) is None for name in KINDS) else GpuInventory()
     if gpus is None:
-        return seen._replace(gpus=None)
+        return state._replace(gpus=None)
     claim = claim_of(request)
     exists = not claim or await context.cluster.get(CLAIMS, claim, key_of(request).namespace) is not None
     settings = await requests.job_settings()
-    return seen._replace(gpus=gpus, claim=exists, settings=settings)
+    return state._replace(gpus=gpus, claim=exists, settings=settings)
 
 
-async def _profiling(context: Context, requests: RequestContext, seen: RequestState) -> RequestState:
-    request, key = seen.request, key_of(seen.request)
+async def _profiling(context: Context, requests: RequestContext, state: RequestState) -> RequestState:
+    request, key = state.request, key_of(state.request)
     job = context.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await live_job(context, request)
     data = await output_data(context, request)
-    seen = seen._replace(job=job, data=data)
+    state = state._replace(job=job, data=data)
     if job is None:
-        return await _with_result(context, seen, data) if is_there(data) else seen
+        return await _with_result(context, state, data) if is_there(data) else state
     end = condition_of(job.get("status") or {}, "Failed")
     if end.get("status") == "True":
         ending = failure_of(data or {}) or await describe_ending(context.cluster, job, str(end.get("message") or ""))
-        return seen._replace(ending=ending)
+        return state._replace(ending=ending)
     if condition_of(job.get("status") or {}, "Complete").get("status") != "True":
-        waits, pulls = await requests.waits(job, seen.moment.timestamp())
-        return seen._replace(waits=waits, pulls=tuple(pulls))
-    return await _with_result(context, seen, data)
+        waiting_reason, pulls = await requests.explain_waiting_pod(job, state.moment.timestamp())
+        return state._replace(waiting_reason=waiting_reason, pull_failures=tuple(pulls))
+    return await _with_result(context, state, data)
 
 
-async def _deploying(context: Context, requests: RequestContext, seen: RequestState) -> RequestState:
-    request, progress, namespace = seen.request, read_progress(seen.request), key_of(seen.request).namespace
+async def _deploying(context: Context, requests: RequestContext, state: RequestState) -> RequestState:
+    request, progress, namespace = state.request, read_progress(state.request), key_of(state.request).namespace
     name = str(request["status"].get("dgdName") or graph_name(request))
     graph = context.cache.get(Key(GRAPH, namespace, name)) or await context.cluster.get(GRAPHS, name, namespace)
-    seen = seen._replace(graph=graph)
+    state = state._replace(graph=graph)
     if graph is not None and is_mine(request, graph) and phases.report_graph(request, graph).phase != phases.DEPLOYED:
-        seen = seen._replace(pulls=tuple(await requests.pulls(graph, seen.moment.timestamp())))
+        state = state._replace(pull_failures=tuple(await requests.list_pull_failures(graph, state.moment.timestamp())))
     if progress.graph or (graph is None and request["status"].get("phase") == phases.DEPLOYED):
-        return seen
+        return state
     data = find_result(request, await output_data(context, request))
-    return seen if data is None else await _with_result(context, seen, data)
+    return state if data is None else await _with_result(context, state, data)
 
 
-async def _with_result(context: Context, seen: RequestState, data: Node | None) -> RequestState:
+async def _with_result(context: Context, state: RequestState, data: Node | None) -> RequestState:
     """Reads the result in a thread, since it may take a second, and checks whether admission refuses its graph."""
     if failure_of(data or {}):
-        return seen
+        return state
     facts = read_facts(context)
     try:
-        result, results = await asyncio.to_thread(_read, seen.request, data, facts.line)
+        result, results = await asyncio.to_thread(_read, state.request, data, facts.line)
     except ResultError as error:
-        return seen._replace(unusable=str(error))
-    refusal = context.judge.ask(prepare_graph(seen.request, result.graph), facts)
-    return seen._replace(
+        return state._replace(unusable=str(error))
+    refusal = context.judge.ask(prepare_graph(state.request, result.graph), facts)
+    return state._replace(
         result=result, results=results, result_refusal=f"the generated graph would be refused: {refusal}" if refusal else ""
     )
 
@@ -129,8 +129,8 @@ async def reconcile_request(context: Context, requests: RequestContext, obj: Nod
 async def _reconcile_phase(context: Context, requests: RequestContext, obj: Node, phase: str) -> RequestPlan:
     """Reconciles one phase. A final refusal by the API server fails the request; a missing permission and transient errors do not."""
     try:
-        seen = await observe(context, requests, obj)
-        return await _act(context, requests, seen, decide(seen))
+        state = await observe(context, requests, obj)
+        return await _act(context, requests, state, decide(state))
     except NameTakenError as error:
         reason, text = "NameTaken", str(error)
     except (ForbiddenError, InvalidError) as error:
@@ -148,9 +148,9 @@ async def _write_status(context: Context, obj: Node, step: RequestStep) -> bool:
     return wrote
 
 
-async def _act(context: Context, requests: RequestContext, seen: RequestState, plan: RequestPlan) -> RequestPlan:
+async def _act(context: Context, requests: RequestContext, state: RequestState, plan: RequestPlan) -> RequestPlan:
     """Writes notes and carries out the action; returns the plan, or a delay. Raises: ApiError, StandDownError, NameTakenError."""
-    request = seen.request
+    request = state.request
     if plan.hardware is not None:
         request = await write_hardware(context, request, plan.hardware)
     if plan.notes or plan.annotations:
@@ -160,27 +160,27 @@ async def _act(context: Context, requests: RequestContext, seen: RequestState, p
     elif plan.action == "drop job":
         await _drop_job(context, request, await live_job(context, request))
     elif plan.action == "drop config maps":
-        await drop_config_maps(context, request, seen.config_maps)
+        await drop_config_maps(context, request, state.config_maps)
     elif plan.action == "make config maps":
-        await make_config_maps(context, request, seen.config_maps)
-    elif plan.action == "adopt graph" and seen.graph is not None:
-        await _adopt(context, request, seen, seen.graph)
-    elif plan.action == "make graph" and seen.result is not None:
+        await make_config_maps(context, request, state.config_maps)
+    elif plan.action == "adopt graph" and state.graph is not None:
+        await _adopt(context, request, state, state.graph)
+    elif plan.action == "make graph" and state.result is not None:
         try:
-            graph = await make_graph(context, request, seen.result)
+            graph = await make_graph(context, request, state.result)
         except AlreadyExistsError:
             return RequestPlan(None, RETRY_SOON)
         except (ForbiddenError, InvalidError) as error:
             if is_refusal(error):
-                await drop_config_maps(context, request, seen.config_maps)  # they would have no owner
+                await drop_config_maps(context, request, state.config_maps)  # they would have no owner
             raise
-        await _adopt(context, request, seen, graph)
+        await _adopt(context, request, state, graph)
     return plan
 
 
-async def _adopt(context: Context, request: Node, seen: RequestState, graph: Node) -> None:
+async def _adopt(context: Context, request: Node, state: RequestState, graph: Node) -> None:
     """Makes the ConfigMaps of a graph, and only then notes the graph."""
-    await make_config_maps(context, request, seen.config_maps, graph)
+    await make_config_maps(context, request, state.config_maps, graph)
     await note(context, request, {SPEC: None}, graph=uid_of(graph))
 
 

@@ -148,7 +148,7 @@ class RequestContext:
     gpus: GpuDiscovery
     _image: str = ""
     # uid of a Job or a graph -> when its pods were read, why they wait, and which of them can't pull an image
-    _waits: OrderedDict[str, tuple[float, str, list[str]]] = field(default_factory=OrderedDict)
+    _waiting: OrderedDict[str, tuple[float, str, list[str]]] = field(default_factory=OrderedDict)
 
     async def job_settings(self) -> OperatorConfiguration:
         """What the configuration says of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
@@ -167,13 +167,13 @@ class RequestContext:
         mine = next((container for container in containers if container.get("name") == "reconciler"), containers[0])
         return str(mine.get("image") or "")
 
-    async def waits(self, job: Node, moment: float) -> tuple[str, list[str]]:
+    async def explain_waiting_pod(self, job: Node, moment: float) -> tuple[str, list[str]]:
         """Why the pod of a Job doesn't run, and what it can't pull; empty when it does, or is new. Reads pods once a minute."""
         if (job.get("status") or {}).get("ready"):
             return "", []
         return await self._read(job, f"job-name={job['metadata']['name']}", moment)
 
-    async def pulls(self, graph: Node, moment: float) -> list[str]:
+    async def list_pull_failures(self, graph: Node, moment: float) -> list[str]:
         """What pods of a graph can't pull; the same bounds hold."""
         return (await self._read(graph, f"{GRAPH_NAME}={graph['metadata']['name']}", moment))[1]
 
@@ -182,13 +182,13 @@ class RequestContext:
         if began is None or moment - began.timestamp() < POD_START_SECONDS:
             return "", []
         uid = uid_of(obj)
-        when, text, failures = self._waits.get(uid, (-POD_START_SECONDS, "", []))
+        when, text, failures = self._waiting.get(uid, (-POD_START_SECONDS, "", []))
         if moment - when >= POD_START_SECONDS:
             pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=MAX_PODS)).items
             text, failures = explain_waiting_pods(pods), find_pull_failures(pods)
-            self._waits[uid] = (moment, text, failures)
-            while len(self._waits) > MAX_CACHED_OBJECTS:
-                self._waits.popitem(last=False)
+            self._waiting[uid] = (moment, text, failures)
+            while len(self._waiting) > MAX_CACHED_OBJECTS:
+                self._waiting.popitem(last=False)
         return text, failures
 
 

@@ -65,17 +65,17 @@ def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -
     )
 
 
-def orchestrator_condition(way: Orchestrator, graph: Node, waits: str = "") -> Condition | None:
+def orchestrator_condition(orchestrator: Orchestrator, graph: Node, blocker: str = "") -> Condition | None:
     """What a graph's status says of where it runs; nothing for one that has never run on Grove."""
     generation = graph["metadata"].get("generation")
-    if waits:
-        return Condition(ORCHESTRATOR, "False", _MOVING, waits, generation)
-    if way.lost:
-        why = "is switched off" if way.served else "is not served by the cluster"
-        remedy = f"{WORKLOAD_PROVIDER} keeps it there" if way.bound else f'{ENABLE_GROVE}: "false" moves it away from there'
+    if blocker:
+        return Condition(ORCHESTRATOR, "False", _MOVING, blocker, generation)
+    if orchestrator.lost:
+        why = "is switched off" if orchestrator.served else "is not served by the cluster"
+        remedy = f"{WORKLOAD_PROVIDER} keeps it there" if orchestrator.bound else f'{ENABLE_GROVE}: "false" moves it away from there'
         text = f"the graph runs on Grove, which {why}, and is left alone; {remedy}"
         return Condition(ORCHESTRATOR, "False", _LOST, text, generation)
-    if way.grove:
+    if orchestrator.grove:
         return Condition(ORCHESTRATOR, "True", _GROVE, "the graph runs on Grove", generation)
     if condition_of(graph.get("status") or {}, ORCHESTRATOR):
         return Condition(ORCHESTRATOR, "True", "Components", "each component runs by itself", generation)
@@ -95,20 +95,20 @@ def find_orchestrator(context: Context, graph: Node) -> Orchestrator:
     return pathway(graph, context.cache.owned(graph), usable=usable and not gone, served=served and not gone)
 
 
-async def find_blocking_pods(context: Context, graph: Node, way: Orchestrator) -> str:
+async def find_blocking_pods(context: Context, graph: Node, orchestrator: Orchestrator) -> str:
     """What has yet to end before a graph may run elsewhere; empty when it runs where it is to. Raises: ApiError."""
-    if not way.moving:
+    if not orchestrator.moving:
         return ""
-    where = "to Grove" if way.grove else "away from Grove"
-    if way.old:
-        return f"moves {where}: {way.old[0]['kind']} {way.old[0]['metadata']['name']} must end first"
+    where = "to Grove" if orchestrator.grove else "away from Grove"
+    if orchestrator.old:
+        return f"moves {where}: {orchestrator.old[0]['kind']} {orchestrator.old[0]['metadata']['name']} must end first"
     pods = await pods_of(context, graph)
     return f"moves {where}: {len(pods)} pods must end first, the oldest is {pods[0]['metadata']['name']}" if pods else ""
 
 
-async def finish_switch(context: Context, way: Orchestrator) -> None:
+async def finish_switch(context: Context, orchestrator: Orchestrator) -> None:
     """Deletes what runs a graph where it is not to run any more. Raises: ApiError, StandDownError."""
-    for child in way.old:
+    for child in orchestrator.old:
         if not child["metadata"].get("deletionTimestamp"):
             with contextlib.suppress(NotServedError):  # it went with its kind
                 await context.writer.drop(child)

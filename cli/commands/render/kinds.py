@@ -61,7 +61,7 @@ def _workload(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChi
     )
     packing = does_definition_pack_by_name(next(definitions, None))
     pull_secrets, claims = _pull_secrets(obj, held, operator), ClaimDependencies(templates, classes)
-    settings = operator.settings._replace(pull_secrets=pull_secrets, claims=claims, told_packing=packing)
+    settings = operator.settings._replace(pull_secrets=pull_secrets, claims=claims, explicit_packing=packing)
     try:
         observed = observe_offline(obj, held, settings)
         restarts = list_restarts(read_graph(obj, settings.line)) if operator.restarted and obj.get("kind") == GRAPH else []

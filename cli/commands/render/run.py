@@ -180,7 +180,7 @@ def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) 
     restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
     line = known._replace(operatorVersion=version or UNKNOWN).line
     kept = usual.checkpoints._replace(gate=usual.checkpoints.gate or line >= Line.V1_4)
-    settings = usual._replace(**answered, operator_version=version, told_line=line, restricted=restricted, checkpoints=kept)
+    settings = usual._replace(**answered, operator_version=version, explicit_line=line, restricted=restricted, checkpoints=kept)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in answered]
     assumed += [f"operatorLine={line}"] * (not version and known.operatorLine is UNKNOWN)
     sentence = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""

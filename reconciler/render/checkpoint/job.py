@@ -145,7 +145,7 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, *, is_there: b
     Raises: RenderError if the checkpoint has no identity, or the configuration names no usable storage.
     """
     wanted = experimental(member.fields, "checkpoint")
-    if wanted is None or not settings.checkpoints.made or settings.pod_snapshots:
+    if wanted is None or not settings.checkpoints.create_missing or settings.pod_snapshots:
         return []
     claims = storage.claims(settings.checkpoints, graph.namespace)
     if wanted.get("checkpointRef"):

@@ -31,12 +31,12 @@ class Role(NamedTuple):
     rank: str  # of this node
     needs_shell: bool  # whether the rank has to be computed
     waits_for_names: bool  # whether a leader must wait until other nodes' names resolve
-    told_rank: str  # of this node, from the orchestrator's variables
+    rank_variable: str  # of this node, from the orchestrator's variables
 
     @property
     def env(self) -> list[Fields]:
         """The facts that launch arguments may name, on every orchestrator alike."""
-        return [{"name": LEADER_ADDRESS, "value": self.host}, {"name": RANK, "value": self.told_rank}]
+        return [{"name": LEADER_ADDRESS, "value": self.host}, {"name": RANK, "value": self.rank_variable}]
 
     def by_names(self) -> Role:
         """The role for arguments of a container that has these variables."""

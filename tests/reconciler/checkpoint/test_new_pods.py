@@ -269,7 +269,7 @@ async def test_a_pod_that_took_the_name_of_a_failed_one_stays() -> None:
     writer = SimpleNamespace(ask=lambda _obj: None)
     context: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), writer=writer, say=say)
     component = {"metadata": {"name": "c", "namespace": NAMESPACE}, "kind": "x"}
-    await write_choices(context, component, [RestoreChoice(broken=[FailedPod("w-0", "main", "old")])])
+    await write_choices(context, component, [RestoreChoice(failed_pods=[FailedPod("w-0", "main", "old")])])
     assert (asked, told) == ([("w-0", "old")], [])
 
 

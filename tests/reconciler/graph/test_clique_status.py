@@ -58,13 +58,13 @@ def _clique(name: str, mark: str = "", *, wanted: str | None = "new", current: s
     ],
 )
 def test_a_roll_is_reported_by_cliques_that_are_updated(cliques: list[Node], text: str) -> None:
-    assert read_grove_status(_graph(), _set(), cliques, line=Line.V1_2).waits["g"] == text
+    assert read_grove_status(_graph(), _set(), cliques, line=Line.V1_2).waiting_reasons["g"] == text
 
 
 def test_a_set_that_has_never_been_observed_does_not_roll() -> None:
     made = _set()
     del made["status"]
-    assert read_grove_status(_graph(), made, [_clique("a", updated=0)], line=Line.V1_2).waits["g"] == "observedGeneration is nil"
+    assert read_grove_status(_graph(), made, [_clique("a", updated=0)], line=Line.V1_2).waiting_reasons["g"] == "observedGeneration is nil"
 
 
 def test_replicas_with_nodes_are_counted_where_grove_counts_them() -> None:

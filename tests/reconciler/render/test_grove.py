@@ -205,7 +205,7 @@ def _over(**more: Any) -> Fields:
 
 def _rendered(*components: Fields, version: str = "1.5.0", told: bool | None = None, **spec: Any) -> RenderedChildren:
     obj = stored(graph(*components, **spec), version, grove=True)
-    return render(obj, Settings(operator_version=version, grove=True, told_packing=told))
+    return render(obj, Settings(operator_version=version, grove=True, explicit_packing=told))
 
 
 def _template(*components: Fields, **spec: Any) -> Fields:

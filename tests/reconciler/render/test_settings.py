@@ -44,7 +44,7 @@ def test_every_key_that_matters_arrives(tmp_path: Path) -> None:
     assert (found.planner_role, found.epp_role, found.ssh_secret, found.ssh_secret_namespace) == ("plan", "pick", "ssh", "keys")
     assert found.termination_delay == "1m30s"
     kept = found.checkpoints
-    assert (kept.enabled, kept.made, kept.gate, kept.storage, kept.seccomp_profile) == (True, True, False, "pvc", "")
+    assert (kept.enabled, kept.create_missing, kept.gate, kept.storage, kept.seccomp_profile) == (True, True, False, "pvc", "")
     assert (kept.pvc.pvc_name, kept.pvc.base_path, kept.pvc.create) == ("snaps", "/c", False)
 
 

@@ -71,7 +71,7 @@ def test_a_component_belongs_to_the_graph_that_owns_it(metadata: Fields, parent:
 
 
 def test_a_component_that_a_graph_has_left_belongs_to_it_still() -> None:
-    made = render(stored(_component(**LABELLED)), Settings(), ObservedState(left=frozenset({"g-decode"})))
+    made = render(stored(_component(**LABELLED)), Settings(), ObservedState(orphans=frozenset({"g-decode"})))
     env = env_of(main_of(next(one for one in made.children if one["kind"] == "Deployment")))
     assert (env["DYN_PARENT_DGD_K8S_NAME"], env["DYN_NAMESPACE"]) == ("g", "demo-g")
 

@@ -19,7 +19,7 @@ _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
 
 
-def refusal(code: int, content: bytes, request: str, *, secret: bool) -> ApiError:
+def make_error(code: int, content: bytes, request: str, *, secret: bool) -> ApiError:
     """An error for a failure; `request` (`get /api/v1/...`) begins it. With `secret`, a message that may quote values only names fields."""
     try:
         status = _map(orjson.loads(content))
@@ -47,7 +47,7 @@ def decode_answer(content: bytes, request: str) -> Node:
     return node
 
 
-def whole(node: Node, request: str, **members: type | UnionType) -> Node:
+def check_answer(node: Node, request: str, **members: type | UnionType) -> Node:
     """The answer, if it has the kind and the members that every such answer has. Raises UnavailableError: no Kubernetes API answered."""
     for name, wanted in {"kind": str, **members}.items():
         if name not in node or not isinstance(node[name], wanted):
@@ -56,9 +56,9 @@ def whole(node: Node, request: str, **members: type | UnionType) -> Node:
     return node
 
 
-def items(page: Node, request: str) -> list[Node]:
+def read_items(page: Node, request: str) -> list[Node]:
     """The objects of a page of a list. Linear in their number. Raises UnavailableError for a page that no Kubernetes API gives."""
-    objects = whole(page, request, metadata=dict, items=list | None)["items"] or []
+    objects = check_answer(page, request, metadata=dict, items=list | None)["items"] or []
     for item in objects:
         metadata = item.get("metadata") if isinstance(item, dict) else None
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
@@ -93,10 +93,10 @@ def _loaded(content: bytes) -> Any:
     except orjson.JSONDecodeError as error:
         if "depth" not in str(error):
             raise
-    return orjson.loads(shallow(content))
+    return orjson.loads(cut_nesting(content))
 
 
-def shallow(content: bytes) -> bytes:
+def cut_nesting(content: bytes) -> bytes:
     """The JSON text with null for each map and list below `MAX_ANSWER_LEVELS`. Linear in its length."""
     pieces, depth, kept = [], 0, 0
     for token in _BRACKETS.finditer(content):
@@ -112,7 +112,7 @@ def shallow(content: bytes) -> bytes:
     return b"".join([*pieces, content[kept:]])
 
 
-def event(line: bytes, request: str) -> Event:
+def decode_event(line: bytes, request: str) -> Event:
     """One line of a watch. Raises the error that an ERROR event carries, GoneError above all."""
     node = decode_answer(line, request)
     match node.get("type"):
@@ -136,8 +136,8 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Takes a chunk and gives the lines that it completes, without empty ones."""
-        *whole, rest = chunk.split(b"\n")
-        for line in whole:
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
             self._parts.append(line)
             complete = b"".join(self._parts).strip()
             self._parts.clear()

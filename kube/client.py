@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from .answers import items, read_served_versions, whole
+from .answers import check_answer, read_items, read_served_versions
 from .config import load_config
 from .connection import Connection
 from .errors import GoneError, NotFoundError
@@ -36,7 +36,7 @@ class Client:
         """Reads one object."""
         path = resource.path(namespace, name, subresource)
         try:
-            return whole(await self._connection.ask("GET", path), f"get {path}", metadata=dict)
+            return check_answer(await self._connection.ask("GET", path), f"get {path}", metadata=dict)
         except NotFoundError:
             return None
 
@@ -54,7 +54,7 @@ class Client:
         query = {"limit": limit, "continue": token}
         path = resource.path(namespace)
         answer = await self._connection.ask("GET", path, query, accept=_BRIEF_LIST if brief else _JSON)
-        objects = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items(answer, f"get {path}")]
+        objects = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in read_items(answer, f"get {path}")]
         return Page(objects, str(answer["metadata"].get("continue") or ""))
 
     def watch(
@@ -131,14 +131,14 @@ class Client:
 
     async def groups(self) -> Mapping[str, frozenset[str]]:
         """Reads the discovery documents."""
-        core = whole(await self._connection.ask("GET", "/api"), "get /api", versions=list)
-        others = whole(await self._connection.ask("GET", "/apis"), "get /apis", groups=list)
+        core = check_answer(await self._connection.ask("GET", "/api"), "get /api", versions=list)
+        others = check_answer(await self._connection.ask("GET", "/apis"), "get /apis", groups=list)
         return read_served_versions(core["versions"], others["groups"])
 
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """Reads the discovery document of one version."""
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        answer = whole(await self._connection.ask("GET", path), f"get {path}", resources=list | None)
+        answer = check_answer(await self._connection.ask("GET", path), f"get {path}", resources=list | None)
         return [each for each in answer["resources"] or () if isinstance(each, dict)]
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
@@ -146,7 +146,7 @@ class Client:
         attributes = {"verb": verb, "group": resource.group, "version": resource.version, "resource": resource.plural}
         attributes |= {"subresource": subresource, "namespace": namespace, "name": name}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}}
-        answer = whole(await self._connection.ask("POST", _REVIEWS, body=review), f"post {_REVIEWS}", status=dict)
+        answer = check_answer(await self._connection.ask("POST", _REVIEWS, body=review), f"post {_REVIEWS}", status=dict)
         return bool(answer["status"].get("allowed"))
 
     async def server_time(self) -> datetime:
@@ -171,7 +171,9 @@ class Client:
     ) -> Node:
         query = {"fieldManager": self._manager, "dryRun": "All" if dry_run else "", **(more or {})}
         answer = await self._connection.ask(method, path, query, body, kind=kind, accept=accept, secret=resource.plural == "secrets")
-        return whole(answer, f"{method.lower()} {path}", **({"status": dict} if resource.kind.endswith("Review") else {"metadata": dict}))
+        return check_answer(
+            answer, f"{method.lower()} {path}", **({"status": dict} if resource.kind.endswith("Review") else {"metadata": dict})
+        )
 
     async def _pages(self, resource: Resource, namespace: str, fields: str, labels: str, limit: int, trim: Trim | None) -> Listing:
         objects: list[Node] = []
@@ -179,7 +181,7 @@ class Client:
         query: dict[str, Any] = {"fieldSelector": fields, "labelSelector": labels, "limit": limit or ""}
         while True:
             page = await self._connection.ask("GET", path, query)
-            for item in items(page, f"get {path}"):
+            for item in read_items(page, f"get {path}"):
                 item.setdefault("apiVersion", resource.api_version)
                 item.setdefault("kind", resource.kind)
                 if trim is not None:

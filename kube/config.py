@@ -132,11 +132,13 @@ def _blank() -> Configuration:
     return configuration
 
 
-def context_namespace(kubeconfig: str = "", context: str = "", *, environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+def find_context_namespace(
+    kubeconfig: str = "", context: str = "", *, environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT
+) -> str:
     """The namespace of objects that name none, as for kubectl: the context's, in a pod the pod's, else `default`. Raises: ConfigError."""
     files = _files(kubeconfig, context, environ)
     if not files:
-        return namespace(environ, account) or DEFAULT_NAMESPACE
+        return find_own_namespace(environ, account) or DEFAULT_NAMESPACE
     from kubernetes.aio import config
 
     listed: Any = config.list_kube_config_contexts  # it has no types
@@ -147,7 +149,7 @@ def context_namespace(kubeconfig: str = "", context: str = "", *, environ: Mappi
     return configured if isinstance(configured, str) and configured else DEFAULT_NAMESPACE
 
 
-def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+def find_own_namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
     """The namespace of this process: `POD_NAMESPACE`, in a pod else the service account's file; empty outside a cluster."""
     named = environ.get("POD_NAMESPACE", "").strip()
     if named or not environ.get("KUBERNETES_SERVICE_HOST"):  # the kubelet gives every pod this variable, as load_config expects
@@ -158,6 +160,6 @@ def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) 
         return ""
 
 
-def replica_name(environ: Mapping[str, str] = os.environ) -> str:
+def find_replica_name(environ: Mapping[str, str] = os.environ) -> str:
     """The name of this replica: `POD_NAME`, else the host's name, which in a pod is the same."""
     return environ.get("POD_NAME", "").strip() or os.uname().nodename

@@ -16,7 +16,7 @@ from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.config import ConfigException
 from yarl import URL
 
-from .answers import LineSplitter, decode_answer, event, refusal
+from .answers import LineSplitter, decode_answer, decode_event, make_error
 from .config import ConfigError
 from .errors import UnavailableError
 from .protocol import Event, Node, RequestLabels, Traffic
@@ -79,7 +79,7 @@ class Connection:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _unreached(request, error) from error
         if not 200 <= answer.status < 300:
-            raise refusal(answer.status, content, request, secret=secret)
+            raise make_error(answer.status, content, request, secret=secret)
         return decode_answer(content, request)
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
@@ -90,10 +90,10 @@ class Connection:
             answer = await self._send("GET", path, query, None, _JSON, limit)
             try:
                 if answer.status != 200:
-                    raise refusal(answer.status, await answer.read(), request, secret=False)
+                    raise make_error(answer.status, await answer.read(), request, secret=False)
                 async for chunk in answer.content.iter_any():
                     for line in lines.feed(chunk):
-                        yield event(line, request)
+                        yield decode_event(line, request)
             finally:
                 _drop(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

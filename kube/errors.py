@@ -58,6 +58,6 @@ def error_of_status(code: int, reason: str, message: str, name: str = "") -> Api
     return (UnavailableError if code == 429 or code >= 500 else ApiError)(code, reason, message)
 
 
-def lacks_right(error: ApiError) -> bool:
+def lacks_permission(error: ApiError) -> bool:
     """Whether a call was refused for want of a permission: quotas, Pod Security and webhooks answer 403, too."""
     return isinstance(error, ForbiddenError) and "cannot " in error.message

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from .clocks import LOCAL, Clocks
-from .errors import ApiError, NotFoundError, lacks_right
+from .errors import ApiError, NotFoundError, lacks_permission
 from .protocol import Cluster, Node
 from .resources import CORE_EVENTS
 from .times import format_time
@@ -51,7 +51,7 @@ class Recorder:
             if known is None or not fresh or not await self._count(regarding, known, message):
                 await self._create(regarding, kind, reason, message, about)
         except ApiError as error:
-            if lacks_right(error):
+            if lacks_permission(error):
                 if not self._logged:
                     LOG.warning("Events can't be written; this is logged once: %s", error.message)
                 self._logged = True

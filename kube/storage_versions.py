@@ -71,7 +71,7 @@ async def load_definition(cluster: Cluster, name: str) -> Definition | None:
     return None if crd is None else read_definition(crd)
 
 
-def storage_hash(group: str, version: str, kind: str) -> str:
+def compute_storage_hash(group: str, version: str, kind: str) -> str:
     """The `storageVersionHash` of a server that stores the kind in that version."""
     return base64.b64encode(hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]).decode()
 

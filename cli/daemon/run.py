@@ -20,7 +20,7 @@ from ...certs.authority import issue_leaf, make_authority
 from ...certs.context import Offer, ReloadingContext
 from ...certs.files import local_names
 from ...kube.client import Client, connect
-from ...kube.config import ConfigError, replica_name
+from ...kube.config import ConfigError, find_replica_name
 from ...kube.lease import Election
 from ...kube.metrics import COUNTER, GAUGE, MetricSpec, Values, export
 from ...kube.protocol import Cluster, Traffic
@@ -87,7 +87,7 @@ class Guard:
         """Refuses all readers until a cluster can be asked."""
         self._desk = AccessReviewer(lambda _report: None)
         self.refused = 0
-        self.context = ReloadingContext(OwnPair(local_names(replica_name())))
+        self.context = ReloadingContext(OwnPair(local_names(find_replica_name())))
         self.gate = MetricsAccess(self._desk.ask, self._count)
 
     def use(self, cluster: Cluster) -> None:
@@ -229,4 +229,4 @@ async def _connected(component: str, kubeconfig: str, state: State) -> Client:
 
 def identity() -> str:
     """Returns an identity that is unique per process start."""
-    return f"{replica_name()}_{secrets.token_hex(4)}"
+    return f"{find_replica_name()}_{secrets.token_hex(4)}"

@@ -16,7 +16,7 @@ from ...certs.names import Names
 from ...policies.facts import facts_from
 from ...policies.semver import is_semver
 from ...reconciler.render.checkpoint.restore import restore_pod
-from ...reconciler.render.settings import settings_from
+from ...reconciler.render.settings import make_settings
 from ...webhooks.certificate_source import SecretNames
 from ...webhooks.limits import Limits
 from ...webhooks.memory import container_limit, divide_memory
@@ -103,7 +103,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
             "context": "",
         }
     names = secret_names(options, settings) if orders is not None else None
-    checkpoints = settings_from(settings).checkpoints
+    checkpoints = make_settings(settings).checkpoints
     pods = NewPods(restore=partial(restore_pod, settings=checkpoints))
     source = policy_source(serving.policies) if serving.policies else None
     policies = read_policies(serving.policies)

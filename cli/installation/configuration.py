@@ -62,7 +62,7 @@ def load_configuration(
     document = _document(given) if given is not None else None
     data: dict[str, Any] = drop_absent_values(document.data) if document is not None else {}
     origins = {} if document is None else _of_file(document, data)
-    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := config.namespace(environment)):
+    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := config.find_own_namespace(environment)):
         _put(data, origins, ("operator", "namespace"), namespace, "the service account")
     for variable in VARIABLES:
         if text := environment.get(variable.name, ""):

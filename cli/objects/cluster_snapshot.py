@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ...api.kinds import BY_NAME, GROUP, KINDS, Kind
 from ...api.line import Line
 from ...api.wording import count_of
-from ...kube.config import DEFAULT_NAMESPACE, context_namespace
+from ...kube.config import DEFAULT_NAMESPACE, find_context_namespace
 from ...kube.errors import ApiError, NotFoundError
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import NAMESPACES, resource_of_kind
@@ -55,7 +55,7 @@ def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
 
     async def look() -> Sight:
         async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
-            usual = namespace or context_namespace(kubeconfig, context)
+            usual = namespace or find_context_namespace(kubeconfig, context)
             items: list[Node | InputError] = []
             reading = asyncio.create_task(see(cluster, namespace, items))
             with Progress(lambda: f"reading the cluster: {count_of(len(items), 'object')}") as progress:

@@ -12,7 +12,7 @@ from ..engine.cache import Cache
 from ..engine.context import Context
 from ..engine.controller import Controller
 from ..engine.watch import Change, Need, Watch
-from ..render.graph import nodes, replicas_in
+from ..render.graph import count_nodes, read_replicas
 from ..render.names import COMPONENT, GRAPH_NAME, LEADER, ROLE
 from ..workload.orchestrator import find_orchestrator
 
@@ -52,7 +52,7 @@ class AdapterController(Controller):
             return await _unusable(context, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
         members = [member for member in (graph.get("spec") or {}).get("components") or () if member.get("name") == component]
         status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(context, graph, component, members)}
-        differs = bool(members) and replicas_in(members[0]) != wanted
+        differs = bool(members) and read_replicas(members[0]) != wanted
         if differs and (obj.get("status") or {}).get("replicas") != wanted:  # not the last agreed number: the adapter has changed
             problem_found = await _scale(context, obj, graph, component, wanted)
             if problem_found is not None:
@@ -61,7 +61,7 @@ class AdapterController(Controller):
         elif differs:
             if is_controlled(obj, graph):
                 return PassResult()  # the graph's pass writes its number into the adapter, which triggers this one
-            status["replicas"] = replicas_in(members[0])
+            status["replicas"] = read_replicas(members[0])
             change = {"metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]}, "spec": {"replicas": status["replicas"]}}
             obj = await context.writer.merge(obj, ADAPTERS, key_of(obj).name, change)
         context.recorder.over(obj)
@@ -88,7 +88,7 @@ def prepare_adapter(rendered: Node, cache: Cache) -> Node:
 def _selector(context: Context, graph: Node, component: str, members: list[Node]) -> str:
     """Select one pod a replica, as autoscalers count: the leader of a LeaderWorkerSet's group. Pods on Grove don't say which leads."""
     selector = f"{COMPONENT}={component},{GRAPH_NAME}={graph['metadata']['name']}"
-    led = any(nodes(member) > 1 for member in members) and not find_orchestrator(context, graph).grove
+    led = any(count_nodes(member) > 1 for member in members) and not find_orchestrator(context, graph).grove
     return f"{selector},{ROLE}={LEADER}" if led else selector
 
 

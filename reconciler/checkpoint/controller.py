@@ -17,15 +17,15 @@ from ..engine.controller import Controller
 from ..engine.watch import GATHER, LABELLED, Change, Need, Watch
 from ..render.checkpoint import storage
 from ..render.checkpoint.identity import job_name
-from ..render.checkpoint.job import FINISHED_JOB_SECONDS, jobs
+from ..render.checkpoint.job import FINISHED_JOB_SECONDS, make_job_objects
 from ..render.errors import RenderError
-from ..render.gms import refusal_of
+from ..render.gms import find_refusal
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION
-from ..render.objects import reference
+from ..render.objects import make_reference
 from ..render.settings import CheckpointSettings
 from ..workload.pod_states import find_pull_failures
-from ..workload.pods import pods_of_job
+from ..workload.pods import list_job_pods
 from ..workload.prerequisites import check_storage
 from . import phases
 from .decide import CheckpointPlan, CheckpointState, decide, refuse_writes
@@ -108,7 +108,7 @@ async def _adopt(context: Context, obj: Node, job: Node) -> None:
     """Make a Job belong to the checkpoint and be watched. Raises: ApiError, StandDownError."""
     owners = job["metadata"].get("ownerReferences") or []
     if not is_controlled(job, obj):
-        owners = [*(owner for owner in owners if owner.get("uid") != uid_of(obj)), reference(obj)]
+        owners = [*(owner for owner in owners if owner.get("uid") != uid_of(obj)), make_reference(obj)]
     change = {"uid": uid_of(job), "ownerReferences": owners, "labels": {RECONCILED: "true"}}
     await context.writer.merge(obj, JOBS, key_of(job).name, {"metadata": change})
 
@@ -148,10 +148,10 @@ async def observe(context: Context, obj: Node) -> CheckpointState:
 
 async def _render(context: Context, obj: Node, settings: CheckpointSettings) -> list[Node] | Refusal:
     """The claims and the Job to make, or why none can be made."""
-    if (refusal := refusal_of(obj, gate=settings.gate)) is not None:
+    if (refusal := find_refusal(obj, gate=settings.gate)) is not None:
         return Refusal(*refusal)
     try:
-        children = jobs(obj, settings)
+        children = make_job_objects(obj, settings)
     except RenderError as error:
         return Refusal("InvalidTemplate" if error.path else "StorageNotReady", str(error), RETRY_SLOW)
     lacking = await check_storage(context, settings, key_of(obj).namespace)
@@ -162,7 +162,7 @@ async def _observe_job(context: Context, state: CheckpointState) -> CheckpointSt
     """Read the agent's Lease where it decides, and once a minute the pulls of a pod that doesn't run yet."""
     job: Any = state.job
     key = key_of(job)
-    if phases.asks_for_lease(job):
+    if phases.needs_lease(job):
         state = state._replace(lease=await context.cluster.get(LEASES, key.name, key.namespace))
     if (job.get("status") or {}).get("ready") or phases.is_decided(job):
         return state
@@ -170,7 +170,7 @@ async def _observe_job(context: Context, state: CheckpointState) -> CheckpointSt
     if not context.reads.may(f"{uid_of(job)}/pulls", key.namespace):
         return state
     try:
-        return state._replace(pull_failures=find_pull_failures(await pods_of_job(context.cluster, job)))
+        return state._replace(pull_failures=find_pull_failures(await list_job_pods(context.cluster, job)))
     except ForbiddenError:
         return state._replace(after=0.0)
 

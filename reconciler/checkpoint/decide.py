@@ -77,7 +77,7 @@ def _on_pending(state: CheckpointState) -> CheckpointPlan:
     """Make the Job, or adopt the one that an earlier pass made."""
     obj, job, status = state.checkpoint, state.job, state.start.status
     generation = obj["metadata"].get("generation") or 0
-    made = CheckpointPlan(phases.on_job_made(obj, status, generation, state.moment), children=state.children)
+    made = CheckpointPlan(phases.on_job_created(obj, status, generation, state.moment), children=state.children)
     if job is None:
         return made
     if state.start.retry and is_controlled(job, obj):
@@ -90,7 +90,7 @@ def _on_pending(state: CheckpointState) -> CheckpointPlan:
     if _differs(job, wanted):
         if not _has_begun(job):
             return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)
-        made = CheckpointPlan(phases.on_job_made(obj, status, generation - 1, state.moment))  # of an earlier generation
+        made = CheckpointPlan(phases.on_job_created(obj, status, generation - 1, state.moment))  # of an earlier generation
     return made._replace(children=claims, adopt=_adoptable(obj, job))
 
 

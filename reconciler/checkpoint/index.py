@@ -6,8 +6,8 @@ from ...kube.protocol import Node
 from ..common.keys import Key, key_of
 from ..common.resources import CHECKPOINT, GRAPH
 from ..engine.cache import Cache
-from ..render.checkpoint.identity import identity_hash, read_identity_hash
-from ..render.graph import experimental
+from ..render.checkpoint.identity import hash_identity, read_identity_hash
+from ..render.graph import read_experimental
 from ..render.merge import object_items
 
 _Place = tuple[str, str, str]  # namespace, "hash" or "name", and which one
@@ -23,13 +23,13 @@ def index_user(obj: Node) -> Iterator[Hashable]:
     """Where the index has a graph or a component: at each checkpoint that it asks for."""
     spec, namespace = obj.get("spec") or {}, key_of(obj).namespace
     for component in object_items(spec.get("components")) if obj["kind"] == GRAPH else (spec,):
-        wanted = experimental(component, "checkpoint")
+        wanted = read_experimental(component, "checkpoint")
         if wanted is None:
             continue
         if name := wanted.get("checkpointRef"):
             yield _USERS, (namespace, "name", str(name))
         elif isinstance(identity := wanted.get("identity"), dict) and identity:
-            yield _USERS, (namespace, "hash", identity_hash(identity))
+            yield _USERS, (namespace, "hash", hash_identity(identity))
 
 
 def list_concerned(cache: Cache, checkpoint: Node) -> set[Key]:
@@ -57,7 +57,7 @@ def find_checkpoint(cache: Cache, namespace: str, wanted: Node) -> Node | None:
     if name := str(wanted.get("checkpointRef") or ""):
         return cache.get(Key(CHECKPOINT, namespace, name))
     identity = wanted.get("identity")
-    return _oldest(cache, (namespace, "hash", identity_hash(identity))) if isinstance(identity, dict) and identity else None
+    return _oldest(cache, (namespace, "hash", hash_identity(identity))) if isinstance(identity, dict) and identity else None
 
 
 def _oldest(cache: Cache, place: _Place) -> Node | None:

@@ -64,7 +64,7 @@ def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, mo
     return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed" if final else reason, message))
 
 
-def on_job_made(checkpoint: Node, status: Node, generation: int, moment: datetime) -> CheckpointStep:
+def on_job_created(checkpoint: Node, status: Node, generation: int, moment: datetime) -> CheckpointStep:
     """The status once the Job is there, which was made of that generation of the checkpoint."""
     name = job_name(checkpoint)
     now = {**_without(status, "message"), "phase": CREATING, "jobName": name}
@@ -82,7 +82,7 @@ def on_job_lost(checkpoint: Node, status: Node, moment: datetime) -> CheckpointS
     return _tell(checkpoint, {**status, "phase": FAILED, "message": text}, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
-def asks_for_lease(job: Node) -> bool:
+def needs_lease(job: Node) -> bool:
     """Whether the agent's Lease decides what the Job says."""
     mark, complete = _mark(job), is_true(job.get("status") or {}, "Complete")
     return mark != "failed" and complete != (mark == "completed")
@@ -96,8 +96,8 @@ def is_decided(job: Node) -> bool:
 
 def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, kept: Storage | None, moment: datetime) -> CheckpointStep:
     """The status after a look at the Job, and at the agent's Lease where that decides."""
-    mark, complete, left = _mark(job), is_true(job.get("status") or {}, "Complete"), in_force(lease, moment)
-    if asks_for_lease(job) and left > 0:
+    mark, complete, left = _mark(job), is_true(job.get("status") or {}, "Complete"), count_lease_seconds(lease, moment)
+    if needs_lease(job) and left > 0:
         return CheckpointStep(status, requeue_after=max(1.0, min(left, 60.0)))
     if mark == "completed":
         return _ready(checkpoint, status, job, kept, moment)
@@ -126,7 +126,7 @@ def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Chec
     return _tell(checkpoint, status, condition, moment, NewEvent("Warning", TEMPLATE_CHANGED, text))
 
 
-def in_force(lease: Node | None, moment: datetime) -> float:
+def count_lease_seconds(lease: Node | None, moment: datetime) -> float:
     """Seconds for which a Lease is still in force; 0 when it isn't."""
     spec: Node = (lease or {}).get("spec") or {}
     duration, since = spec.get("leaseDurationSeconds"), parse_time(spec.get("renewTime") or spec.get("acquireTime"))

@@ -10,14 +10,24 @@ from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import controller_reference, uid_of
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
 from ..render.checkpoint import storage
-from ..render.checkpoint.identity import identity_hash, read_artifact_version, read_identity_hash
-from ..render.checkpoint.job import target_image
-from ..render.checkpoint.restore import Restore, targets_of
+from ..render.checkpoint.identity import hash_identity, read_artifact_version, read_identity_hash
+from ..render.checkpoint.job import find_target_image
+from ..render.checkpoint.restore import Restore, list_targets
 from ..render.checkpoint.storage import Storage
-from ..render.children import direct_children
+from ..render.children import render_direct
 from ..render.errors import RenderError
 from ..render.gms import GATE, shares_gpus
-from ..render.graph import NEW, WAIT, convert_for_render, experimental, nodes, read_graph, says_which, spans_pods, waits_for_checkpoint
+from ..render.graph import (
+    NEW,
+    WAIT,
+    convert_for_render,
+    count_nodes,
+    names_checkpoint,
+    read_experimental,
+    read_graph,
+    spans_pods,
+    waits_for_checkpoint,
+)
 from ..render.held import ObjectIndex
 from ..render.merge import object_items, string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, PART, RESTORE_STATUS, RESTORE_TARGET, lower_name
@@ -50,14 +60,14 @@ class RestoreState(NamedTuple):
     message: str
 
 
-def find_hindrance(
+def find_restore_obstacle(
     checkpoint: Fields | None, component: Fields, checkpoints: CheckpointSettings, *, any_image: bool
 ) -> RestoreState | None:
     """Why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
     if spans_pods(component):
-        why = "is on several nodes" if nodes(component) > 1 else "shares GPUs between pods"
+        why = "is on several nodes" if count_nodes(component) > 1 else "shares GPUs between pods"
         return RestoreState("RestoreUnavailable", f"a component that {why} is not restored; {_COLD_START}")
-    named = str((experimental(component, "checkpoint") or {}).get("checkpointRef") or "")
+    named = str((read_experimental(component, "checkpoint") or {}).get("checkpointRef") or "")
     if checkpoint is None:
         what = f"DynamoCheckpoint {named} is not there" if named else "there is no DynamoCheckpoint of this identity"
         return RestoreState(MISSING if named else "CheckpointNotReady", f"{what}; {_COLD_START}")
@@ -87,7 +97,7 @@ def describe_waiting(state: RestoreState | None, component: Fields) -> RestoreSt
 def image_of(checkpoint: Fields) -> str:
     """The image of the container whose snapshot was taken."""
     noted = string_map(checkpoint["metadata"].get("annotations")).get(IMAGE)
-    return noted or target_image(checkpoint)
+    return noted or find_target_image(checkpoint)
 
 
 def is_restored(template: Fields) -> bool:
@@ -95,7 +105,7 @@ def is_restored(template: Fields) -> bool:
     return string_map((template.get("metadata") or {}).get("labels")).get(RESTORE_TARGET) == "true"
 
 
-def sum_up(states: Mapping[str, RestoreState]) -> RestoreState | None:
+def summarize_states(states: Mapping[str, RestoreState]) -> RestoreState | None:
     """The state of a graph, which is that of its worst components; None where none has a checkpoint."""
     if not states:
         return None
@@ -125,7 +135,7 @@ def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
 
 def _image(component: Fields) -> str:
     """The image of a component's container that is restored."""
-    target = targets_of(component)[0]
+    target = list_targets(component)[0]
     containers = {container.get("name"): container for container in list_containers(component)}
     return str((containers.get(target) or containers.get(MAIN) or {}).get("image") or "")
 
@@ -152,7 +162,7 @@ class FailedPod(NamedTuple):
     uid: str  # of the pod, as another one of this name may come
 
 
-def failures(pods: Iterable[Fields], restore: Restore) -> list[FailedPod]:
+def find_failed_pods(pods: Iterable[Fields], restore: Restore) -> list[FailedPod]:
     """The pods whose agent says that they can't be restored from this snapshot, by name. Such a pod waits for ever.
 
     Pods that nothing controls don't count: anybody may label them so, and nothing makes them anew.
@@ -171,7 +181,7 @@ def failures(pods: Iterable[Fields], restore: Restore) -> list[FailedPod]:
     return sorted(failed)
 
 
-def mark_of(obj: Fields) -> str:
+def annotation_of(obj: Fields) -> str:
     """The annotation of a component's object, or of a graph on Grove for one of its components."""
     return f"{MARK}.{lower_name(str(obj['spec'].get('name') or ''))[:40].rstrip('-.')}" if obj.get("kind") == GRAPH else MARK
 
@@ -181,10 +191,10 @@ def format_snapshot(restore: Restore) -> str:
     return f"{restore.hash}/{restore.version}"
 
 
-def describe_given_up(obj: Fields, restore: Restore, checkpoint: str) -> RestoreState:
+def describe_fallback(obj: Fields, restore: Restore, checkpoint: str) -> RestoreState:
     """What is said of such an object."""
     text = f"pods could not be restored from version {restore.version} of DynamoCheckpoint {checkpoint}, and start cold"
-    return RestoreState(FAILED, f"{text}; take another version, or remove annotation {mark_of(obj)} to try again")
+    return RestoreState(FAILED, f"{text}; take another version, or remove annotation {annotation_of(obj)} to try again")
 
 
 def describe_failures(state: RestoreState | None, failed: list[FailedPod], *, falls_back: bool) -> str:
@@ -225,12 +235,12 @@ def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Obser
         return NOTHING
     graph = read_graph(obj, settings.line)
     known = {
-        member.name for member in graph.members if (wanted := experimental(member.fields, "checkpoint")) and _found(wanted, held, namespace)
+        member.name
+        for member in graph.members
+        if (wanted := read_experimental(member.fields, "checkpoint")) and _found(wanted, held, namespace)
     }
     observed = NOTHING._replace(checkpoints=frozenset(known))
-    objects = {
-        child["metadata"]["name"]: child for child in direct_children(obj, settings, observed).children if child["kind"] == COMPONENT
-    }
+    objects = {child["metadata"]["name"]: child for child in render_direct(obj, settings, observed).children if child["kind"] == COMPONENT}
     objects = objects or {member.name: {**obj, "spec": {**member.fields, "name": member.name}} for member in graph.members}
     marks, paths = string_map(obj["metadata"].get("annotations")), {member.name: member.path for member in graph.members}
     starts = {}
@@ -244,13 +254,13 @@ def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Obser
 
 def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> PodStart:
     """How the pods of a component start. Raises: RenderError."""
-    wanted = experimental(component.get("spec") or {}, "checkpoint")
-    if wanted is None or settings.pod_snapshots or not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
+    wanted = read_experimental(component.get("spec") or {}, "checkpoint")
+    if wanted is None or settings.pod_snapshots or not names_checkpoint(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return PodStart()
     namespace, checkpoints = str(component["metadata"]["namespace"]), settings.checkpoints
     checkpoint = _found(wanted, held, namespace)
     annotations = {**(marks or {}), **string_map(component["metadata"].get("annotations"))}
-    hindered = find_hindrance(checkpoint, component["spec"], checkpoints, any_image=annotations.get(ANY_IMAGE) == "true")
+    hindered = find_restore_obstacle(checkpoint, component["spec"], checkpoints, any_image=annotations.get(ANY_IMAGE) == "true")
     if hindered is not None or checkpoint is None:
         return PodStart(is_waiting=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
     if text := explain_missing_claim(held, checkpoints, namespace):
@@ -269,7 +279,7 @@ def _mentions_waiting(graph: Fields) -> bool:
     spec = graph.get("spec") or {}
     services = spec.get("services")
     blocks = [service.get("checkpoint") for service in services.values() if isinstance(service, dict)] if isinstance(services, dict) else []
-    blocks += [experimental(component, "checkpoint") for component in object_items(spec.get("components"))]
+    blocks += [read_experimental(component, "checkpoint") for component in object_items(spec.get("components"))]
     return any(isinstance(block, dict) and block.get("startupPolicy") == WAIT for block in blocks)
 
 
@@ -288,7 +298,7 @@ def _found(wanted: Fields, held: ObjectIndex, namespace: str) -> Fields | None:
     identity = wanted.get("identity")
     if not isinstance(identity, dict) or not identity:
         return None
-    same = [checkpoint for checkpoint in held.all(CHECKPOINT, namespace) if read_identity_hash(checkpoint) == identity_hash(identity)]
+    same = [checkpoint for checkpoint in held.all(CHECKPOINT, namespace) if read_identity_hash(checkpoint) == hash_identity(identity)]
     return min(
         same,
         key=lambda checkpoint: (str(checkpoint["metadata"].get("creationTimestamp") or ""), str(checkpoint["metadata"]["name"])),

@@ -18,9 +18,9 @@ from ..engine.context import Context
 from ..engine.reads import READ_SECONDS
 from ..engine.switch import Switch
 from ..render.checkpoint import storage
-from ..render.checkpoint.restore import Restore, format_offer, images_in, read_owner, read_restore, targets_of
+from ..render.checkpoint.restore import Restore, format_offer, list_images, list_targets, read_owner, read_restore
 from ..render.errors import RenderError
-from ..render.graph import experimental, says_which
+from ..render.graph import names_checkpoint, read_experimental
 from ..render.merge import string_map
 from ..render.names import ARTIFACT_VERSION, PART, RESTORE_TARGET
 from ..render.settings import CheckpointSettings, Settings
@@ -39,16 +39,16 @@ from .restore_condition import (
     WAITING,
     FailedPod,
     RestoreState,
+    annotation_of,
     describe_failures,
-    describe_given_up,
+    describe_fallback,
     describe_waiting,
-    failures,
-    find_hindrance,
+    find_failed_pods,
+    find_restore_obstacle,
     format_snapshot,
     image_of,
     is_restored,
     make_restore,
-    mark_of,
 )
 
 TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
@@ -85,7 +85,7 @@ class PodTemplates(NamedTuple):
     has_pods: bool = False  # whether any pods were asked for, which are not taken away again
 
 
-def pods_of(context: Context, deployment: Node) -> PodTemplates:
+def find_pod_templates(context: Context, deployment: Node) -> PodTemplates:
     """The pods of a Deployment, which is given as it is without a snapshot."""
     live = context.cache.get(key_of(deployment))
     if live is None:
@@ -97,7 +97,7 @@ def pods_of(context: Context, deployment: Node) -> PodTemplates:
 
 def read_checkpoint_block(component: Node) -> Node | None:
     """What a component says of its checkpoint."""
-    return experimental(component.get("spec") or {}, "checkpoint")
+    return read_experimental(component.get("spec") or {}, "checkpoint")
 
 
 def is_unlisted(context: Context, settings: Settings) -> bool:
@@ -116,12 +116,12 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     if settings.pod_snapshots:
         state = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
         return RestoreChoice(state=state, after=RETRY_SLOW if state.reason == MISSING else 0.0)
-    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.line):
+    if not names_checkpoint(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return RestoreChoice(state=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, checkpoints = key_of(obj).namespace, settings.checkpoints
     checkpoint = find_checkpoint(context.cache, namespace, wanted)
     any_image = _any_image(context, obj)
-    hindered = find_hindrance(checkpoint, obj["spec"], checkpoints, any_image=any_image)
+    hindered = find_restore_obstacle(checkpoint, obj["spec"], checkpoints, any_image=any_image)
     if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
         return RestoreChoice(state=waits, is_waiting=True)
     if checkpoint is None or pods is None:
@@ -133,7 +133,7 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     kept = await _storage(context, namespace, settings)
     if isinstance(kept, RestoreState):
         return RestoreChoice(state=kept)
-    claims = storage.claims(checkpoints, namespace)
+    claims = storage.make_claims(checkpoints, namespace)
     if roll and pods.has_pods and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return RestoreChoice(state=RestoreState(WAITING, text), after=TURN)
@@ -141,20 +141,22 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     name = str(checkpoint["metadata"]["name"])
     made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
     tried = made.restore or restore
-    if context.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(mark_of(obj)) == format_snapshot(tried):
-        return RestoreChoice(state=describe_given_up(obj, tried, name), tried_restore=tried)
+    if context.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(annotation_of(obj)) == format_snapshot(
+        tried
+    ):
+        return RestoreChoice(state=describe_fallback(obj, tried, name), tried_restore=tried)
     made = made._replace(checkpoint=name, claims=claims, tried_restore=tried)
     if made.restore is not None:
         return made
     image, owner = "" if any_image else image_of(checkpoint), (str(obj["kind"]), key_of(obj).name)
-    return made._replace(offer=format_offer(restore, targets_of(obj["spec"]), image, owner))
+    return made._replace(offer=format_offer(restore, list_targets(obj["spec"]), image, owner))
 
 
 def _waiting(
     context: Context, component: Node, pods: PodTemplates | None, hindered: RestoreState | None, settings: Settings
 ) -> RestoreState | None:
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
-    others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
+    others = bool((read_experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
     awaited = CHECKPOINT not in context.cache.lacking() and (others or SWITCH.is_on(context.settings, context.detector.known))
     if pods is None or pods.has_pods or not (settings.checkpoints.enabled and awaited):
         return None
@@ -182,7 +184,7 @@ def _kept(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSe
     lacking = context.cache.lacking().get(CHECKPOINT)
     if lacking is None or pods is None or pods.live is None or not checkpoints.enabled:
         return None
-    if not is_restored(pods.live) or images_in(pods.live) != images_in(pods.cold):
+    if not is_restored(pods.live) or list_images(pods.live) != list_images(pods.cold):
         return None
     text = f"pods stay restored, and {CHECKPOINT} can't be read: {lacking}"
     return RestoreChoice(read_restore(pods.live, checkpoints), RestoreState(RESTORED, text))
@@ -222,28 +224,28 @@ async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, la
     """
     if choice.tried_restore is None or ready or not replicas:
         return choice
-    again, place = choice._replace(after=READ_SECONDS), f"{uid_of(obj)}/{mark_of(obj)}"
+    again, place = choice._replace(after=READ_SECONDS), f"{uid_of(obj)}/{annotation_of(obj)}"
     if context.reads.may(place, key_of(obj).namespace):
         try:
             pods = await context.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
         except ForbiddenError:
             return again  # the graph's message says that pods can't be read
-        failed, falls_back = failures(pods.items, choice.tried_restore), context.settings.checkpoint.fallback
+        failed, falls_back = find_failed_pods(pods.items, choice.tried_restore), context.settings.checkpoint.fallback
         broken = failed if falls_back else []
         if choice.restore is None and not choice.offer:  # given up before
             return again._replace(failed_pods=broken)
         # of pods that are added to cold ones, the first that fails shows it
         if falls_back and len(failed) >= (min(MIN_FAILED_PODS, replicas) if choice.restore is not None else 1):
-            state = describe_given_up(obj, choice.tried_restore, choice.checkpoint)
+            state = describe_fallback(obj, choice.tried_restore, choice.checkpoint)
             return RestoreChoice(
-                state=state, annotations={mark_of(obj): format_snapshot(choice.tried_restore)}, failed_pods=broken, after=READ_SECONDS
+                state=state, annotations={annotation_of(obj): format_snapshot(choice.tried_restore)}, failed_pods=broken, after=READ_SECONDS
             )
         context.reads.texts[place] = describe_failures(choice.state, failed, falls_back=falls_back)
     text = context.reads.texts.get(place)
     return again._replace(state=RestoreState(FAILED, text)) if text else again
 
 
-async def say_standing(context: Context, obj: Node, before: Node, now: Node) -> None:
+async def record_restore_event(context: Context, obj: Node, before: Node, now: Node) -> None:
     """An Event when the reason of the condition has changed."""
     condition = condition_of(now, RESTORE)
     if condition and condition["reason"] != condition_of(before, RESTORE).get("reason"):
@@ -300,7 +302,7 @@ async def read_pod_snapshot(context: Context, obj: Node, wanted: Node, *, enable
         return RestoreState("Forbidden", text)
     if snapshot is None:
         return RestoreState(MISSING, f"PodSnapshot {name} is not there; pods start cold")
-    return RestoreState(_UNAVAILABLE, _explain_other(snapshot, targets_of(obj["spec"])) or f"PodSnapshot {name} is there: {why}")
+    return RestoreState(_UNAVAILABLE, _explain_other(snapshot, list_targets(obj["spec"])) or f"PodSnapshot {name} is there: {why}")
 
 
 def _explain_other(snapshot: Node, targets: list[str]) -> str:

@@ -87,14 +87,14 @@ def note_ignored(status: Node, notes: Sequence[Note], generation: int | None, mo
     return set_condition(status, IGNORED, condition, moment)
 
 
-def status_patch(before: Any, now: Any) -> Any:
+def make_status_patch(before: Any, now: Any) -> Any:
     """The merge patch from one map to another; None if they are equal."""
     patch: Node = {}
     for name in {**before, **now}:
         if name not in now:
             patch[name] = None
         elif isinstance(before.get(name), dict) and isinstance(now[name], dict):
-            inner = status_patch(before[name], now[name])
+            inner = make_status_patch(before[name], now[name])
             if inner is not None:
                 patch[name] = inner
         elif name not in before or before[name] != now[name]:

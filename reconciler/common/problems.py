@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError, lacks_right
+from ...kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError, lacks_permission
 from ...kube.protocol import Node
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets|disaggregatedsets)\b")
@@ -58,7 +58,7 @@ def problem_of_error(error: ApiError, what: str) -> Problem:
         text = f"{what}: was deleted meanwhile: {error.message}"
     elif category == "not_found":
         text = f"{what}: the cluster does not serve this kind: {error.message}"
-    elif lacks_right(error):
+    elif lacks_permission(error):
         remedy = f"; {explain_missing_permission('orchestrators')}" if _ORCHESTRATORS.search(error.message) else ""
         text = f"{what}: the reconciler lacks a permission: {error.message}{remedy}"
     else:
@@ -91,7 +91,7 @@ def _nested(values: Iterable[Any]) -> list[Any]:
     return [value for value in values if value and isinstance(value, dict | list)]
 
 
-def first_of(*delays: float) -> float:
+def pick_shortest(*delays: float) -> float:
     """The shortest of some delays, of which 0 is none."""
     return min(filter(None, delays), default=0.0)
 

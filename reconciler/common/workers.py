@@ -28,7 +28,7 @@ def components_of_worker(metadata: Node) -> list[Key]:
     return [Key(COMPONENT, namespace, name) for pod in _pods(metadata) for name in _objects(pod)]
 
 
-def lighten(metadata: Node) -> None:
+def trim_metadata(metadata: Node) -> None:
     """Drops what a worker publishes, of which nothing is read."""
     metadata.pop("spec", None)
 
@@ -44,7 +44,7 @@ def _objects(pod: str) -> set[str]:
     return {pod.rsplit("-", count)[0] for count in (1, 2)}
 
 
-def runtime_figures(line: Line, templates: Iterable[Node], status: Node) -> Node:
+def read_runtime_figures(line: Line, templates: Iterable[Node], status: Node) -> Node:
     """The figures by a component's pod templates and the status of what runs them; empty where definitions would drop them."""
     if line < Line.V1_4:
         return {}

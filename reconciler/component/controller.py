@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ..checkpoint.index import index_user
-from ..checkpoint.restoring import publish_offers, say_standing, write_choices
+from ..checkpoint.restoring import publish_offers, record_restore_event, write_choices
 from ..common.conditions import RECONCILING, Condition, condition_of, set_condition
 from ..common.keys import Key, controller_reference, key_of, kind_and_name
 from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
@@ -25,7 +25,7 @@ from ..engine.context import Context
 from ..engine.controller import Controller
 from ..engine.watch import LABELLED, Change, Need, Watch, served
 from ..render import disaggregated_set
-from ..render.graph import replicas_in
+from ..render.graph import read_replicas
 from ..workload.orchestrator import find_orchestrator
 from ..workload.pods import add_pod_reasons
 from ..workload.watches import CHILDREN, find_owner, read_counts
@@ -99,7 +99,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
         condition = condition_of(now, "DynamoComponentReady")
         await context.say(obj, "Normal", condition["reason"], condition["message"])
     if not is_of_a_graph(obj):
-        await say_standing(context, obj, before, now)
+        await record_restore_event(context, obj, before, now)
         await context.report_ignored(obj, before, now)
     return PassResult((), state.choice.after or look)
 
@@ -126,7 +126,7 @@ def _workers(context: Context, workload: Node) -> Iterator[Node | None]:
     if workload["kind"] != LWS or not context.cache.knows(STATEFUL_SET):
         return
     key = key_of(workload)
-    for number in range(replicas_in(workload["spec"])):
+    for number in range(read_replicas(workload["spec"])):
         yield context.cache.get(Key(STATEFUL_SET, key.namespace, f"{key.name}-{number}"))
 
 

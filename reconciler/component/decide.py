@@ -9,12 +9,12 @@ from ..checkpoint.restore_condition import COLD, set_restore_condition
 from ..common.applied_diff import digest
 from ..common.conditions import Condition, merge_conditions, note_ignored
 from ..common.problems import Problem
-from ..common.workers import runtime_figures
-from ..render.children import direct_children
+from ..common.workers import read_runtime_figures
+from ..render.children import render_direct
 from ..render.objects import annotate
-from ..render.planner_facts import planner_facts
+from ..render.planner_facts import read_planner_facts
 from ..render.service import is_model_service
-from ..render.template import pod_templates
+from ..render.template import read_pod_templates
 from ..render.without_effect import Note
 from ..workload.pull_secrets import render_with_secrets
 from .observe import AVAILABLE, ComponentState, count, is_of_a_graph, is_ready
@@ -37,7 +37,7 @@ def decide(state: ComponentState) -> ComponentPlan:
         observed = observed._replace(restores={name: choice.restore})
     if choice.is_waiting:
         observed = observed._replace(waiting_components=frozenset({name}))
-    rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: direct_children(obj, settings, observed), problems)
+    rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: render_direct(obj, settings, observed), problems)
     children = rendered.children
     if state.cold is not None:  # by which later passes see whether anything else changes
         marks = {COLD: digest(state.cold["spec"]["template"])}
@@ -62,8 +62,8 @@ def report(state: ComponentState, plan: ComponentPlan, workload: Node, workers: 
     ]
     if waits and restore_state is not None:
         now[0] = Condition(AVAILABLE, "False", "WaitingForCheckpoint", restore_state.message)
-    runtime = runtime_figures(state.settings.line, pod_templates(workload).values(), workload.get("status") or {})
-    runtime |= planner_facts(state.component.get("spec") or {}, state.settings.line, state.settings.claims)
+    runtime = read_runtime_figures(state.settings.line, read_pod_templates(workload).values(), workload.get("status") or {})
+    runtime |= read_planner_facts(state.component.get("spec") or {}, state.settings.line, state.settings.claims)
     status = {
         **before,
         "conditions": merge_conditions(before.get("conditions") or (), now, moment),

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...kube.protocol import Node
-from ..checkpoint.restoring import RestoreChoice, choose_restore, follow_failures, is_unlisted, pods_of, read_checkpoint_block
+from ..checkpoint.restoring import RestoreChoice, choose_restore, find_pod_templates, follow_failures, is_unlisted, read_checkpoint_block
 from ..common.conditions import condition_of, is_true
 from ..common.keys import Key, controller_reference, key_of
 from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
 from ..common.resources import GRAPH
 from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.context import Context
-from ..render.children import direct_children
+from ..render.children import render_direct
 from ..render.errors import RenderError
-from ..render.graph import replicas_in
+from ..render.graph import read_replicas
 from ..render.merge import object_items
 from ..render.names import COMPONENT_TYPE, SELECTOR, SUB_TYPE, WORKER
 from ..render.observed import NOTHING, ObservedState
@@ -21,7 +21,7 @@ from ..render.pod.container import PARENT
 from ..render.settings import Settings
 from ..render.workload import read_graph_label
 from ..workload.kept import keep_facts, keep_settings
-from ..workload.pods import on_leader_worker_sets
+from ..workload.pods import runs_on_leader_worker_sets
 from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import PullSecrets, observe_pull_secrets
 
@@ -45,7 +45,7 @@ class ComponentState(NamedTuple):
 async def observe(context: Context, obj: Node) -> ComponentState | Refusal:
     """Read a component's state as far as its pass may act on it. Raises: ApiError, StandDownError."""
     owned = context.cache.owned(obj)
-    wide, facts = on_leader_worker_sets(obj), keep_facts(read_facts(context), owned)
+    wide, facts = runs_on_leader_worker_sets(obj), keep_facts(read_facts(context), owned)
     refusal = explain_cut(obj)
     if not refusal and not is_of_a_graph(obj):  # one of a graph was judged with that
         runs = bool(owned) and condition_of(obj.get("status") or {}, AVAILABLE).get("reason") != REFUSED
@@ -71,10 +71,10 @@ async def _observe_restore(context: Context, state: ComponentState) -> Component
     obj, settings = state.component, state.settings
     if read_checkpoint_block(obj) is None:
         return state
-    cold = next((child for child in direct_children(obj, settings, state.observed).children if child["kind"] == "Deployment"), None)
-    choice = await choose_restore(context, obj, pods_of(context, cold) if cold is not None else None, settings)
+    cold = next((child for child in render_direct(obj, settings, state.observed).children if child["kind"] == "Deployment"), None)
+    choice = await choose_restore(context, obj, find_pod_templates(context, cold) if cold is not None else None, settings)
     if cold is not None and (live := context.cache.get(key_of(cold))) is not None:
-        labels, replicas = f"{SELECTOR}={key_of(cold).name}", replicas_in(live.get("spec") or {})
+        labels, replicas = f"{SELECTOR}={key_of(cold).name}", read_replicas(live.get("spec") or {})
         choice = await follow_failures(context, obj, choice, labels, replicas, ready=is_ready(live))
     return state._replace(cold=cold, choice=choice)
 
@@ -120,7 +120,7 @@ def _pod_template(child: Node) -> Node:
 def is_ready(workload: Node, workers: Iterable[Node | None] = ()) -> bool:
     """Whether a Deployment, or a LeaderWorkerSet with the StatefulSets of its `workers`, is up to date and available."""
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
-    desired = replicas_in(spec)
+    desired = read_replicas(spec)
     if desired == 0:
         return not spec.get("paused")
     available = is_true(status, AVAILABLE)

@@ -8,7 +8,7 @@ from ...kube.protocol import Node
 from ...policies.facts import UNKNOWN, Facts, Unknown
 from ..common.keys import key_of
 from ..common.resources import POD_ACCOUNT
-from ..render.settings import Settings, settings_from
+from ..render.settings import Settings, make_settings
 from .cache import Cache
 from .context import Context
 
@@ -27,11 +27,11 @@ def render_settings(context: Context, namespace: str) -> Settings:
     What is served but not permitted counts as there: making it fails with a sentence about the permission, which is better than to run
     the same graph in another way. Pull secrets are nobody's but the pods': we may not read Secrets, hence name none.
     """
-    account = account_of_pods(context.cache, namespace)
-    return settings_from(context.settings, read_served(context.detector.known), service_account=account)
+    account = find_pods_account(context.cache, namespace)
+    return make_settings(context.settings, read_served(context.detector.known), service_account=account)
 
 
-def account_of_pods(cache: Cache, namespace: str) -> str:
+def find_pods_account(cache: Cache, namespace: str) -> str:
     """The account of a namespace's pods with discovery by etcd that name none."""
     return next((key.name for key in cache.keys((_ACCOUNTS, namespace))), "default")
 

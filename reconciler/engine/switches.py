@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from ...kube.errors import ForbiddenError, lacks_right
+from ...kube.errors import ForbiddenError, lacks_permission
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import key_of, uid_of
@@ -48,7 +48,7 @@ async def reconcile_switched(context: Context, waits: WaitTimes, controller: Con
         outcome = await controller.reconcile(context, obj)
         await _tell(context, obj)
     except ForbiddenError as error:
-        if not lacks_right(error):
+        if not lacks_permission(error):
             raise
         return await _report_forbidden(context, obj, f"the reconciler lacks a permission: {error.message}; {switch.grant}")
     return outcome

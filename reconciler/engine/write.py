@@ -12,11 +12,11 @@ from ...kube.errors import ConflictError, InvalidError
 from ...kube.protocol import ABSENT, Cluster, Node
 from ...kube.resources import Resource
 from ..common.applied_diff import contains, digest, fingerprint
-from ..common.conditions import status_patch
+from ..common.conditions import make_status_patch
 from ..common.keys import Key, controller_reference, is_controlled, key_of, kind_and_name, owner_uid, uid_of
 from ..common.problems import ContestedError, NameTakenError, StandDownError
 from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
-from ..render.objects import co_owner, reference
+from ..render.objects import make_co_owner, make_reference
 from ..render.service import is_model_service
 from .cache import Cache
 from .pace import StatusPacer
@@ -126,7 +126,7 @@ class Writer:
     async def patch_status(self, obj: Node, status: Node) -> bool:
         """Write a changed status, mere progress perhaps later; returns whether it was written. Raises: ApiError, StandDownError."""
         before = obj.get("status") or {}
-        patch = status_patch(before, status)
+        patch = make_status_patch(before, status)
         if patch is None:
             return False
         self.ask(obj)
@@ -176,14 +176,14 @@ class Writer:
             for other in live["metadata"].get("ownerReferences") or ()
             if not other.get("controller") and other["uid"] != uid_of(owner)
         ]
-        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, reference(owner)]})
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, make_reference(owner)]})
 
     async def _share(self, key: Key, live: Node, owner: Node) -> Node:
         """Add an owner reference to an object that another graph controls, so that it isn't collected."""
         references = live["metadata"]["ownerReferences"]
         if any(entry["uid"] == uid_of(owner) for entry in references):
             return live
-        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": co_owner(owner)})
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": make_co_owner(owner)})
 
     async def _own(self, key: Key, live: Node, step: Node) -> Node:
         self._ask(key.namespace)

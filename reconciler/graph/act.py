@@ -8,7 +8,7 @@ from ...kube.protocol import Node
 from ...policies.grove import COMPONENTS as COMPONENTS_PROVIDER
 from ...policies.grove import GROVE
 from ..adapter.controller import prepare_adapter
-from ..checkpoint.restoring import publish_offers, say_standing, write_choices
+from ..checkpoint.restoring import publish_offers, record_restore_event, write_choices
 from ..common.keys import key_of, uid_of
 from ..common.problems import (
     RETRY_SLOW,
@@ -16,7 +16,7 @@ from ..common.problems import (
     PassResult,
     Problem,
     Refusal,
-    first_of,
+    pick_shortest,
     problem_of_error,
 )
 from ..common.resources import ADAPTER, CHECKPOINT, CLIQUES, COMPONENTS, DISAGGREGATED_SET, GRAPHS, MANAGER, SECRET, WORKER_DIGEST
@@ -30,8 +30,8 @@ from .clique_set import put_cliques
 from .clique_status import list_below, read_grove_status
 from .ended_pods import replace_ended_pods
 from .generations import Roll
-from .observe import components_of
-from .report import EVENTS, FAILED, list_events, make_refused_status, report, unreachable_status
+from .observe import list_components
+from .report import EVENTS, FAILED, list_events, make_refused_status, make_unreachable_status, report
 from .set_status import read_set_status
 from .snapshots import is_claim_template, is_optional, list_checkpoints, put_claim_template, sync_owners
 from .ssh_keys import ensure_ssh_keys
@@ -56,7 +56,7 @@ async def act(context: Context, keyed: set[str], state: GraphState, plan: GraphP
     if problems:
         return PassResult(problems, RETRY_SOON if _lost_grove(context, state, result) else RETRY_SLOW)
     if not state.blocker:
-        return PassResult((), first_of(result.after, look, again))
+        return PassResult((), pick_shortest(result.after, look, again))
     if is_switching(context.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
         await finish_switch(context, state.orchestrator)
     return PassResult((), RETRY_SOON)
@@ -115,7 +115,9 @@ async def _write_children(context: Context, keyed: set[str], state: GraphState, 
     without = [problem for problem in optional if is_optional(problem)]
     checkpoints = list_checkpoints(context, graph, snapshots.wanted, state.settings)
     looks = (choice.after for choice in snapshots.choices.values())
-    return GraphResult(problems, without, grove, on_set, components_of(context, graph.object), checkpoints, first_of(after, again, *looks))
+    return GraphResult(
+        problems, without, grove, on_set, list_components(context, graph.object), checkpoints, pick_shortest(after, again, *looks)
+    )
 
 
 async def _put(context: Context, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
@@ -131,7 +133,7 @@ async def _put(context: Context, graph: Graph, child: Node, problems: list[Probl
         return live
     if child["kind"] == ADAPTER:
         child = prepare_adapter(child, context.cache)
-    return await context.put(child, owner, problems, lambda uid: uid in map(uid_of, components_of(context, graph.object)))
+    return await context.put(child, owner, problems, lambda uid: uid in map(uid_of, list_components(context, graph.object)))
 
 
 async def _remove_old(context: Context, obj: Node, plan: GraphPlan, problems: list[Problem]) -> float:
@@ -174,7 +176,7 @@ async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
             await context.say(obj, "Warning", EVENTS[refusal.reason], refusal.message)
         return PassResult((Problem(refusal.message, "validation"),), refusal.after)
     if refusal.reason:
-        await _write_status(context, obj, unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))
+        await _write_status(context, obj, make_unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))
     return PassResult((), refusal.after)
 
 
@@ -192,5 +194,5 @@ async def _write_status(context: Context, obj: Node, status: Node, roll: Roll) -
         return
     for event in list_events(before, status, roll):
         await context.say(obj, *event)
-    await say_standing(context, obj, before, status)
+    await record_restore_event(context, obj, before, status)
     await context.report_ignored(obj, before, status)

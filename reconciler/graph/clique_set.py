@@ -32,7 +32,7 @@ async def put_cliques(context: Context, graph: Graph, rendered: Node, problems: 
     lacking = context.cache.lacking()  # without these kinds the state is unknown
     problems += [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
     refused, live = list[Problem](), context.cache.get(key_of(rendered))
-    made = await context.put(as_grove_has_it(rendered, live), graph.object, refused)
+    made = await context.put(align_with_live(rendered, live), graph.object, refused)
     problems += refused
     if (
         made is None
@@ -46,7 +46,7 @@ async def put_cliques(context: Context, graph: Graph, rendered: Node, problems: 
     return made
 
 
-def as_grove_has_it(rendered: Node, live: Node | None) -> Node:
+def align_with_live(rendered: Node, live: Node | None) -> Node:
     """The set with the live one's order and replicas: Grove refuses another order, and ignores changed replicas."""
     if live is None:
         return rendered

@@ -8,15 +8,15 @@ from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, explain_unprocessed
 from ..common.keys import kind_and_name
 from ..common.resources import CLIQUE, CLIQUE_GROUP, POD_GANG
-from ..common.workers import runtime_figures
+from ..common.workers import read_runtime_figures
 from ..engine.cache import Cache
 from ..render.generation import is_parallel, order
-from ..render.graph import Graph, Member, replicas_in, restart_id
+from ..render.graph import Graph, Member, read_replicas, read_restart_id
 from ..render.grove import names
 from ..render.grove.clique_set import is_constrained
 from ..render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
 from ..render.observed import ObservedState
-from ..render.template import pod_templates
+from ..render.template import read_pod_templates
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
 NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
@@ -58,23 +58,23 @@ def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Lin
     if why := _unprocessed(made, [child for child in owned if child["kind"] == CLIQUE]):
         waits[made["metadata"]["name"]] = why
     for member, runner in pair_with_runners(graph, owned):
-        if why := why_not(member, runner):
+        if why := explain_not_ready(member, runner):
             waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
         if runner is not None:
-            figures[member.name] = _figures(runner) | runtime_figures(line, _templates(made, member), runner.get("status") or {})
+            figures[member.name] = _figures(runner) | read_runtime_figures(line, _templates(made, member), runner.get("status") or {})
     return GroveStatus(waits, figures, _place(graph, made), read_placement(line, owned))
 
 
 def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> ObservedState:
     """The facts for rendering. A component's restart is over when Grove has replaced its pods."""
-    restart = restart_id(graph)
+    restart = read_restart_id(graph)
     cliques = [clique for clique_set in sets for clique in clique_set["spec"]["template"]["cliques"]]
     marks: dict[str, str] = {}
     for clique in cliques:
         member, mark = (clique.get("labels") or {}).get(COMPONENT), (clique.get("annotations") or {}).get(RESTART_AT)
         if member and mark:
             marks[member] = mark
-    ready = {member.name for member, runner in pair_with_runners(graph, owned) if not why_not(member, runner)}
+    ready = {member.name for member, runner in pair_with_runners(graph, owned) if not explain_not_ready(member, runner)}
     begun = [name for name in order(graph) if restart and marks.get(name) == restart]
     over = all(_is_updated(clique_set) for clique_set in sets)
     restarted = {name for name in begun if name in ready and (over or _is_restarted(name, restart, owned))}
@@ -96,12 +96,12 @@ def _selected_as_before(graph: Graph, labels: Sequence[Mapping[str, str]]) -> fr
     )
 
 
-def why_not(member: Member, runner: Node | None) -> str:
+def explain_not_ready(member: Member, runner: Node | None) -> str:
     """Why a component is not ready, or an empty string. All of its pods count, not only Grove's minimum."""
     if runner is None:
         return "resource not found"
     status: Node = runner.get("status") or {}
-    wanted, live = member.fields.get("replicas"), replicas_in(runner["spec"])
+    wanted, live = member.fields.get("replicas"), read_replicas(runner["spec"])
     if wanted is not None and wanted != live:
         return f"not scaled yet: desired={wanted}, spec.replicas={live}"
     if why := _unseen(runner):
@@ -150,12 +150,12 @@ def _is_restarted(name: str, restart: str, owned: Sequence[Node]) -> bool:
 
 
 def _is_updated(made: Node) -> bool:
-    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= replicas_in(made["spec"])
+    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= read_replicas(made["spec"])
 
 
 def _templates(made: Node, member: Member) -> Iterator[Node]:
     """The pod templates of a component."""
-    yield from (template for template in pod_templates(made).values() if (template.get("labels") or {}).get(COMPONENT) == member.name)
+    yield from (template for template in read_pod_templates(made).values() if (template.get("labels") or {}).get(COMPONENT) == member.name)
 
 
 def _figures(runner: Node) -> Node:
@@ -179,7 +179,7 @@ def _place(graph: Graph, made: Node) -> Condition | None:
     return Condition(PLACED, *state, graph.object["metadata"].get("generation"))
 
 
-def lighten(gang: Node) -> None:
+def trim_gang(gang: Node) -> None:
     """Drop all of a PodGang but its score, in place, so that no other change asks for a pass."""
     gang.pop("spec", None)
     gang["status"] = {name: value for name, value in (gang.get("status") or {}).items() if name == _SCORE}

@@ -22,7 +22,7 @@ from ..common.resources import (
     WORKER_METADATA,
 )
 from ..common.workers import components_of_worker
-from ..common.workers import lighten as lighten_registration
+from ..common.workers import trim_metadata as lighten_registration
 from ..engine.cache import Cache
 from ..engine.context import Context
 from ..engine.controller import Controller
@@ -52,8 +52,8 @@ class GraphController(Controller):
         Watch(CLIQUE_SETS, (LABELLED,), when=served("grove")),
         Watch(POD_CLIQUES, ((GRAPH_NAME, ""),), when=served("grove"), trim=_trim),
         Watch(CLIQUE_GROUPS, when=served("grove")),
-        Watch(POD_GANGS, when=served("grove"), trim=clique_status.lighten),
-        Watch(PODS, ended_pods.SELECTIONS, when=served("grove"), trim=ended_pods.lighten),
+        Watch(POD_GANGS, when=served("grove"), trim=clique_status.trim_gang),
+        Watch(PODS, ended_pods.SELECTIONS, when=served("grove"), trim=ended_pods.trim_pod),
     )
 
     def __init__(self) -> None:

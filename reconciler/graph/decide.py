@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from ...kube.protocol import Node
 from ..common.problems import RETRY_SLOW, Problem, Refusal
 from ..common.resources import CLIQUES, COMPONENT, SECRET
-from ..render.children import graph_children, worker_hash, worker_hashes
+from ..render.children import compute_worker_hash, compute_worker_hashes, render_graph
 from ..render.disaggregated_set import list_roles
 from ..render.errors import RenderError
-from ..render.graph import Graph, restart_id
+from ..render.graph import Graph, read_restart_id
 from ..render.names import RESTART_AT
 from ..render.observed import ObservedState
-from ..render.template import shared_template
+from ..render.template import find_shared_template
 from ..workload.orchestrator import find_shared_services
 from ..workload.pull_secrets import render_with_secrets
 from .generations import Roll, component_of, generation_of, is_ready, plan_roll
@@ -26,10 +26,10 @@ def decide(state: GraphState) -> GraphPlan | Refusal:
     graph, way, problems = state.graph, state.orchestrator, list[Problem]()
     try:
         roll, observed = _roll(state)
-        digest = worker_hash(graph, state.settings.line, ObservedState(frameworks=observed.frameworks)) if roll.adopted else ""
+        digest = compute_worker_hash(graph, state.settings.line, ObservedState(frameworks=observed.frameworks)) if roll.adopted else ""
     except RenderError as error:
         return Refusal(REFUSED, str(error), RETRY_SLOW)
-    rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: graph_children(graph, settings, observed), problems)
+    rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: render_graph(graph, settings, observed), problems)
     problems += [Problem(str(error), "validation") for error in rendered.problems]
     left = (SECRET, CLIQUES, COMPONENT) if state.blocker else (SECRET,)
     applied = [child for child in rendered.children if child["kind"] not in left and not is_claim_template(child)]
@@ -53,7 +53,7 @@ def _roll(state: GraphState) -> tuple[Roll, ObservedState]:
     roles = {member.name for member in list_roles(state.graph, state.settings.line).values()}
     alone = state.graph._replace(members=[member for member in state.graph.members if member.name not in roles])
     roll = plan_roll(
-        alone, worker_hashes(state.graph, state.settings.line, ObservedState(frameworks=frameworks)), objects, state.registered
+        alone, compute_worker_hashes(state.graph, state.settings.line, ObservedState(frameworks=frameworks)), objects, state.registered
     )
     observed = observe_components(state.graph, roll, objects)._replace(grove=False, checkpoints=checkpoints)
     return roll, _observe_roles(state, observed) if roles else observed
@@ -61,7 +61,7 @@ def _roll(state: GraphState) -> tuple[Roll, ObservedState]:
 
 def _observe_roles(state: GraphState, observed: ObservedState) -> ObservedState:
     """The same with the facts of the roles of a graph's DisaggregatedSet."""
-    on_set, restart = state.on_set, restart_id(state.graph)
+    on_set, restart = state.on_set, read_restart_id(state.graph)
     current = on_set.generation == observed.worker_hash
     restarted = {name for name, mark in on_set.marks.items() if restart == mark and not on_set.waiting_reasons}
     return observed._replace(
@@ -74,7 +74,7 @@ def _observe_roles(state: GraphState, observed: ObservedState) -> ObservedState:
 
 def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> ObservedState:
     """The facts for rendering, from the objects of a graph's components."""
-    restart = restart_id(graph)
+    restart = read_restart_id(graph)
     current = {component_of(obj): obj for obj in objects if generation_of(obj) in ("", roll.name)}
     # a new generation starts with the previous mark: a later one would restart its pods
     oldest_first = sorted(objects, key=lambda obj: str(obj["metadata"].get("creationTimestamp") or ""))
@@ -91,5 +91,5 @@ def observe_components(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Obs
 
 
 def _restart_mark(obj: Node) -> str:
-    metadata = shared_template(obj.get("spec") or {}).get("metadata") or {}
+    metadata = find_shared_template(obj.get("spec") or {}).get("metadata") or {}
     return str((metadata.get("annotations") or {}).get(RESTART_AT) or "")

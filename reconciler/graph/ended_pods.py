@@ -8,7 +8,7 @@ from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
-from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, first_of, problem_of_error
+from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, pick_shortest, problem_of_error
 from ..common.resources import CLIQUE
 from ..engine.context import Context
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
@@ -48,7 +48,7 @@ class EndedPod(NamedTuple):
         return "-l " + ",".join([f"{ENGINE_GROUP}=true", *(f"{label}={value}" for label, value in terms)])
 
 
-def lighten(pod: Node) -> None:
+def trim_pod(pod: Node) -> None:
     """Drops what isn't read of a pod."""
     metadata, status = pod["metadata"], pod.get("status") or {}
     pod["metadata"] = {name: metadata[name] for name in _METADATA if name in metadata}
@@ -132,7 +132,7 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
         replaced += 1
         await _replace(context, graph, ended, problems)
     missing = explain_missing_engines(cliques, lambda place: context.retries.find(place).why)
-    return {**missing, **waits}, first_of(*looks)
+    return {**missing, **waits}, pick_shortest(*looks)
 
 
 async def _replace(context: Context, graph: Node, ended: EndedPod, problems: list[Problem]) -> None:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from ...kube.protocol import Node
 from ..common.conditions import is_true
 from ..common.resources import WORKER_DIGEST
-from ..render.generation import RollSizes, WorkerDigests, next_sizes, replicas_held_back
-from ..render.graph import Graph, Member, replicas_in, template_annotations
+from ..render.generation import RollSizes, WorkerDigests, count_held_back, next_sizes
+from ..render.graph import Graph, Member, read_replicas, read_template_annotations
 from ..render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH, WORKERS
 
 Resize = tuple[Any, int]  # a component's object and its wanted replicas
@@ -52,7 +52,7 @@ def is_ready(obj: Node) -> bool:
     return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and is_true(status, "Available")
 
 
-def name_of(graph: Graph, digests: WorkerDigests, objects: Sequence[Node]) -> tuple[str, bool]:
+def name_generation(graph: Graph, digests: WorkerDigests, objects: Sequence[Node]) -> tuple[str, bool]:
     """The name of the workers' generation, and whether it isn't our digest of today and isn't recorded yet.
 
     Another operator gave it, or a release that also counted what nothing acts on: then workers keep it, too.
@@ -77,7 +77,7 @@ def plan_roll(graph: Graph, digests: WorkerDigests, objects: Sequence[Node], reg
     theirs = [
         obj for obj in objects if (generation_of(obj) or component_of(obj) in workers) and not obj["metadata"].get("deletionTimestamp")
     ]
-    name, adopted = name_of(graph, digests, theirs)
+    name, adopted = name_generation(graph, digests, theirs)
     old = [obj for obj in theirs if generation_of(obj) != name]
     new = {component_of(obj): obj for obj in theirs if generation_of(obj) == name}
     if not old:
@@ -113,12 +113,12 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
     ranked = _kept_first(old)
     all_sizes = {name: _sizes(member, new.get(name), [obj for obj in old if component_of(obj) == name]) for name, member in workers.items()}
     for name, member in workers.items():
-        annotations = template_annotations(member)
+        annotations = read_template_annotations(member)
         surge, unavailable = annotations.get(MAX_SURGE, ""), annotations.get(MAX_UNAVAILABLE, "")
         sizes = all_sizes[name]
         left, replicas[name] = next_sizes(sizes, surge, unavailable)
         before = [obj for obj in ranked if component_of(obj) == name]
-        resized += _shared_out(before, max(left, replicas_held_back(name, all_sizes, surge, unavailable)))
+        resized += _shared_out(before, max(left, count_held_back(name, all_sizes, surge, unavailable)))
         ready = _standing([new[name]]).ready if name in new else -1
         if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _standing(before).ready == 0:
             updated.append(name)
@@ -128,14 +128,14 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
 
 def _sizes(member: Member, new: Node | None, old: list[Node]) -> RollSizes:
     now, then = _standing([new] if new is not None else []), _standing(old)
-    return RollSizes(replicas_in(member.fields), then.desired, then.available, now.desired, now.available)
+    return RollSizes(read_replicas(member.fields), then.desired, then.available, now.desired, now.available)
 
 
 def _standing(objects: list[Node]) -> ReplicaCounts:
     """The sums of some objects. Surplus pods don't count: they are terminating."""
     desired = available = ready = 0
     for obj in objects:
-        wanted = replicas_in(obj.get("spec") or {})
+        wanted = read_replicas(obj.get("spec") or {})
         seen = (obj.get("status") or {}).get("component") or {}
         ready_now = int(seen.get("readyReplicas") or 0)
         desired += wanted
@@ -163,7 +163,7 @@ def _shared_out(objects: list[Node], target: int) -> list[Resize]:
     out: list[Resize] = []
     left = target
     for obj in objects:
-        has = replicas_in(obj.get("spec") or {})
+        has = read_replicas(obj.get("spec") or {})
         keeps = min(left, has)
         left -= keeps
         if keeps != has:

@@ -20,14 +20,14 @@ from ..render.errors import RenderError
 from ..render.graph import Graph, read_graph
 from ..render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name, does_set_pack_by_name, is_constrained
 from ..render.grove.member import keep_scheduler
-from ..render.kv_transfer import key_in, label_key, read_topology, with_label_key
+from ..render.kv_transfer import find_domain_key, find_label_key, read_topology, with_label_key
 from ..render.names import DISAGGREGATED, TOPOLOGY_LABEL, WORKLOAD_PROVIDER
 from ..render.observed import NOTHING
-from ..render.template import pod_templates
+from ..render.template import read_pod_templates
 from ..render.without_effect import Note
 from ..workload.kept import keep_facts, keep_settings
-from ..workload.orchestrator import Orchestrator, find_blocking_pods, find_orchestrator, orchestrator_condition
-from ..workload.pods import on_leader_worker_sets
+from ..workload.orchestrator import Orchestrator, find_blocking_pods, find_orchestrator, make_orchestrator_condition
+from ..workload.pods import runs_on_leader_worker_sets
 from ..workload.prerequisites import read_claims
 from ..workload.pull_secrets import observe_pull_secrets
 from .clique_set import read_cliques
@@ -46,7 +46,7 @@ async def observe(context: Context, obj: Node) -> GraphState | Refusal:
     if unset := _explain_lost_provider(context, obj):
         return Refusal(REFUSED, unset)
     orchestrator = find_orchestrator(context, obj)
-    lws = any(on_leader_worker_sets(component) for component in components_of(context, obj))
+    lws = any(runs_on_leader_worker_sets(component) for component in list_components(context, obj))
     facts = keep_facts(read_facts(context), context.cache.owned(obj))
     if orchestrator.runs:  # what runs is not refused for what the cluster has come to serve, or serves no more
         facts = facts._replace(grove=orchestrator.grove)
@@ -54,7 +54,7 @@ async def observe(context: Context, obj: Node) -> GraphState | Refusal:
     if message := context.judge.refusal(obj, facts._replace(lws=True) if lws else facts, runs=runs):
         return Refusal(REFUSED, message)
     if orchestrator.lost and not orchestrator.moving:
-        condition = orchestrator_condition(orchestrator, obj)
+        condition = make_orchestrator_condition(orchestrator, obj)
         return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
     if orchestrator.grove:
         obj, lacking = await _resolve_topology(context, obj)
@@ -93,7 +93,7 @@ async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator
             on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
             snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
     blocker = await find_blocking_pods(context, obj, orchestrator)
-    condition, owned = orchestrator_condition(orchestrator, obj, blocker), context.cache.owned(obj)
+    condition, owned = make_orchestrator_condition(orchestrator, obj, blocker), context.cache.owned(obj)
     state = GraphState(graph, orchestrator, settings, owned, snapshots, on_grove, blocker=blocker, orchestrator_condition=condition)
     made = find_set(owned)
     on_set = read_set_status(graph, made, context.cache.owned(made) if made is not None else (), settings.line)
@@ -121,7 +121,7 @@ async def _packs_by_name(context: Context, graph: Graph, sets: Sequence[Node]) -
 
 def _registered(context: Context, graph: Node) -> Mapping[str, int]:
     """Costs a look at each registered worker of the namespace, and nothing while each component has one object."""
-    objects = components_of(context, graph)
+    objects = list_components(context, graph)
     if max(Counter(map(component_of, objects)).values(), default=0) < 2:
         return {}
     return count_registered(
@@ -129,7 +129,7 @@ def _registered(context: Context, graph: Node) -> Mapping[str, int]:
     )
 
 
-def components_of(context: Context, graph: Node) -> list[Node]:
+def list_components(context: Context, graph: Node) -> list[Node]:
     """The objects of a graph's components that it controls, of all generations."""
     return [child for child in context.cache.owned(graph) if child["kind"] == COMPONENT]
 
@@ -147,7 +147,7 @@ async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
             binding = await context.cluster.get(TOPOLOGY_BINDINGS, name)
     except ForbiddenError as error:
         return graph, f"{field}: the reconciler lacks a permission: {error.message}; {explain_missing_permission('orchestrators')}"
-    key = key_in(binding, domain)
+    key = find_domain_key(binding, domain)
     if key:
         return with_label_key(graph, key), ""
     what = "which is not there" if binding is None else f'which has no level of the domain "{domain[:80]}" with a key'
@@ -156,13 +156,13 @@ async def _resolve_topology(context: Context, graph: Node) -> tuple[Node, str]:
 
 def _stored_key(context: Context, graph: Node) -> str:
     """The label that running pods were made with, which a graph keeps whatever becomes of the topology: its policy can't change."""
-    pods = (pod for child in context.cache.owned(graph) if child["kind"] == CLIQUES for pod in pod_templates(child).values())
+    pods = (pod for child in context.cache.owned(graph) if child["kind"] == CLIQUES for pod in read_pod_templates(child).values())
     return next((str(key) for pod in pods if (key := (pod.get("annotations") or {}).get(TOPOLOGY_LABEL))), "")
 
 
 def note_unlabelled(context: Context, graph: Graph) -> list[Note]:
     """That a graph's policy has no effect where nobody labels its pods with their place."""
-    if not any(label_key(graph, member) for member in graph.members) or context.presence(TOPOLOGY_LABELS) is not Presence.FORBIDDEN:
+    if not any(find_label_key(graph, member) for member in graph.members) or context.presence(TOPOLOGY_LABELS) is not Presence.FORBIDDEN:
         return []
     lacking = context.detector.denied.get(TOPOLOGY_LABELS.name, "")
     remedy = explain_missing_permission(TOPOLOGY_LABELS.name, "topologyLabels")

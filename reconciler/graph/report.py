@@ -10,9 +10,9 @@ from ..common.conditions import READY, RECONCILING, Condition, NewEvent, conditi
 from ..common.problems import MAX_MESSAGE_CHARACTERS, Refusal, join_messages
 from ..render.disaggregated_set import is_disaggregated
 from ..render.generation import is_parallel, order
-from ..render.graph import Graph, restart_id
+from ..render.graph import Graph, read_restart_id
 from ..render.merge import object_items
-from ..render.planner_facts import FACTS, planner_facts
+from ..render.planner_facts import FACTS, read_planner_facts
 from ..workload.orchestrator import ORCHESTRATOR
 from .clique_status import PLACED, read_placement
 from .generations import Roll, component_of, generation_of, is_ready
@@ -72,7 +72,7 @@ def make_refused_status(before: Node, generation: int | None, message: str, mome
     return {**before, "conditions": merge_conditions(before.get("conditions") or (), conditions, moment), "state": "failed"}
 
 
-def unreachable_status(before: Node, generation: int | None, refusal: Refusal, moment: datetime) -> Node:
+def make_unreachable_status(before: Node, generation: int | None, refusal: Refusal, moment: datetime) -> Node:
     """The status of a graph whose orchestrator can't be reached, with the figures of the pass before."""
     ready = Condition(READY, "Unknown", UNREACHABLE, refusal.message, generation)
     where = Condition(ORCHESTRATOR, "False", refusal.reason, refusal.message, generation)
@@ -177,7 +177,7 @@ def _sum_components(plan: GraphPlan, result: GraphResult) -> Node:
 def _with_facts(state: GraphState, figures: Mapping[str, Node]) -> Node:
     """The figures with what a planner reads, of the spec that the status is about: those in components' objects may be older."""
     settings, env = state.settings, object_items(state.graph.spec.get("env"))
-    facts = {member.name: planner_facts(member.fields, settings.line, settings.claims, env) for member in state.graph.members}
+    facts = {member.name: read_planner_facts(member.fields, settings.line, settings.claims, env) for member in state.graph.members}
     old = {name: {key: value for key, value in fields.items() if key not in FACTS} for name, fields in figures.items()}
     return {name: fields | facts.get(name, {}) for name, fields in old.items()}
 
@@ -195,7 +195,7 @@ def _report_roll(before: Node, roll: Roll, workers: list[str], moment: datetime)
 
 
 def _report_restart(before: Node, graph: Graph, plan: GraphPlan) -> Node:
-    wanted = restart_id(graph)
+    wanted = read_restart_id(graph)
     if not wanted or (before.get("observedID") == wanted and before.get("phase") in ("Completed", "Superseded")):
         return before
     if plan.roll.rolling:

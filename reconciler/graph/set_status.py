@@ -7,11 +7,11 @@ from ...api.line import Line
 from ...kube.protocol import Node
 from ..common.conditions import explain_unprocessed
 from ..common.resources import DISAGGREGATED_SET
-from ..common.workers import runtime_figures
+from ..common.workers import read_runtime_figures
 from ..render.disaggregated_set import REVISION, ROLE, SET_NAME, list_roles
-from ..render.graph import Graph, replicas_in
+from ..render.graph import Graph, read_replicas
 from ..render.names import COMPONENT, RESTART_AT, WORKER_HASH
-from ..render.template import pod_templates
+from ..render.template import read_pod_templates
 
 _COUNTS: Final = ("replicas", "updatedReplicas", "readyReplicas")
 
@@ -93,16 +93,16 @@ def _why_not(role: Node, sets: Sequence[Node], revision: str) -> str:
     new = [lws for lws in sets if revision and _label(lws, REVISION) == revision]
     if len(new) != 1:
         return "LeaderWorkerSet not created yet" if not new else f"{len(new)} LeaderWorkerSets of revision {revision}"
-    wanted, [lws] = replicas_in(role), new
+    wanted, [lws] = read_replicas(role), new
     status = lws.get("status") or {}
-    if replicas_in(lws["spec"]) != wanted:
-        return f"not scaled yet: desired={wanted}, spec.replicas={replicas_in(lws['spec'])}"
+    if read_replicas(lws["spec"]) != wanted:
+        return f"not scaled yet: desired={wanted}, spec.replicas={read_replicas(lws['spec'])}"
     if (observed := status.get("observedGeneration")) is not None and (why := explain_unprocessed(lws, observed)):
         return why
     for name in _COUNTS:
         if (count := int(status.get(name) or 0)) != wanted:
             return f"desired={wanted}, {name}={count}"
-    old = [lws for lws in sets if lws not in new and (replicas_in(lws["spec"]) or (lws.get("status") or {}).get("replicas"))]
+    old = [lws for lws in sets if lws not in new and (read_replicas(lws["spec"]) or (lws.get("status") or {}).get("replicas"))]
     return f"performing rolling update: {old[0]['metadata']['name']} still has replicas" if old else ""
 
 
@@ -113,17 +113,17 @@ def _figures(sets: Sequence[Node], revision: str, line: Line) -> Node:
     counts = {name: sum(int(state.get(name) or 0) for state in status) for name in _COUNTS}
     counts["updatedReplicas"] = sum(int((lws.get("status") or {}).get("updatedReplicas") or 0) for lws in new)
     names = sorted(lws["metadata"]["name"] for lws in sets)
-    templates = [template for lws in new or sets for template in pod_templates(lws).values()]
-    return {"componentKind": "LeaderWorkerSet", "componentNames": names, **counts, **runtime_figures(line, templates, {})}
+    templates = [template for lws in new or sets for template in read_pod_templates(lws).values()]
+    return {"componentKind": "LeaderWorkerSet", "componentNames": names, **counts, **read_runtime_figures(line, templates, {})}
 
 
 def _read_generation(made: Node) -> str:
-    labels = ((template.get("metadata") or {}).get("labels") or {} for template in pod_templates(made).values())
+    labels = ((template.get("metadata") or {}).get("labels") or {} for template in read_pod_templates(made).values())
     return str(next((template_labels[WORKER_HASH] for template_labels in labels if template_labels.get(WORKER_HASH)), ""))
 
 
 def _marks(made: Node) -> Iterator[tuple[str, str]]:
-    for template in pod_templates(made).values():
+    for template in read_pod_templates(made).values():
         metadata = template.get("metadata") or {}
         if mark := (metadata.get("annotations") or {}).get(RESTART_AT):
             yield (metadata.get("labels") or {}).get(COMPONENT, ""), mark

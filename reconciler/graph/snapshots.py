@@ -8,7 +8,7 @@ from ...kube.errors import ForbiddenError
 from ...kube.protocol import Node
 from ..checkpoint.index import find_checkpoint
 from ..checkpoint.phases import READY
-from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, sum_up
+from ..checkpoint.restore_condition import RestoreState, read_restore_condition, set_restore_condition, summarize_states
 from ..checkpoint.restoring import SWITCH, PodTemplates, RestoreChoice, choose_restore, follow_failures
 from ..common.keys import Key, key_of, uid_of
 from ..common.problems import Problem, problem_of_error
@@ -16,16 +16,16 @@ from ..common.resources import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
 from ..engine.context import Context
 from ..render.checkpoint.identity import read_identity_hash
 from ..render.checkpoint.job import DELETE, RETAIN
-from ..render.children import direct_children
+from ..render.children import render_direct
 from ..render.errors import RenderError
 from ..render.gms import shares_gpus
-from ..render.graph import Graph, experimental
+from ..render.graph import Graph, read_experimental
 from ..render.merge import object_items
 from ..render.names import COMPONENT, GRAPH_NAME, lower_name
-from ..render.objects import co_owner, reference
+from ..render.objects import make_co_owner, make_reference
 from ..render.observed import ObservedState
 from ..render.settings import Settings
-from .clique_status import pair_with_runners, why_not
+from .clique_status import explain_not_ready, pair_with_runners
 from .generations import component_of, generation_of
 
 
@@ -40,7 +40,7 @@ class GraphCheckpoints(NamedTuple):
 
 def observe_snapshots(context: Context, graph: Graph, settings: Settings) -> GraphCheckpoints:
     """The checkpoints that a graph wants and has, and why missing ones can't be made."""
-    wanted = {member.name: block for member in graph.members if (block := experimental(member.fields, "checkpoint")) is not None}
+    wanted = {member.name: block for member in graph.members if (block := read_experimental(member.fields, "checkpoint")) is not None}
     if not wanted or settings.pod_snapshots:
         return GraphCheckpoints(wanted)
     return GraphCheckpoints(wanted, list_checkpoints(context, graph, wanted, settings), _why_off(context))
@@ -68,7 +68,7 @@ def plan_owners(graph: Graph, snapshots: GraphCheckpoints) -> list[tuple[Node, l
         if wanted.get("deletionPolicy") == RETAIN:
             changes.append((checkpoint, [owner for owner in owners if owner not in graphs]))
         elif wanted.get("deletionPolicy") == DELETE and not any(owner.get("uid") == uid_of(graph.object) for owner in graphs):
-            changes.append((checkpoint, [*owners, co_owner(graph.object)]))
+            changes.append((checkpoint, [*owners, make_co_owner(graph.object)]))
     return changes
 
 
@@ -94,7 +94,7 @@ async def put_claim_template(context: Context, child: Node, problems: list[Probl
     owner = context.cache.get(Key(CHECKPOINT, metadata["namespace"], metadata["ownerReferences"][0]["name"]))
     if owner is None or not shares_gpus(owner) or context.cache.get(key_of(child)) is not None:
         return
-    await context.put({**child, "metadata": {**metadata, "ownerReferences": [reference(owner)]}}, owner, problems)
+    await context.put({**child, "metadata": {**metadata, "ownerReferences": [make_reference(owner)]}}, owner, problems)
 
 
 def note_forbidden(snapshots: GraphCheckpoints, problems: Sequence[Problem]) -> GraphCheckpoints:
@@ -117,7 +117,7 @@ def add_checkpoint_status(
         if snapshots.off is not None and _is_blocked(snapshots.found.get(name), wanted, snapshots.off):
             state = snapshots.off
         states[name] = state or RestoreState("CheckpointNotReady", "its pods have not been looked at yet")
-    return set_restore_condition(now, sum_up(states), generation, moment)
+    return set_restore_condition(now, summarize_states(states), generation, moment)
 
 
 def _why_off(context: Context) -> RestoreState | None:
@@ -153,7 +153,7 @@ async def choose_restore_on_grove(
     context: Context, graph: Graph, snapshots: GraphCheckpoints, settings: Settings, observed: ObservedState
 ) -> GraphCheckpoints:
     """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
-    rendered = next((child for child in direct_children(graph.object, settings, observed).children if child["kind"] == CLIQUES), None)
+    rendered = next((child for child in render_direct(graph.object, settings, observed).children if child["kind"] == CLIQUES), None)
     if rendered is None:
         return snapshots
     made = context.cache.get(key_of(rendered))
@@ -172,7 +172,7 @@ async def choose_restore_on_grove(
             raise RenderError((*member.path, *error.path[1:]), error.reason) from None
         labels = f"{GRAPH_NAME}={graph.name},{COMPONENT}={member.name}"
         runs = runner["spec"].get("replicas", 1) if runner is not None else 0  # pods of one that isn't there are not looked for
-        choices[member.name] = await follow_failures(context, obj, choice, labels, runs, ready=not why_not(member, runner))
+        choices[member.name] = await follow_failures(context, obj, choice, labels, runs, ready=not explain_not_ready(member, runner))
     return snapshots._replace(choices=choices)
 
 

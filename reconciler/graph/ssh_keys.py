@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError, lacks_right
+from ...kube.errors import AlreadyExistsError, ApiError, ForbiddenError, lacks_permission
 from ...kube.protocol import Cluster, Node
 from ...kube.resources import SECRETS
 from ...policies.frameworks import TRTLLM
@@ -86,7 +86,11 @@ async def _give_own(context: Context, keyed: set[str], graph: Graph, secret: Nod
 
 def _problem(error: ApiError, what: str) -> Problem:
     problem = problem_of_error(error, what)
-    return problem._replace(text=f"{problem.text}; {explain_missing_permission('mpi-keys', 'mpiKeys')}") if lacks_right(error) else problem
+    return (
+        problem._replace(text=f"{problem.text}; {explain_missing_permission('mpi-keys', 'mpiKeys')}")
+        if lacks_permission(error)
+        else problem
+    )
 
 
 async def _made(cluster: Cluster, secret: Node, where: str) -> Node:

@@ -81,7 +81,7 @@ class QueueStatistics:
         self._began.clear()
 
 
-def passes(
+def export_passes(
     made: Mapping[tuple[str, ...], list[float]], terminal: Counter[str], panics: Counter[str], queued: Mapping[str, int]
 ) -> Iterator[tuple[MetricSpec, Values]]:
     """The `controller_runtime_` metrics of passes, without namespaces; `queued` has every kind."""
@@ -101,7 +101,7 @@ def passes(
     yield TIMES, times
 
 
-def queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[tuple[MetricSpec, Values]]:
+def export_queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[tuple[MetricSpec, Values]]:
     """The metrics of the queue; `queued` has every kind."""
     running = turns.running()
     seconds = {kind: running.get(kind, []) for kind in queued}

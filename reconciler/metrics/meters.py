@@ -77,8 +77,8 @@ class Meters:
         return export(
             chain(
                 self._own(objects, gauges),
-                controller_runtime.passes(self.passes, self.terminal, self.panics, gauges.queued),
-                controller_runtime.queue(gauges.queued, gauges.turns, gauges.workers),
+                controller_runtime.export_passes(self.passes, self.terminal, self.panics, gauges.queued),
+                controller_runtime.export_queue(gauges.queued, gauges.turns, gauges.workers),
             )
         )
 

@@ -18,7 +18,7 @@ from ..engine.queue import Cause
 from ..engine.switch import Switch
 from ..engine.watch import GATHER, Change, Need, Watch
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
-from .decide import ModelPlan, ModelState, Verdict, assess, decide, of_lora, report_unload, trim_model
+from .decide import ModelPlan, ModelState, Verdict, decide, judge_lora, make_status, report_unload, trim_model
 from .endpoints import Endpoint, ModelEndpoints, list_endpoints, trim_slice
 from .loader import Loader
 from .lora import LOADED, WantedAdapter, adapter_of, encode_names, owner_of, read_names
@@ -166,7 +166,7 @@ async def _load(context: Context, loader: Loader, state: ModelState, plan: Model
     progress = loader.standing(key)
     if progress.clean:
         model = await _record_names(context, model, {wanted.lora.name: wanted.lora.digest})
-    await _write_status(context, model, state, progress.ready, of_lora(pods, progress.ready, progress.failures, busy=progress.busy))
+    await _write_status(context, model, state, progress.ready, judge_lora(pods, progress.ready, progress.failures, busy=progress.busy))
     return PassResult()
 
 
@@ -195,7 +195,7 @@ async def _record_names(context: Context, model: Node, names: Mapping[str, str])
 
 async def _write_status(context: Context, model: Node, state: ModelState, ready: Collection[str], verdict: Verdict) -> None:
     """Writes the status, and Events if it has changed."""
-    status, events = assess(model, state.pods, ready, verdict, context.clocks.wall())
+    status, events = make_status(model, state.pods, ready, verdict, context.clocks.wall())
     if await context.writer.patch_status(model, status):
         for event in events:
             await context.say(model, *event)

@@ -11,7 +11,7 @@ from ..common.conditions import Condition, NewEvent, condition_of, merge_conditi
 from ..common.problems import MAX_MESSAGE_CHARACTERS, RETRY_SLOW, Refusal
 from ..common.resources import FINALIZER
 from .endpoints import Endpoint, ModelEndpoints
-from .lora import InvalidNameError, LoadProgress, Lora, WantedAdapter, is_lora, lora_of, path_of, read_names
+from .lora import InvalidNameError, LoadProgress, Lora, WantedAdapter, escape_name, is_lora, lora_of, read_names
 
 SERVICES: Final = "ServicesFound"
 ENDPOINTS: Final = "EndpointsReady"
@@ -37,14 +37,14 @@ class Verdict(NamedTuple):
         return "True" if self.fine else "False"
 
 
-def of_base(total: int, ready: int) -> Verdict:
+def judge_base(total: int, ready: int) -> Verdict:
     """How it stands with a model that nothing is loaded for."""
     if ready:
         return Verdict(True, "EndpointsDiscovered", f"Found {total} endpoint(s) for base model")
     return _not_ready(total, ready)
 
 
-def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Sequence[tuple[str, str]], *, busy: bool) -> Verdict:
+def judge_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Sequence[tuple[str, str]], *, busy: bool) -> Verdict:
     """How it stands with an adapter that is loaded on each pod."""
     total, done = len(endpoints), len(ready)
     if done == total and not failures:
@@ -58,7 +58,9 @@ def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Seq
     return _not_ready(total, done)
 
 
-def assess(model: Node, pods: ModelEndpoints, ready: Collection[str], verdict: Verdict, moment: datetime) -> tuple[Node, list[NewEvent]]:
+def make_status(
+    model: Node, pods: ModelEndpoints, ready: Collection[str], verdict: Verdict, moment: datetime
+) -> tuple[Node, list[NewEvent]]:
     """The whole status after a pass, and Events about its change; `ready` are uids. Unchanged endpoints stay the digest that they were."""
     before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
     generation = model["metadata"].get("generation")
@@ -157,9 +159,9 @@ def decide(state: ModelState) -> ModelPlan | Refusal:
         return ModelPlan(wanted=wanted, check=lora.name in known, names={**known, lora.name: loaded})
     pods = state.pods.endpoints
     if state.base_as_reference:
-        return ModelPlan(of_base(len(pods), len(pods)))
+        return ModelPlan(judge_base(len(pods), len(pods)))
     ready = frozenset(pod.uid for pod in pods if pod.callable)
-    return ModelPlan(of_base(len(pods), len(ready)), ready)
+    return ModelPlan(judge_base(len(pods), len(ready)), ready)
 
 
 def _find_obstacle(state: ModelState) -> Verdict | None:
@@ -175,7 +177,7 @@ def _find_obstacle(state: ModelState) -> Verdict | None:
         return None
     lora = lora_of(model)
     try:
-        path_of(lora.name)
+        escape_name(lora.name)
     except InvalidNameError as error:
         return Verdict(False, "InvalidModelName", str(error))
     if state.owner != model["metadata"]["name"]:

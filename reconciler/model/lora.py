@@ -59,7 +59,7 @@ def lora_of(model: Node) -> Lora:
     return Lora(str(spec.get("modelName") or ""), str((spec.get("source") or {}).get("uri") or ""))
 
 
-def path_of(name: str) -> str:
+def escape_name(name: str) -> str:
     """The name as the end of a path: each segment escaped. Raises: InvalidNameError for a segment that is empty, `.` or `..`."""
     segments = name.split("/")
     if {"", ".", ".."}.intersection(segments):

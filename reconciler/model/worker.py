@@ -13,7 +13,7 @@ from ...api.operator.controllers import Models
 from ...api.wording import escape_unprintable
 from ..pod_client import FAILURES, PodClient
 from .endpoints import Endpoint
-from .lora import InvalidNameError, WantedAdapter, path_of
+from .lora import InvalidNameError, WantedAdapter, escape_name
 
 READ: Final = 64 * 1024  # bytes of an answer at most
 MAX_ANSWER_CHARACTERS: Final = 200  # in a message
@@ -62,7 +62,7 @@ class WorkerClient(PodClient):
 
     async def unload(self, base: str, name: str) -> Reply:
         """Unloads an adapter. Raises: UnreachableError, InvalidNameError."""
-        status, text = await self._call("DELETE", f"{base}{_PATH}/{path_of(name)}", self._settings.unload_timeout)
+        status, text = await self._call("DELETE", f"{base}{_PATH}/{escape_name(name)}", self._settings.unload_timeout)
         return Reply(status, _shown(text))
 
     async def names(self, base: str) -> frozenset[str] | None:

@@ -18,7 +18,7 @@ from ..common.resources import GRAPH
 from ..engine.context import Context
 from ..engine.queue import Cause, Queue
 from ..render.names import COMPONENT, GRAPH_NAME, RESTORE_TARGET
-from .decide import decide, find_missing_label, lighten
+from .decide import decide, find_missing_label, trim_pod
 
 LOG: Final = logging.getLogger("reconciler.pods")
 _EXEMPT: Final = "if Grove's authorizer refuses it, add the reconciler's account to those that Grove's configuration exempts"
@@ -65,7 +65,7 @@ class PodController:
             self._queue.clear()
 
     def _selected(self, labels: str, namespace: str) -> Reflector:
-        return Reflector(self._cluster, PODS, namespace, labels=labels, trim=lighten, clocks=self._clocks)
+        return Reflector(self._cluster, PODS, namespace, labels=labels, trim=trim_pod, clocks=self._clocks)
 
     def _hear(self, _old: Node | None, new: Node | None) -> None:
         if self._leads and new is not None and (find_missing_label(new) or decide(new, None).broken):

@@ -23,7 +23,7 @@ class PodChange(NamedTuple):
     broken: str = ""  # why it is replaced
 
 
-def lighten(pod: Node) -> None:
+def trim_pod(pod: Node) -> None:
     """Drops what isn't read of a pod, often nine tenths of it."""
     metadata, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     annotations = string_map(metadata.get("annotations"))

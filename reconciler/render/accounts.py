@@ -4,7 +4,7 @@ from typing import Final
 
 from ...conversion.lens.protocol import Fields
 from . import names
-from .discovery import by_kubernetes
+from .discovery import uses_kubernetes
 from .graph import Graph
 from .objects import make_child
 from .settings import Settings
@@ -14,23 +14,23 @@ _READ: Final = ("get", "list", "watch")
 _WRITE: Final = ("create", "get", "list", "watch", "update", "patch", "delete")
 
 
-def account_labels(account: str) -> dict[str, str]:
+def make_account_labels(account: str) -> dict[str, str]:
     """The labels of a service account, its role and binding; the name is cut to a label's length."""
     return {names.MANAGED_BY: names.OPERATOR, names.PART: "rbac", names.APP: names.as_label(account)}
 
 
-def rights(graph: Graph, settings: Settings) -> list[Fields]:
+def make_graph_account(graph: Graph, settings: Settings) -> list[Fields]:
     """The service account of a graph's pods, with permission to watch endpoints and to publish what they serve, where they need it."""
-    if not by_kubernetes(graph.annotations, settings):
+    if not uses_kubernetes(graph.annotations, settings):
         return []
     account, owner = names.discovery_account(graph.name), graph.object
-    marks = account_labels(account)
+    marks = make_account_labels(account)
     rules = [
         {"apiGroups": [""], "resources": ["endpoints", "pods"], "verbs": [*_READ]},
         {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": [*_READ]},
         {"apiGroups": ["nvidia.com"], "resources": ["dynamoworkermetadatas"], "verbs": [*_WRITE]},
     ]
-    bound = binding("Role", f"{account}-role", account, graph.namespace)
+    bound = make_binding("Role", f"{account}-role", account, graph.namespace)
     return [
         make_child("v1", "ServiceAccount", account, labels=marks, owner=owner),
         make_child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", labels=marks, owner=owner, rules=rules),
@@ -38,7 +38,7 @@ def rights(graph: Graph, settings: Settings) -> list[Fields]:
     ]
 
 
-def shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
+def make_shared_accounts(graph: Graph, settings: Settings) -> list[Fields]:
     """The accounts of a graph's planner, whose role may change every graph of the namespace, and of its picker, if it has these."""
     out = []
     if any(member.type == names.PLANNER for member in graph.members):
@@ -52,17 +52,20 @@ def make_shared_account(account: str, role: str, namespace: str, settings: Setti
     """A service account bound to a ClusterRole, without owner, as graphs share it; none without a role, or if the installation has it."""
     if settings.restricted or not role:
         return []
-    marks = account_labels(account)
+    marks = make_account_labels(account)
     bound = make_child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks)
-    return [make_child("v1", "ServiceAccount", account, namespace, labels=marks), bound | binding("ClusterRole", role, account, namespace)]
+    return [
+        make_child("v1", "ServiceAccount", account, namespace, labels=marks),
+        bound | make_binding("ClusterRole", role, account, namespace),
+    ]
 
 
 def account_of(name: str) -> str:
-    """The account that an object of `rights` is for."""
+    """The account that an object of `make_graph_account` is for."""
     return name.removesuffix("-role").removesuffix("-binding")
 
 
-def binding(kind: str, role: str, account: str, namespace: str) -> Fields:
+def make_binding(kind: str, role: str, account: str, namespace: str) -> Fields:
     """The content of a RoleBinding: one role for one service account of its own namespace."""
     return {
         "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": role},

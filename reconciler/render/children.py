@@ -7,21 +7,21 @@ from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from . import accounts, generation, gms, without_effect
 from .checkpoint import job
-from .checkpoint.identity import identity_hash
-from .component import component_children, no_orchestrator
+from .checkpoint.identity import hash_identity
+from .component import explain_no_orchestrator, render_component
 from .disaggregated_set import list_roles, set_children
 from .errors import RenderError
-from .graph import Graph, Member, both_versions, experimental, object_name, read_graph, replicas_in, start_waiting
-from .grove.clique_set import clique_set
+from .graph import Graph, Member, convert_both, object_name, read_experimental, read_graph, read_replicas, start_waiting
+from .grove.clique_set import make_clique_set
 from .grove.member import with_old_selectors
 from .multinode import trtllm, vllm
 from .names import API_VERSION, ENABLE_GROVE, GRAPH_NAME, WORKLOAD_PROVIDER, is_provided_by_grove
 from .names import COMPONENT as COMPONENT_LABEL
 from .objects import make_child
 from .observed import NOTHING, ObservedState
-from .service import model_services, picker_objects, services_on_grove
+from .service import make_grove_services, make_model_services, make_picker_objects
 from .settings import Settings
-from .split import component_object
+from .split import make_component
 from .without_effect import Note
 from .workload import owning_graph
 
@@ -57,7 +57,7 @@ class RenderedChildren(NamedTuple):
 
 def render(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
     """All children of an object of either version, down to those of a graph's components. Never raises for what the schema admits."""
-    own = direct_children(obj, settings, observed)
+    own = render_direct(obj, settings, observed)
     made = [child for child in own.children if obj.get("kind") == GRAPH and child["kind"] in (COMPONENT, CHECKPOINT)]
     if not made:
         return own
@@ -65,7 +65,7 @@ def render(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -
     return _ordered(_joined([own, *(_below(child, members, settings, observed) for child in made)]))._replace(notes=own.notes)
 
 
-def direct_children(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
+def render_direct(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
     """The children that one object owns or asks for itself, none for other kinds; a graph's components have children of their own."""
     kind = obj.get("kind")
     if kind == GRAPH:
@@ -73,44 +73,44 @@ def direct_children(obj: Fields, settings: Settings, observed: ObservedState = N
             graph = read_graph(obj, settings.line)
         except RenderError as error:
             return RenderedChildren([], [error])
-        return graph_children(graph, settings, observed)
+        return render_graph(graph, settings, observed)
     if kind == COMPONENT:
-        made = _ordered(_collected(component_children, obj, settings, observed))
+        made = _ordered(_collected(render_component, obj, settings, observed))
         if made.problems or owning_graph(obj.get("metadata") or {}):
             return made
-        new, old = both_versions(obj, settings.line)
-        return made._replace(notes=without_effect.of_component(new.get("spec") or {}, old.get("spec") or {}, settings))
+        new, old = convert_both(obj, settings.line)
+        return made._replace(notes=without_effect.list_component_notes(new.get("spec") or {}, old.get("spec") or {}, settings))
     if kind == CHECKPOINT and settings.pod_snapshots:
         why = f"must not be {CHECKPOINT}: the kind is gone since operator 1.5; delete it, and name a PodSnapshot"
         return RenderedChildren([], [RenderError(("kind",), why)])
     if kind == CHECKPOINT:
-        return _collected(job.jobs, obj, settings.checkpoints)
+        return _collected(job.make_job_objects, obj, settings.checkpoints)
     return RenderedChildren([], [])
 
 
-def graph_children(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
-    """As `direct_children`, of a graph that has been read."""
-    grove = on_grove(graph, settings, observed)
+def render_graph(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
+    """As `render_direct`, of a graph that has been read."""
+    grove = runs_on_grove(graph, settings, observed)
     parts = [
-        _collected(accounts.shared_accounts, graph, settings),
+        _collected(accounts.make_shared_accounts, graph, settings),
         _collected(_claims, graph),
-        _collected(accounts.rights, graph, settings),
+        _collected(accounts.make_graph_account, graph, settings),
         *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
         *(_collected(_checkpoints, graph, member, settings, observed) for member in graph.members),
         _collected(_adapters, graph),
-        _collected(picker_objects, graph, settings),
-        _collected(vllm.config_maps, graph),
-        _collected(trtllm.secrets, graph, settings),
+        _collected(make_picker_objects, graph, settings),
+        _collected(vllm.make_config_maps, graph),
+        _collected(trtllm.make_secrets, graph, settings),
         _grove(graph, settings, observed) if grove else _components(graph, settings, observed),
     ]
-    return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove, settings=settings))
+    return _ordered(_joined(parts))._replace(notes=without_effect.list_graph_notes(graph, grove=grove, settings=settings))
 
 
 def _checkpoints(graph: Graph, member: Member, settings: Settings, observed: ObservedState) -> list[Fields]:
-    return job.checkpoints(graph, member, settings, is_there=member.name in observed.checkpoints)
+    return job.make_checkpoints(graph, member, settings, is_there=member.name in observed.checkpoints)
 
 
-def on_grove(graph: Graph, settings: Settings, observed: ObservedState = NOTHING) -> bool:
+def runs_on_grove(graph: Graph, settings: Settings, observed: ObservedState = NOTHING) -> bool:
     """Whether the graph becomes one PodCliqueSet, and no objects of components."""
     return goes_to_grove(graph.annotations, settings) if observed.grove is None else observed.grove
 
@@ -122,24 +122,22 @@ def goes_to_grove(annotations: Mapping[str, str], settings: Settings) -> bool:
     return settings.grove and annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
-def worker_hash(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> str:
-    """The generation that the workers of a graph belong to. Raises: RenderError as `worker_hashes`."""
-    return worker_hashes(graph, line, observed).now
+def compute_worker_hash(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> str:
+    """The generation that the workers of a graph belong to. Raises: RenderError as `compute_worker_hashes`."""
+    return compute_worker_hashes(graph, line, observed).now
 
 
-def worker_hashes(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> generation.WorkerDigests:
+def compute_worker_hashes(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> generation.WorkerDigests:
     """The same, beside what earlier releases called it. Raises: RenderError where a worker can't be made into an object."""
     framework = graph.framework
     workers = [worker for worker in graph.members if worker.is_worker]
-    objects = [
-        component_object(graph, worker, generation.PLACEHOLDER, observed.frameworks.get(worker.name, framework)) for worker in workers
-    ]
-    return generation.worker_digests(objects, line)
+    objects = [make_component(graph, worker, generation.PLACEHOLDER, observed.frameworks.get(worker.name, framework)) for worker in workers]
+    return generation.compute_digests(objects, line)
 
 
 def _below(child: Fields, members: list[Member], settings: Settings, observed: ObservedState) -> RenderedChildren:
     """The children of an object that a graph has just made; a problem is told of the graph's own field."""
-    made = direct_children(child, settings, observed)
+    made = render_direct(child, settings, observed)
     if child["kind"] == COMPONENT:
         path = next(member.path for member in members if member.name == child["spec"]["name"])
         return RenderedChildren(made.children, [RenderError((*path, *error.path[1:]), error.reason) for error in made.problems])
@@ -148,25 +146,25 @@ def _below(child: Fields, members: list[Member], settings: Settings, observed: O
 
 
 def _asks_for(member: Member, made: Fields) -> bool:
-    identity = (experimental(member.fields, "checkpoint") or {}).get("identity")
-    return isinstance(identity, dict) and identity_hash(identity) == identity_hash(made["spec"]["identity"])
+    identity = (read_experimental(member.fields, "checkpoint") or {}).get("identity")
+    return isinstance(identity, dict) and hash_identity(identity) == hash_identity(made["spec"]["identity"])
 
 
 def _components(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
     try:
         framework = graph.framework
-        name = observed.worker_hash or worker_hash(graph, settings.line, observed)
+        name = observed.worker_hash or compute_worker_hash(graph, settings.line, observed)
     except RenderError as error:
         return RenderedChildren([], [error])
-    marks = generation.restart_marks(graph, observed)
+    marks = generation.list_restart_marks(graph, observed)
 
     def one(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
-            raise RenderError((*member.path, "multinode"), no_orchestrator(settings, _no_grove(graph)))
-        made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
+            raise RenderError((*member.path, "multinode"), explain_no_orchestrator(settings, _no_grove(graph)))
+        made = make_component(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]
-        return [made, *model_services(member.fields, graph.object)]
+        return [made, *make_model_services(member.fields, graph.object)]
 
     together = {member.name for member in list_roles(graph, settings.line).values()}
     alone = (_collected(one, member) for member in graph.members if member.name not in together)
@@ -193,7 +191,7 @@ def _adapters(graph: Graph) -> list[Fields]:
     out, kind = [], "DynamoGraphDeploymentScalingAdapter"
     for member in (scaled for scaled in graph.members if scaled.fields.get("scalingAdapter") is not None):
         name, marks = object_name(graph, member), {GRAPH_NAME: graph.name, COMPONENT_LABEL: member.name}
-        spec = {"replicas": replicas_in(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
+        spec = {"replicas": read_replicas(member.fields), "dgdRef": {"name": graph.name, "componentName": member.name}}
         out.append(make_child(API_VERSION, kind, name, labels=marks, owner=graph.object, spec=spec))
     return out
 
@@ -208,7 +206,7 @@ def _no_grove(graph: Graph) -> str:
 
 
 def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    made = gms.claim_templates(graph, member)
+    made = gms.make_claim_templates(graph, member)
     if made and not settings.dra:
         path = (*member.path, "experimental", "gpuMemoryService")
         why = "are switched off in the operator" if "dra" in settings.switched_off else "the cluster does not serve"
@@ -217,10 +215,10 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 
 
 def _grove(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
-    marks = generation.restart_marks(graph, observed)
+    marks = generation.list_restart_marks(graph, observed)
     graph = with_old_selectors(start_waiting(graph, observed.waiting_components), observed.old_selectors)
-    reached = (_collected(services_on_grove, graph, member, settings) for member in graph.members)
-    return _joined([_collected(clique_set, graph, settings, marks, observed.restores), *reached])
+    reached = (_collected(make_grove_services, graph, member, settings) for member in graph.members)
+    return _joined([_collected(make_clique_set, graph, settings, marks, observed.restores), *reached])
 
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> RenderedChildren:

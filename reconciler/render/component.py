@@ -8,25 +8,25 @@ from ...api.quantity import is_quantity, parse
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, list_templates
 from . import discovery, names
-from .checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, strip_restore_marks, targets_of
+from .checkpoint.restore import Restore, list_targets, restore_pod_metadata, restore_pod_spec, strip_restore_marks
 from .errors import RenderError
 from .framework import main_of, path_of_main
 from .generation import share
-from .graph import at_start, replicas_in
+from .graph import read_replicas, set_start_replicas
 from .merge import string_map
 from .multinode.gpus import USUAL, count_claimed
-from .multinode.role import Role, check_nodes, lws_roles
+from .multinode.role import Role, check_nodes, make_lws_roles
 from .objects import make_child
 from .observed import NOTHING, ObservedState
-from .pod.assemble import pod_spec
-from .service import services
+from .pod.assemble import make_pod_spec
+from .service import make_services
 from .settings import Settings
 from .workload import Workload, owning_graph, read_workload, uses_old_selectors
 
 _MAX_SET_NAME_CHARACTERS: Final = 50  # with an index of one digit: 63, as of a label, less the index and the hash with their dashes
 
 
-def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
+def explain_no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     """Why a component can't span several nodes without LeaderWorkerSets, with the reason why Grove doesn't run it."""
     off = settings.switched_off
     if not settings.grove and not off & {"grove", "lws"}:
@@ -37,29 +37,29 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
 
 
-def component_children(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> list[Fields]:
+def render_component(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> list[Fields]:
     """All children of one component's object, its workload first. Raises: RenderError if they can't be rendered."""
     name = str((obj.get("metadata") or {}).get("name") or "")
     old = name in observed.old_selectors or uses_old_selectors(obj)
     left = name in observed.orphans
     made = left or bool(owning_graph(obj.get("metadata") or {}))  # by a graph, which writes it as all lines read it
     workload = read_workload(obj, OLDEST if made else settings.line, old_selectors=old, left=left)
-    workload = replace(workload, spec=at_start(workload.spec, waiting=name in observed.waiting_components))
+    workload = replace(workload, spec=set_start_replicas(workload.spec, waiting=name in observed.waiting_components))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     if workload.nodes == 1:
-        return [_deployment(workload, settings, observed.restores.get(name)), *services(workload, settings)]
+        return [_deployment(workload, settings, observed.restores.get(name)), *make_services(workload, settings)]
     if not settings.lws:
-        raise RenderError(("spec", "multinode"), no_orchestrator(settings, "Grove runs whole graphs only"))
+        raise RenderError(("spec", "multinode"), explain_no_orchestrator(settings, "Grove runs whole graphs only"))
     # the labels of all children, but not their annotations, as recorded
-    api_version, labels, spec = "leaderworkerset.x-k8s.io/v1", workload.labels, leader_worker_spec(workload, settings)
+    api_version, labels, spec = "leaderworkerset.x-k8s.io/v1", workload.labels, make_leader_worker_spec(workload, settings)
     lws = make_child(api_version, "LeaderWorkerSet", set_name(workload.name), labels=labels, owner=workload.object, spec=spec)
-    return [lws, *services(workload, settings)]
+    return [lws, *make_services(workload, settings)]
 
 
 def _deployment(workload: Workload, settings: Settings, restore: Restore | None) -> Fields:
-    template = {"metadata": _pod_metadata(workload, settings), "spec": pod_spec(workload.plan_pod(), settings)}
+    template = {"metadata": _pod_metadata(workload, settings), "spec": make_pod_spec(workload.plan_pod(), settings)}
     if restore is not None:
-        targets = targets_of(workload.spec)
+        targets = list_targets(workload.spec)
         restore_pod_spec(template["spec"], targets, restore, ("spec",))
         template["metadata"] = restore_pod_metadata(template["metadata"], targets, restore)
     replicas = {} if workload.spec.get("replicas") is None else {"replicas": workload.spec["replicas"]}
@@ -75,7 +75,7 @@ def _pod_metadata(workload: Workload, settings: Settings) -> Fields:
         **strip_restore_marks(workload.labels),
         names.SELECTOR: workload.name,
         names.NAMESPACE: workload.selected_namespace,
-        **discovery.labels(workload.template_annotations, settings),
+        **discovery.make_labels(workload.template_annotations, settings),
     }
     if workload.annotations.get(names.ENABLE_METRICS) != "false":
         labels[names.METRICS_ENABLED] = "true"
@@ -95,12 +95,12 @@ def _strategy(workload: Workload) -> Fields:
     return {"type": "RollingUpdate", "rollingUpdate": figures}
 
 
-def leader_worker_spec(workload: Workload, settings: Settings) -> Fields:
+def make_leader_worker_spec(workload: Workload, settings: Settings) -> Fields:
     """The spec of a component's LeaderWorkerSet. Raises: RenderError if nothing could start on several nodes."""
     _check(workload, settings)
-    leader, worker = lws_roles(workload.nodes)
+    leader, worker = make_lws_roles(workload.nodes)
     return {
-        "replicas": replicas_in(workload.spec),
+        "replicas": read_replicas(workload.spec),
         "startupPolicy": "LeaderCreated",
         "leaderWorkerTemplate": {
             "size": workload.nodes,
@@ -124,7 +124,7 @@ def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
     metadata = _pod_metadata(workload, settings)
     labels = {**metadata["labels"], names.ROLE: names.LEADER if role.leader else names.WORKER}
     del labels[names.SELECTOR]
-    spec = pod_spec(workload.plan_pod(role), settings)
+    spec = make_pod_spec(workload.plan_pod(role), settings)
     if not any(container.get("name") == names.MAIN for container in spec["containers"]):
         path = ("spec", "experimental", "failover")
         raise RenderError(path, "must not double the engine within a pod of a LeaderWorkerSet, whose pods need one main container")

@@ -11,14 +11,14 @@ from ...api.line import OLDEST, Line
 from ...api.paths import Key
 from ...conversion.lens.protocol import Fields
 from . import names
-from .component import leader_worker_spec
+from .component import make_leader_worker_spec
 from .errors import RenderError
-from .graph import Graph, Member, replicas_in, restart_id
+from .graph import Graph, Member, read_replicas, read_restart_id
 from .objects import annotate, make_child
 from .observed import ObservedState
-from .service import model_services, services
+from .service import make_model_services, make_services
 from .settings import Settings
-from .split import component_object
+from .split import make_component
 from .workload import Workload, read_workload
 
 KIND: Final = "DisaggregatedSet"
@@ -69,7 +69,7 @@ def find_obstacle(graph: Graph, line: Line) -> RenderError | None:
     scaled = next((role for role in roles if role.fields.get("scalingAdapter") is not None), None)
     if scaled is not None:
         return RenderError((*scaled.path, "scalingAdapter"), f"must be unset for a role of a {KIND}, which no adapter scales")
-    stopped = [role for role in roles if replicas_in(role.fields) == 0]
+    stopped = [role for role in roles if read_replicas(role.fields) == 0]
     if 0 < len(stopped) < len(roles):
         return RenderError((*stopped[0].path, "replicas"), f"must be more than 0, or 0 for all roles of a {KIND}, got 0")
     return None
@@ -87,17 +87,17 @@ def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settin
     if (obstacle := find_obstacle(graph, settings.line)) is not None:
         raise obstacle
     members, name = list_roles(graph, settings.line), set_name(graph)
-    wanted = restart_id(graph)
+    wanted = read_restart_id(graph)
     together = bool(wanted) and any(marks.get(peer.name) == wanted for peer in members.values())
     roles, reached = [], list[Fields]()
     for role, member in members.items():
         restart = wanted if together else marks.get(member.name, "")
-        workload = read_workload(component_object(graph, member, generation, graph.framework, restart=restart), OLDEST)
+        workload = read_workload(make_component(graph, member, generation, graph.framework, restart=restart), OLDEST)
         try:
             roles.append({"name": role, "spec": _role_spec(workload, settings)})
         except RenderError as error:
             raise RenderError((*member.path, *error.path[1:]), error.reason) from error
-        reached += model_services(member.fields, graph.object)
+        reached += make_model_services(member.fields, graph.object)
         reached += _services(graph, workload, settings, observed, {SET_NAME: name, ROLE: role})
     labels = {names.GRAPH_NAME: graph.name, names.SELECTOR: name}
     return [make_child(f"{GROUP}/v1", KIND, name, labels=labels, owner=graph.object, spec={"roles": roles}), *reached]
@@ -105,14 +105,14 @@ def set_children(graph: Graph, generation: str, marks: Mapping[str, str], settin
 
 def _role_spec(workload: Workload, settings: Settings) -> Fields:
     """The fields that LeaderWorkerSet 0.9 knows: any other would make a new revision of each newer release."""
-    spec = leader_worker_spec(workload, settings)
+    spec = make_leader_worker_spec(workload, settings)
     template = {**spec["leaderWorkerTemplate"], "restartPolicy": "RecreateGroupOnPodRestart"}
     return {**spec, "rolloutStrategy": {"type": "RollingUpdate"}, "leaderWorkerTemplate": template}
 
 
 def _services(graph: Graph, workload: Workload, settings: Settings, observed: ObservedState, selector: dict[str, str]) -> list[Fields]:
     """What a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
-    made = services(workload, settings, owner=graph.object)
+    made = make_services(workload, settings, owner=graph.object)
     name = names.dns_name(workload.name)
     own = [service for service in made if (service["kind"], service["metadata"]["name"]) == ("Service", name)]
     revision = observed.kept_revisions.get(name, observed.revision)

@@ -14,7 +14,7 @@ from ...policies.frameworks import PYTHON, SEPARATORS, find_frameworks, words_of
 from ...policies.image_tag import runtime_version
 from .errors import RenderError
 from .names import WORKERS
-from .template import shared_template
+from .template import find_shared_template
 
 NONE: Final = ""  # no flags, no variables, unchanged probes
 
@@ -51,7 +51,7 @@ def detect_frameworks(component: Fields) -> list[str]:
     """The frameworks that a worker's command calls; none for other types."""
     if component.get("type") not in WORKERS:
         return []
-    return find_frameworks(main_of({"podTemplate": shared_template(component)}))
+    return find_frameworks(main_of({"podTemplate": find_shared_template(component)}))
 
 
 def framework_of(component: Fields, declared: str, path: Path) -> str:
@@ -97,7 +97,7 @@ def quote_word(word: str) -> str:
     return f'"{escaped}"'
 
 
-def flag_value(container: Fields, flag: str) -> int:
+def read_flag(container: Fields, flag: str) -> int:
     """The number after a flag in a container's arguments; 1 if absent or invalid. `--flag=value` isn't read."""
     value = next((value for name, value in pairwise(_split_args(container)) if name == flag), "")
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 1

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from ...api.line import OLDEST, Line
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import ENGINES_SINCE, find_sidecar, list_templates
-from .discovery import in_containers
+from .discovery import is_per_container
 from .framework import runtime_of
-from .graph import Graph, experimental, restart_id
+from .graph import Graph, read_experimental, read_restart_id
 from .merge import string_map
 from .names import digest
 from .observed import ObservedState
-from .template import shared_template
+from .template import find_shared_template
 from .workload import read_workload
 
 PLACEHOLDER: Final = "worker-hash"  # placeholder for the generation while it is computed
@@ -31,7 +31,7 @@ class WorkerDigests(NamedTuple):
     before: str  # as releases named it that also counted what nothing acts on
 
 
-def worker_digests(components: Iterable[Fields], line: Line) -> WorkerDigests:
+def compute_digests(components: Iterable[Fields], line: Line) -> WorkerDigests:
     """The digests of components on a line, which are the workers' objects with the placeholder for a generation.
 
     Labels and annotations count as pods get them. Raises: RenderError if an object can't be converted.
@@ -56,7 +56,7 @@ def _shaping(spec: Fields, line: Line) -> Fields:
         out["roles"] = {str(spec["roles"][index].get("name")): _with_marks(template) for index, template in templates}
     elif find_sidecar(line, spec) or (line >= ENGINES_SINCE and _names_sidecar(spec)):
         out["line"] = ENGINES_SINCE  # of which such pods are told otherwise
-    wanted = experimental(spec, "checkpoint")
+    wanted = read_experimental(spec, "checkpoint")
     if "checkpoint" in (spec.get("experimental") or {}):
         kept = {name: value for name, value in (wanted or {}).items() if name not in _POLICIES}
         out = _with_checkpoint(out, kept if wanted is not None else None)
@@ -70,7 +70,7 @@ def _without_idle(shape: Fields) -> Fields:
         out["modelRef"] = {name: value for name, value in model.items() if name != "revision"}
     if (template := out.get("podTemplate") or {}).get("metadata"):
         out["podTemplate"] = _with_marks(template)
-    if checkpoint := experimental(out, "checkpoint"):
+    if checkpoint := read_experimental(out, "checkpoint"):
         out = _with_checkpoint(out, {name: value for name, value in checkpoint.items() if name not in _OF_JOB})
     return out
 
@@ -82,7 +82,9 @@ def _with_marks(template: Fields) -> Fields:
 
 def _names_sidecar(spec: Fields) -> bool:
     """Whether the frontend in a worker's pod is discovered by the name of its container."""
-    return bool(spec.get("frontendSidecar")) and in_containers(string_map((shared_template(spec).get("metadata") or {}).get("annotations")))
+    return bool(spec.get("frontendSidecar")) and is_per_container(
+        string_map((find_shared_template(spec).get("metadata") or {}).get("annotations"))
+    )
 
 
 def _with_checkpoint(spec: Fields, checkpoint: Fields | None) -> Fields:
@@ -118,7 +120,7 @@ def next_sizes(sizes: RollSizes, max_surge: str, max_unavailable: str) -> tuple[
     return old, new
 
 
-def replicas_held_back(name: str, all_sizes: Mapping[str, RollSizes], max_surge: str, max_unavailable: str) -> int:
+def count_held_back(name: str, all_sizes: Mapping[str, RollSizes], max_surge: str, max_unavailable: str) -> int:
     """The replicas that the old generation of a component keeps for the other components.
 
     Prefill and decode work together only within a generation, so an old component shrinks only as far as the whole new generation is
@@ -151,10 +153,10 @@ def _amount(text: str, desired: int, *, up: bool) -> int:
     return -(-percent // 100) if up else percent // 100
 
 
-def restart_marks(graph: Graph, observed: ObservedState) -> dict[str, str]:
+def list_restart_marks(graph: Graph, observed: ObservedState) -> dict[str, str]:
     """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
     marks = dict(observed.restart_at)
-    restart = restart_id(graph)
+    restart = read_restart_id(graph)
     status = (graph.object.get("status") or {}).get("restart") or {}
     if not restart or observed.rolling or (status.get("observedID") == restart and status.get("phase") == "Superseded"):
         return marks
@@ -169,7 +171,7 @@ def restart_marks(graph: Graph, observed: ObservedState) -> dict[str, str]:
 
 def list_restarts(graph: Graph) -> list[str]:
     """The components that a sequential restart concerns, in order; none without one."""
-    return order(graph) if restart_id(graph) and not is_parallel(graph) else []
+    return order(graph) if read_restart_id(graph) and not is_parallel(graph) else []
 
 
 def order(graph: Graph) -> list[str]:

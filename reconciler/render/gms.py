@@ -10,7 +10,7 @@ from ...policies.components import DEVICE_CLASS
 from ...policies.gpu import is_gpu
 from .errors import RenderError
 from .framework import main_of, path_of_main
-from .graph import Graph, Member, experimental
+from .graph import Graph, Member, read_experimental
 from .merge import object_items, put_named
 from .names import MAIN, claim_template
 from .objects import make_child
@@ -27,27 +27,27 @@ _TEMPLATE: Final = "gpuMemoryService checkpoint pod template is missing"
 _GPU_TOLERATION: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
-def claim_templates(graph: Graph, member: Member) -> list[Fields]:
+def make_claim_templates(graph: Graph, member: Member) -> list[Fields]:
     """The claim template by which a component's containers share GPUs, if they do. Raises: RenderError if it asks for parts of GPUs."""
-    gms = experimental(member.fields, "gpuMemoryService")
-    if gms is None or not (count := gpu_count(member.fields, member.path)):
+    gms = read_experimental(member.fields, "gpuMemoryService")
+    if gms is None or not (count := count_gpus(member.fields, member.path)):
         return []
-    name, spec = claim_template(graph.name, member.name), claim_spec("gpus", gms, count)
+    name, spec = claim_template(graph.name, member.name), make_claim_spec("gpus", gms, count)
     return [make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, owner=graph.object, spec=spec)]
 
 
-def claim_spec(request: str, gms: Fields, count: int) -> Fields:
+def make_claim_spec(request: str, gms: Fields, count: int) -> Fields:
     """The spec of a claim template: a number of devices of a class."""
     exactly = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS, "allocationMode": "ExactCount", "count": count}
     return {"spec": {"devices": {"requests": [{"name": request, "exactly": exactly}]}}}
 
 
-def gpu_count(component: Fields, path: Path) -> int:
-    """The GPUs of a component's main container. Raises: RenderError as `gpus_of`."""
-    return gpus_of(main_of(component), path_of_main(component, path))
+def count_gpus(component: Fields, path: Path) -> int:
+    """The GPUs of a component's main container. Raises: RenderError as `count_container_gpus`."""
+    return count_container_gpus(main_of(component), path_of_main(component, path))
 
 
-def gpus_of(container: Fields, path: Path) -> int:
+def count_container_gpus(container: Fields, path: Path) -> int:
     """The GPUs of a container: limits before requests, the first of several names. Raises: RenderError if the amount is not an integer."""
     resources = container.get("resources") or {}
     for part in ("limits", "requests"):
@@ -117,7 +117,7 @@ def shares_gpus(checkpoint: Fields) -> bool:
     return isinstance(service, dict) and service.get("enabled") is True
 
 
-def refusal_of(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
+def find_refusal(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
     """The reason and the message why a checkpoint with the GPU memory service can't be taken; `gate` is the operator's."""
     if not shares_gpus(checkpoint):
         return None

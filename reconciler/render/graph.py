@@ -19,7 +19,7 @@ from .errors import RenderError
 from .framework import NONE, framework_of
 from .merge import object_items, string_map
 from .names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, WORKERS, lower_name
-from .template import shared_template
+from .template import find_shared_template
 
 # as all lines read them; `_replace` names another line
 NEW: Final[Target] = target(api_version("v1beta1"), OLDEST)
@@ -49,7 +49,7 @@ class Member(NamedTuple):
     @property
     def nodes(self) -> int:
         """The nodes of one replica."""
-        return nodes(self.fields)
+        return count_nodes(self.fields)
 
 
 class Graph(NamedTuple):
@@ -92,7 +92,7 @@ def convert_for_render(obj: Fields, wanted: Target) -> Fields:
         raise RenderError(error.path, error.reason) from None
 
 
-def both_versions(obj: Fields, line: Line) -> tuple[Fields, Fields]:
+def convert_both(obj: Fields, line: Line) -> tuple[Fields, Fields]:
     """An object as v1beta1 and as v1alpha1, as a line converts it; what `split` makes is written as line 1.2 does, which all lines read.
 
     Raises: RenderError naming a field of a wrong type, or one that can't be converted.
@@ -109,7 +109,7 @@ def read_graph(obj: Fields, line: Line) -> Graph:
 
     Raises: RenderError if it has a wrong type or can't be converted, a component has no name, or too much is copied into each.
     """
-    new, old = both_versions(obj, line)
+    new, old = convert_both(obj, line)
     metadata = new.get("metadata") or {}
     name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
     if not name:
@@ -128,7 +128,7 @@ def read_graph(obj: Fields, line: Line) -> Graph:
         dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
         member = Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace)
         (idle if member.type == LPX else members).append(member)
-    copied = size_of([spec.get(field) for field in COPIED]) * len(members)
+    copied = measure_size([spec.get(field) for field in COPIED]) * len(members)
     if copied > MAX_COPIED_CHARACTERS:
         text = f"must be at most {MAX_COPIED_CHARACTERS} characters of JSON in all components together, got {copied}"
         raise RenderError(("spec",), f"{', '.join(COPIED)} {text}; set long ones in the components that need them")
@@ -141,7 +141,7 @@ def check_templates(graph: Graph, member: Member) -> None:
         raise RenderError((*member.path, "roles"), f"must have no pod templates before operator {ENGINES_SINCE}; use podTemplate")
 
 
-def size_of(value: Any) -> int:
+def measure_size(value: Any) -> int:
     """Characters of JSON, at most the bytes that an API server gets."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
@@ -182,30 +182,30 @@ def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:
     return SHARED if component.get("globalDynamoNamespace") else f"{namespace}-{parent.replace('.', '-')}"
 
 
-def nodes(component: Fields) -> int:
+def count_nodes(component: Fields) -> int:
     """The nodes of one replica of a component, usually 1."""
     count = (component.get("multinode") or {}).get("nodeCount")
     return count if isinstance(count, int) and count > 0 else 1
 
 
-def replicas_in(spec: Fields) -> int:
+def read_replicas(spec: Fields) -> int:
     """The replicas of a component or of a workload, by its spec; 1 by default."""
     replicas = spec.get("replicas")
     return 1 if replicas is None else int(replicas)
 
 
-def restart_id(graph: Graph) -> str:
+def read_restart_id(graph: Graph) -> str:
     """The restart that a graph asks for; empty without one."""
     return str((graph.spec.get("restart") or {}).get("id") or "")
 
 
-def experimental(component: Fields, feature: str) -> Fields | None:
+def read_experimental(component: Fields, feature: str) -> Fields | None:
     """The block of an experimental feature of a component, or None; a block that says `enabled: false` is none."""
     block = (component.get("experimental") or {}).get(feature)
     return block if isinstance(block, dict) and block.get("enabled") is not False else None
 
 
-def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:
+def names_checkpoint(checkpoint: Fields, path: Path, line: Line) -> bool:
     """Whether a block says which checkpoint it means; lines from 1.4 on admit one that doesn't. Raises: RenderError on line 1.2."""
     if checkpoint.get("checkpointRef") or checkpoint.get("identity"):
         return True
@@ -216,50 +216,50 @@ def says_which(checkpoint: Fields, path: Path, line: Line) -> bool:
 
 def waits_for_checkpoint(component: Fields) -> bool:
     """Whether a component has no pods before its checkpoint is ready. Pods that can't be restored don't wait."""
-    wanted = experimental(component, "checkpoint")
+    wanted = read_experimental(component, "checkpoint")
     return wanted is not None and wanted.get("startupPolicy") == WAIT and not spans_pods(component)
 
 
 def spans_pods(component: Fields) -> bool:
     """Whether one replica of a component is several pods, which are not restored from a checkpoint."""
-    return nodes(component) > 1 or is_inter_pod(component)
+    return count_nodes(component) > 1 or is_inter_pod(component)
 
 
-def at_start(component: Fields, *, waiting: bool) -> Fields:
+def set_start_replicas(component: Fields, *, waiting: bool) -> Fields:
     """A component as it is started: without pods while it waits. Whoever may wait has a number of replicas, to leave zero again."""
     if not waits_for_checkpoint(component):
         return component
-    return {**component, "replicas": 0 if waiting else replicas_in(component)}
+    return {**component, "replicas": 0 if waiting else read_replicas(component)}
 
 
 def start_waiting(graph: Graph, waiting: Collection[str] = ()) -> Graph:
-    """A graph whose components are started as `at_start` says; `waiting` are the names of those that wait."""
+    """A graph whose components are started as `set_start_replicas` says; `waiting` are the names of those that wait."""
     if not any(waits_for_checkpoint(member.fields) for member in graph.members):
         return graph
     return graph._replace(
-        members=[member._replace(fields=at_start(member.fields, waiting=member.name in waiting)) for member in graph.members]
+        members=[member._replace(fields=set_start_replicas(member.fields, waiting=member.name in waiting)) for member in graph.members]
     )
 
 
 def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:
     """Whether a component shares its GPUs between pods."""
-    block = experimental(component, feature)
+    block = read_experimental(component, feature)
     return block is not None and block.get("mode") == INTER_POD
 
 
-def selects(member: Member) -> dict[str, str]:
+def make_selector(member: Member) -> dict[str, str]:
     """The pod selector of a member's Service on Grove; v1alpha1's deprecated `dynamoNamespace` has no effect there."""
     return {COMPONENT_TYPE: member.type, NAMESPACE: member.dynamo_namespace, COMPONENT: member.name}
 
 
-def template_labels(member: Member) -> dict[str, str]:
+def read_template_labels(member: Member) -> dict[str, str]:
     """The user's labels of the pod template."""
-    return string_map((shared_template(member.fields).get("metadata") or {}).get("labels"))
+    return string_map((find_shared_template(member.fields).get("metadata") or {}).get("labels"))
 
 
-def template_annotations(member: Member) -> dict[str, str]:
+def read_template_annotations(member: Member) -> dict[str, str]:
     """The user's annotations of the pod template."""
-    return string_map((shared_template(member.fields).get("metadata") or {}).get("annotations"))
+    return string_map((find_shared_template(member.fields).get("metadata") or {}).get("annotations"))
 
 
 def object_name(graph: Graph, member: Member) -> str:

@@ -15,7 +15,7 @@ _VOLUME: Final = "topology-labels"
 _WEIGHT: Final = "DYN_KV_TRANSFER_PREFERRED_WEIGHT"
 
 
-def label_key(graph: Graph, member: Member) -> str:
+def find_label_key(graph: Graph, member: Member) -> str:
     """The node label of a worker's place, or an empty string."""
     policy = _policy(graph)
     return str(policy.get("labelKey") or "") if member.is_worker else ""
@@ -29,7 +29,7 @@ def read_topology(obj: Fields) -> tuple[str, str]:
     return str(policy.get("clusterTopologyName") or ""), str(policy.get("domain") or "")
 
 
-def key_in(binding: Fields | None, domain: str) -> str:
+def find_domain_key(binding: Fields | None, domain: str) -> str:
     """The node label of a domain in a ClusterTopologyBinding, which anybody may have written; empty if it has none."""
     levels = lookup(binding, ("spec", "levels"))
     keys = (level.get("key") for level in object_items(levels if isinstance(levels, list) else ()) if level.get("domain") == domain)
@@ -45,7 +45,7 @@ def with_label_key(obj: Fields, key: str) -> Fields:
 
 def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
     """Set variables, volume and mount on a template, in place, overriding the user's; returns the label's key."""
-    key = label_key(graph, member)
+    key = find_label_key(graph, member)
     if not key:
         return ""
     policy, main = _policy(graph), find_engine(template, member.type, graph.line)

@@ -25,7 +25,7 @@ def make_child(
         metadata["annotations"] = dict(sorted(annotations.items()))
     if owner is not None:
         metadata["namespace"] = namespace or owner["metadata"].get("namespace") or "default"
-        metadata["ownerReferences"] = [reference(owner)]
+        metadata["ownerReferences"] = [make_reference(owner)]
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
 
 
@@ -35,7 +35,7 @@ def annotate(obj: Fields, annotations: Mapping[str, str]) -> Fields:
     return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
-def reference(owner: Fields) -> Fields:
+def make_reference(owner: Fields) -> Fields:
     """The controller reference to an object, without uid if it was never stored."""
     metadata = owner["metadata"]
     out = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"]}
@@ -44,6 +44,6 @@ def reference(owner: Fields) -> Fields:
     return {**out, "controller": True, "blockOwnerDeletion": True}
 
 
-def co_owner(owner: Fields) -> Fields:
+def make_co_owner(owner: Fields) -> Fields:
     """The reference to one of several owners: what they own is collected when all of them are gone."""
-    return {**reference(owner), "controller": False, "blockOwnerDeletion": False}
+    return {**make_reference(owner), "controller": False, "blockOwnerDeletion": False}

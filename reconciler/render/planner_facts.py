@@ -11,19 +11,19 @@ from ...policies.components import read_pod, read_power_limit
 from ...policies.patterns import whole_number
 from .errors import RenderError
 from .framework import main_of
-from .graph import nodes
+from .graph import count_nodes
 from .merge import object_items
 from .multinode.gpus import count_claimed, count_gpus_per_node, count_pod_claims
 from .names import LEADER, WORKER, WORKERS
 from .settings import ClaimDependencies
-from .template import of_role, shared_template
+from .template import find_shared_template, select_role
 
 FACTS: Final = ("gpusPerEngine", "gpusPerReplica", "gpuPowerLimitWatts", "runtimeComponentName", "servedModelName")
 _REFERENCE: Final = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|(\w+))")  # as Kubernetes and shells write a variable
 _ENDPOINT: Final = re.compile(r"(?:dyn://)?[^./]+[./]([^./]+)[./][^./]+")
 
 
-def planner_facts(component: Fields, line: Line, claims: ClaimDependencies, env: Iterable[Fields] = ()) -> Fields:
+def read_planner_facts(component: Fields, line: Line, claims: ClaimDependencies, env: Iterable[Fields] = ()) -> Fields:
     """The facts, without those that can't be told; `env` has the graph's variables. Empty where definitions would drop them."""
     if line < Line.V1_5:
         return {}
@@ -31,7 +31,7 @@ def planner_facts(component: Fields, line: Line, claims: ClaimDependencies, env:
     if line < Line.V1_6 or component.get("type") not in WORKERS:
         return out
     limit = whole_number(read_power_limit(component) or "") or 0
-    words, known = split_words(main_of({"podTemplate": shared_template(component)})), _read_env(component, env)
+    words, known = split_words(main_of({"podTemplate": find_shared_template(component)})), _read_env(component, env)
     model, called = _fill(find_model(words), known), _ENDPOINT.fullmatch(_fill(find_value(words, "--endpoint"), known))
     facts = {"runtimeComponentName": called[1] if called else "", "servedModelName": model}
     return out | ({"gpuPowerLimitWatts": limit} if limit > 0 else {}) | {name: value for name, value in facts.items() if value}
@@ -39,8 +39,12 @@ def planner_facts(component: Fields, line: Line, claims: ClaimDependencies, env:
 
 def _count_gpus(component: Fields, claims: ClaimDependencies) -> Fields:
     """The GPUs of an engine, which are those of its main containers, and of all pods of a replica; nothing if claims can't be counted."""
-    alone = [(component, nodes(component))]
-    pods = [(of_role(component, LEADER), 1), (of_role(component, WORKER), nodes(component) - 1)] if component.get("roles") else alone
+    alone = [(component, count_nodes(component))]
+    pods = (
+        [(select_role(component, LEADER), 1), (select_role(component, WORKER), count_nodes(component) - 1)]
+        if component.get("roles")
+        else alone
+    )
     engine = replica = 0
     try:
         for variant, times in pods:
@@ -63,7 +67,7 @@ def _count_pod(containers: list[Fields], pod: Fields) -> int:
 
 
 def _read_env(component: Fields, env: Iterable[Fields]) -> dict[str, str]:
-    own = object_items(main_of({"podTemplate": shared_template(component)}).get("env"))
+    own = object_items(main_of({"podTemplate": find_shared_template(component)}).get("env"))
     return {str(variable.get("name")): str(variable.get("value") or "") for variable in (*env, *own)}
 
 

@@ -8,12 +8,12 @@ from ...conversion.lens.protocol import Fields
 from . import discovery, names
 from .errors import RenderError
 from .framework import has_native_picker
-from .graph import Graph, Member, object_name, selects, template_labels
+from .graph import Graph, Member, make_selector, object_name, read_template_labels
 from .merge import object_items, string_map
 from .objects import make_child
 from .settings import Settings
 from .workload import Workload, owning_graph
-from .yaml_text import yaml_text
+from .yaml_text import format_yaml
 
 _MODEL: Final = "dynamo-model-"
 _LOCAL: Final = "local"  # default suffix of hosts
@@ -21,21 +21,21 @@ _LOCAL: Final = "local"  # default suffix of hosts
 
 def _is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
     """Whether a component of a type has a Service: discovery by Kubernetes and frontends need one."""
-    return kind == names.FRONTEND or discovery.by_kubernetes(annotations, settings)
+    return kind == names.FRONTEND or discovery.uses_kubernetes(annotations, settings)
 
 
-def services(workload: Workload, settings: Settings, owner: Fields | None = None) -> list[Fields]:
+def make_services(workload: Workload, settings: Settings, owner: Fields | None = None) -> list[Fields]:
     """What a component is reached by, owned by its object without another `owner`.
 
     The Service of its model is the graph's, because components and generations may change.
     """
-    out = [] if owning_graph(workload.object["metadata"]) else model_services(workload.spec, workload.object)
+    out = [] if owning_graph(workload.object["metadata"]) else make_model_services(workload.spec, workload.object)
     owner = owner or workload.object
     out += _ways_in(workload.name, workload.type, workload.graph, workload.alpha, owner, settings)
     annotations = workload.template_annotations
     if not _is_served(workload.type, annotations, settings):
         return out
-    labels = {**workload.labels, **discovery.labels(annotations, settings)}
+    labels = {**workload.labels, **discovery.make_labels(annotations, settings)}
     # selects both generations during a roll
     selector = {names.COMPONENT_TYPE: workload.type, names.NAMESPACE: workload.selected_namespace, names.COMPONENT: workload.component}
     if workload.nodes > 1:
@@ -44,19 +44,19 @@ def services(workload: Workload, settings: Settings, owner: Fields | None = None
     return [make_child("v1", "Service", name, labels=labels, annotations=workload.annotations, owner=owner, spec=spec), *out]
 
 
-def services_on_grove(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
+def make_grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
     """What a component on Grove is reached by. Its Service follows the graph's annotations, not the pod template's."""
-    out = model_services(member.fields, graph.object)
+    out = make_model_services(member.fields, graph.object)
     out += _ways_in(object_name(graph, member), member.type, graph.name, member.alpha, graph.object, settings)
     if not _is_served(member.type, graph.annotations, settings):
         return out
     labels = {
         **string_map(graph.spec.get("labels")),
         **string_map(member.alpha.get("labels")),
-        **template_labels(member),
-        **discovery.labels(graph.annotations, settings),
+        **read_template_labels(member),
+        **discovery.make_labels(graph.annotations, settings),
     }
-    name, spec = names.dns_name(object_name(graph, member)), {"ports": [_port(member.type)], "selector": selects(member)}
+    name, spec = names.dns_name(object_name(graph, member)), {"ports": [_port(member.type)], "selector": make_selector(member)}
     return [make_child("v1", "Service", name, labels=labels, owner=graph.object, spec=spec), *out]
 
 
@@ -74,7 +74,7 @@ def is_model_service(kind: str, name: str) -> bool:
     return kind == "Service" and name.startswith(_MODEL)
 
 
-def model_services(component: Fields, owner: Fields) -> list[Fields]:
+def make_model_services(component: Fields, owner: Fields) -> list[Fields]:
     """The headless Service of a component's model, if it names one; one for each model and namespace."""
     model = str((component.get("modelRef") or {}).get("name") or "")
     if not model:
@@ -113,7 +113,7 @@ def _ways_in(service: str, kind: str, graph: str, alpha: Fields, owner: Fields, 
     return out
 
 
-def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
+def make_picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
     """Configuration, pool and mesh rule of the graph's picker. Raises: RenderError if the picker has no configuration."""
     picker = graph.picker
     if picker is None:
@@ -122,7 +122,7 @@ def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
     marks = {names.GRAPH_NAME: graph.name, names.COMPONENT: picker.name, names.COMPONENT_TYPE: names.EPP}
     out = []
     if not has_native_picker(picker.fields, settings.line) and (config := _config(picker)) is not None:
-        data = {names.PICKER_CONFIG: yaml_text(_typed(config))}
+        data = {names.PICKER_CONFIG: format_yaml(_typed(config))}
         out.append(make_child("v1", "ConfigMap", f"{graph.name}-epp-config", labels=marks, owner=owner, data=data))
     spec: Fields = {
         "targetPorts": [{"number": names.HTTP_PORT}],

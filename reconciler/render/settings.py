@@ -82,7 +82,7 @@ class Settings(NamedTuple):
 _OFFLINE: Final = Settings()
 
 
-def settings_from(configuration: OperatorConfiguration, cluster: Settings = _OFFLINE, *, service_account: str = "default") -> Settings:
+def make_settings(configuration: OperatorConfiguration, cluster: Settings = _OFFLINE, *, service_account: str = "default") -> Settings:
     """The settings for objects of one namespace, of which the account for pods with discovery by etcd is.
 
     Of `cluster` only what it serves counts: grove, lws, disaggregated, kai, dra and istio. The configuration overrides it.
@@ -108,7 +108,7 @@ def settings_from(configuration: OperatorConfiguration, cluster: Settings = _OFF
         ssh_secret=configuration.mpi.ssh_secret_name,
         ssh_secret_namespace=configuration.mpi.ssh_secret_namespace,
         key_per_graph=configuration.secrets.key_per_graph,
-        termination_delay=go_duration(configuration.orchestrators.grove.termination_delay),
+        termination_delay=format_go_duration(configuration.orchestrators.grove.termination_delay),
         checkpoints=CheckpointSettings(
             enabled=configuration.checkpoint.enabled,
             gate=configuration.gms_snapshot,
@@ -120,7 +120,7 @@ def settings_from(configuration: OperatorConfiguration, cluster: Settings = _OFF
     )
 
 
-def go_duration(seconds: float) -> str:
+def format_go_duration(seconds: float) -> str:
     """A duration in Go's form, as in the Go operator's objects: `15m0s`, `1h0m0s`, `1.5s`, `250ms`."""
     if seconds < 1:
         return f"{round(seconds * 1000)}ms" if seconds > 0 else "0s"

@@ -15,7 +15,7 @@ from .graph import NEW, OLD, Graph, Member, check_templates, convert_for_render
 from .kv_transfer import apply_kv_transfer
 from .merge import as_map, merge_env, object_items, string_map
 from .objects import make_child
-from .template import find_engine, main_in, own_templates
+from .template import find_engine, list_own_templates, main_in
 
 # a graph's annotations for its pods; a component's override them
 _PROPAGATED: Final = (names.ENABLE_METRICS, names.DISCOVERY_BACKEND, names.DISCOVERY_MODE, names.ORIGIN_VERSION, names.VLLM_EXECUTOR)
@@ -26,7 +26,7 @@ _VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"  # older tools' sizes of components a
 _AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
 
 
-def component_object(graph: Graph, member: Member, worker_hash: str, framework: str, *, restart: str = "") -> Fields:
+def make_component(graph: Graph, member: Member, worker_hash: str, framework: str, *, restart: str = "") -> Fields:
     """The object of one component. Only workers have a generation. Raises: RenderError if the component's configuration is invalid."""
     check_templates(graph, member)
     spec: Fields = _without_grove(copy.deepcopy(member.fields))
@@ -40,7 +40,7 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     marks = {names.WORKER_HASH: generation} if generation else {}
     if member.is_worker and graph.picker:
         marks[names.COMPONENT_CLASS] = names.WORKER
-    templates = own_templates(spec)
+    templates = list_own_templates(spec)
     written = string_map(((spec.get("podTemplate") or {}).get("metadata") or {}).get("labels"))
     label_key, *_ = [_complete(template, graph, member, marks, restart) for template in templates]
     _apply_deployment_config(member, spec)

@@ -6,7 +6,7 @@ from ...policies.engines import find_sidecar, list_templates
 from .names import LEADER, MAIN
 
 
-def pod_templates(controller: Fields) -> Fields:
+def read_pod_templates(controller: Fields) -> Fields:
     """The pod templates of a controller, by what they are called in it; none of what controls no pods."""
     spec = controller.get("spec") or {}
     if controller["kind"] == "Deployment":
@@ -46,18 +46,18 @@ def find_engine(template: Fields, kind: str, line: Line) -> Fields:
     return find_sidecar(line, {"type": kind, "podTemplate": template}) or main_in(template)
 
 
-def of_role(component: Fields, name: str) -> Fields:
+def select_role(component: Fields, name: str) -> Fields:
     """A component as the pods of a role are made: with the role's own pod template, where it has one."""
     templates = {component["roles"][index].get("name"): template for index, template in list_templates(component)}
     return {**component, "podTemplate": templates[name]} if name in templates else component
 
 
-def shared_template(component: Fields) -> Fields:
+def find_shared_template(component: Fields) -> Fields:
     """The template that says what holds for all pods of a component: its own, or the leader's."""
-    return component.get("podTemplate") or of_role(component, LEADER).get("podTemplate") or {}
+    return component.get("podTemplate") or select_role(component, LEADER).get("podTemplate") or {}
 
 
-def own_templates(component: Fields) -> list[Fields]:
+def list_own_templates(component: Fields) -> list[Fields]:
     """The templates that a component's pods are made of: those of its roles, else its own, made if missing."""
     if templates := [template for _, template in list_templates(component)]:
         return templates

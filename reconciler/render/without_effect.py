@@ -8,12 +8,12 @@ from ...api.paths import MISSING, Key, Path, format_path, lookup
 from ...conversion.lens.protocol import Fields
 from ...policies.engines import list_templates
 from ...policies.no_effect import list_ignored, list_ignored_of, list_ignored_of_service
-from .graph import Graph, Member, experimental
+from .graph import Graph, Member, read_experimental
 from .grove.member import list_unused_schedulers
 from .kv_transfer import read_topology
 from .names import ENABLE_GROVE, LEADER, WORKER, WORKERS, WORKLOAD_PROVIDER, is_provided_by_grove
 from .settings import Settings
-from .template import of_role
+from .template import select_role
 
 _OFF_GROVE: Final = "has no effect: only Grove acts on it, and the graph does not run on Grove"
 _ALONE: Final = "has no effect: only Grove acts on it, which runs no standalone component"
@@ -44,7 +44,7 @@ class Note(NamedTuple):
         return f"{format_path(self.path)}: {self.reason}"
 
 
-def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
+def list_graph_notes(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     """The fields of a graph without effect; `grove` is whether it runs there."""
     notes = [
         *_of_whole(graph, settings, grove=grove),
@@ -54,25 +54,25 @@ def of_graph(graph: Graph, *, grove: bool, settings: Settings) -> list[Note]:
     spec = {**graph.spec, "components": [member.fields for member in graph.members]}
     notes += [Note(*field) for field in list_ignored({**graph.object, "spec": spec}, graph.line, grove=grove)]
     if grove:
-        pods = [of_role(member.fields, role) for member in graph.members for role in (LEADER, WORKER)]
+        pods = [select_role(member.fields, role) for member in graph.members for role in (LEADER, WORKER)]
         unused = list_unused_schedulers(graph.annotations, pods, settings)
         notes += [Note(("metadata", "annotations", Key(name)), why) for name, why in unused]
     return [*notes, *(note for member in graph.members for note in _of_alpha(member, grove=grove))]
 
 
-def of_component(spec: Fields, alpha: Fields, settings: Settings) -> list[Note]:
+def list_component_notes(spec: Fields, alpha: Fields, settings: Settings) -> list[Note]:
     """The fields of a standalone component without effect; `alpha` is its spec in v1alpha1."""
     path: Path = ("spec",)
     ignored = (*list_ignored_of(spec, path, grove=False), *list_ignored_of_service(alpha, path, grove=False, alone=True))
     notes = [*_of(spec, path, _ALONE, settings, grove=False), *(Note(*field) for field in ignored)]
-    wanted = experimental(spec, "checkpoint") or {}
+    wanted = read_experimental(spec, "checkpoint") or {}
     unmade = [name for name in ("job", "deletionPolicy") if wanted.get("identity") and wanted.get(name) not in (None, {}, "Retain")]
     notes += [
         Note((*path, "experimental", "checkpoint", name), "has no effect: a standalone component makes no checkpoint") for name in unmade
     ]
     if spec.get("scalingAdapter") is not None:
         notes.append(Note((*path, "scalingAdapter"), "has no effect: only components of graphs have scaling adapters"))
-    if (block := experimental(spec, "gpuMemoryService")) is not None and block.get("deviceClassName"):
+    if (block := read_experimental(spec, "gpuMemoryService")) is not None and block.get("deviceClassName"):
         why = "has no effect: the ResourceClaimTemplate of a standalone component's pods is made by nobody but you"
         notes.append(Note((*path, "experimental", "gpuMemoryService", "deviceClassName"), why))
     return notes
@@ -111,7 +111,7 @@ def _of(fields: Fields, path: Path, why: str, settings: Settings, *, grove: bool
     roles = fields.get("roles")
     if roles and not list_templates(fields) and not (grove and any((role or {}).get("providerOverride") is not None for role in roles)):
         yield Note((*path, "roles"), _ROLES)
-    wanted = experimental(fields, "checkpoint")
+    wanted = read_experimental(fields, "checkpoint")
     if wanted is not None and settings.pod_snapshots:
         yield Note((*path, "experimental", "checkpoint"), explain_cold_start(wanted))
     elif wanted is not None and not wanted.get("checkpointRef") and not wanted.get("identity"):

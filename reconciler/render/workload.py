@@ -13,10 +13,10 @@ from ...policies.engines import list_templates
 from . import names
 from .errors import RenderError
 from .framework import framework_of
-from .graph import Graph, Member, both_versions, dynamo_namespace_of, is_written_as_alpha, nodes, with_alpha
+from .graph import Graph, Member, convert_both, count_nodes, dynamo_namespace_of, is_written_as_alpha, with_alpha
 from .merge import string_map
 from .multinode.role import Role
-from .template import of_role, shared_template
+from .template import find_shared_template, select_role
 
 _OWN: Final = (names.COMPONENT, names.NAMESPACE, names.GRAPH_NAME, names.WORKER_HASH, names.COMPONENT_CLASS)
 
@@ -81,7 +81,7 @@ class Workload:
     @property
     def nodes(self) -> int:
         """The nodes of one replica."""
-        return nodes(self.spec)
+        return count_nodes(self.spec)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -114,7 +114,7 @@ class Workload:
 
     def of_role(self, name: str) -> Workload:
         """The same as the pods of a role are made: with its own template, labels and annotations, where it has them."""
-        return replace(self, spec=of_role(self.spec, name))
+        return replace(self, spec=select_role(self.spec, name))
 
     def plan_pod(self, role: Role | None = None) -> PodPlan:
         """The plan of a pod. Raises: RenderError if the framework contradicts the command."""
@@ -139,7 +139,7 @@ class Workload:
 
     @property
     def _template(self) -> Fields:
-        return shared_template(self.spec).get("metadata") or {}
+        return find_shared_template(self.spec).get("metadata") or {}
 
     @property
     def _model(self) -> str:
@@ -171,7 +171,7 @@ def read_workload(obj: Fields, line: Line, *, old_selectors: bool = False, left:
 
     Raises: RenderError if it has a wrong type, no name, or can't be converted.
     """
-    new, old = both_versions(obj, line)
+    new, old = convert_both(obj, line)
     alpha = old.get("spec") or {}
     spec = with_alpha(new.get("spec") or {}, alpha, first=is_written_as_alpha(new))
     if not (new.get("metadata") or {}).get("name"):

@@ -21,6 +21,6 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def yaml_text(value: Any) -> str:
+def format_yaml(value: Any) -> str:
     """A value as YAML in block style, with sorted keys and unwrapped lines."""
     return str(yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**31))

@@ -30,7 +30,7 @@ class AlphaFields(NamedTuple):
     hardware: Mapping[str, Any] = {}
 
 
-def legacy_of(request: Fields) -> AlphaFields:
+def read_alpha_fields(request: Fields) -> AlphaFields:
     """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
     spec = read_remainder(KINDS["DynamoGraphDeploymentRequest"], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
     profiling, overrides = as_map(spec.get("profilingConfig")), as_map(spec.get("deploymentOverrides"))
@@ -51,13 +51,13 @@ def graph_name(request: Fields) -> str:
     """The name of a request's graph: the one that its author has chosen, or one made of the request's."""
     template = ((request.get("spec") or {}).get("overrides") or {}).get("dgd")
     chosen = _text(as_map(as_map(template).get("metadata")).get("name"))
-    return chosen or legacy_of(request).name or f"{request['metadata']['name']}-dgd"
+    return chosen or read_alpha_fields(request).name or f"{request['metadata']['name']}-dgd"
 
 
 def read_requested_hardware(request: Fields) -> Fields:
     """The GPUs that an object's author describes, in either version."""
     given = (request.get("spec") or {}).get("hardware") or {}
-    return {**legacy_of(request).hardware, **{name: value for name, value in given.items() if value is not None}}
+    return {**read_alpha_fields(request).hardware, **{name: value for name, value in given.items() if value is not None}}
 
 
 def _hardware(config: Fields) -> Fields:
@@ -93,12 +93,12 @@ def read_progress(request: Fields) -> RequestProgress:
     return RequestProgress(**known)
 
 
-def retry_of(request: Fields) -> str:
+def read_retry(request: Fields) -> str:
     """The value of the annotation that asks for another attempt."""
     return str((request["metadata"].get("annotations") or {}).get(RETRY) or "")
 
 
-def digest_of(spec: Any) -> str:
+def digest_spec(spec: Any) -> str:
     """A digest of everything in a spec that profiling depends on. Linear in its size."""
     return digest({name: value for name, value in (spec or {}).items() if name != "autoApply"})
 

@@ -14,7 +14,7 @@ from ..engine.controller import Controller
 from ..engine.queue import Cause
 from ..engine.switch import Switch
 from ..engine.watch import LABELLED, Change, Need, Watch
-from .phases import lighten
+from .phases import trim_request
 from .reconcile import reconcile_request
 from .shared import GpuDiscovery, RequestContext, Scraper
 
@@ -26,7 +26,7 @@ class RequestController(Controller):
 
     kind = REQUESTS.kind
     switch = SWITCH
-    watches = (Watch(REQUESTS, need=Need.NONE, trim=lighten), Watch(JOBS, (LABELLED,), when=SWITCH.is_on))
+    watches = (Watch(REQUESTS, need=Need.NONE, trim=trim_request), Watch(JOBS, (LABELLED,), when=SWITCH.is_on))
 
     def __init__(self, scraper: Callable[[], Scraper] = Scraper) -> None:
         """`scraper` makes what reads metrics of GPUs."""

@@ -12,14 +12,14 @@ from ..common.conditions import NewEvent, condition_of
 from ..common.keys import key_of, uid_of
 from ..common.problems import RETRY_SLOW, RETRY_SOON, Problem
 from ..common.resources import REQUEST_NAME
-from ..render.yaml_text import yaml_text
+from ..render.yaml_text import format_yaml
 from . import phases
-from .annotations import digest_of, graph_name, read_progress, read_requested_hardware, retry_of
+from .annotations import digest_spec, graph_name, read_progress, read_requested_hardware, read_retry
 from .hardware import GpuInventory, fill_hardware
 from .names import EXTRA, HARDWARE, NAMESPACE, REQUEST_UID, SPEC, job_of
 from .phases import RequestStep
-from .result import ProfilingResult, bare, failure_of, is_there
-from .validation import explain_invalid, hindrance
+from .result import ProfilingResult, is_there, read_failure, strip_graph
+from .validation import explain_invalid, explain_obstacle
 
 POLL: Final = 10.0  # seconds between two looks at the progress of a profiler
 POD_START_SECONDS: Final = 60.0  # that a pod may take, and between two looks at one that doesn't start
@@ -101,18 +101,18 @@ def _pending(state: RequestState) -> RequestPlan:
         return RequestPlan(None, GPU_POLL)
     if wrong := explain_invalid(request, state.gpus, claim=state.claim):
         step = phases.fail(phases.VALIDATION, "ValidationFailed", wrong)
-        return RequestPlan(step, notes={"spec": digest_of(request.get("spec")), "retry": retry_of(request)})
+        return RequestPlan(step, notes={"spec": digest_spec(request.get("spec")), "retry": read_retry(request)})
     if not status.get("observedGeneration") or condition_of(status, phases.RUN).get("reason") == phases.AGAIN:
         return RequestPlan(phases.begin(), RETRY_SOON)
     hardware = fill_hardware(read_requested_hardware(request), state.gpus)
-    wrong = hindrance(request, hardware)
+    wrong = explain_obstacle(request, hardware)
     writes = state.settings.requests.write_hardware and not wrong
     if writes:
         request = {**request, "spec": {**request["spec"], "hardware": hardware}}
     requested = read_requested_hardware(request)
     discovered = {name: value for name, value in hardware.items() if requested.get(name) != value}
     text = json.dumps(discovered, separators=(",", ":"), sort_keys=True) if discovered else None
-    notes = {"spec": digest_of(request.get("spec")), "retry": retry_of(request), "graph": "", "jobs": 1}
+    notes = {"spec": digest_spec(request.get("spec")), "retry": read_retry(request), "graph": "", "jobs": 1}
     plan = RequestPlan(None, notes=notes, annotations={HARDWARE: text}, hardware=hardware if writes else None)
     if wrong:
         return plan._replace(step=phases.refuse_job(wrong))
@@ -149,7 +149,7 @@ def _begin_again(state: RequestState) -> RequestPlan:
 
 def _finish(state: RequestState) -> RequestPlan:
     """Takes the result of a profiler that has ended."""
-    if failure := failure_of(state.data or {}):
+    if failure := read_failure(state.data or {}):
         return RequestPlan(phases.fail_profiling(state.request["status"], state.data, failure))
     result = state.result
     if result is None or state.result_refusal:
@@ -166,8 +166,8 @@ def _finish(state: RequestState) -> RequestPlan:
 
 def _annotations(result: ProfilingResult) -> dict[str, str | None]:
     """A small result as the Go operator keeps it, for its readers."""
-    extra = "---\n".join(yaml_text(obj) for obj in result.beside)
-    texts = {SPEC: yaml_text(bare(result.graph)), EXTRA: extra or None}
+    extra = "---\n".join(format_yaml(obj) for obj in result.beside)
+    texts = {SPEC: format_yaml(strip_graph(result.graph)), EXTRA: extra or None}
     return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= MAX_ANNOTATION}
 
 
@@ -205,9 +205,9 @@ def _deploying(state: RequestState) -> RequestPlan:
 
 def may_begin_again(request: Node) -> tuple[bool, bool]:
     """Whether a failed request begins again, and whether its spec was edited."""
-    status, progress, retry = request.get("status") or {}, read_progress(request), retry_of(request)
+    status, progress, retry = request.get("status") or {}, read_progress(request), read_retry(request)
     # a default that a newer definition adds changes a digest, but no generation
-    edited = progress.spec != digest_of(request.get("spec")) and status.get("observedGeneration") != request["metadata"].get("generation")
+    edited = progress.spec != digest_spec(request.get("spec")) and status.get("observedGeneration") != request["metadata"].get("generation")
     return status.get("phase") == phases.FAILED and (edited or bool(retry and retry != progress.retry)), edited
 
 
@@ -216,7 +216,7 @@ def _failed(state: RequestState) -> RequestPlan:
     again, edited = may_begin_again(state.request)
     if not again:
         return RequestPlan(RequestStep(phases.FAILED))
-    notes = {"retry": retry_of(state.request), "graph": "", "jobs": 0}
+    notes = {"retry": read_retry(state.request), "graph": "", "jobs": 0}
     generated = condition_of(state.request["status"], phases.SPEC).get("status") == "True"
     if not edited and generated and state.data is not None:
         return RequestPlan(RequestStep(phases.DEPLOYING, removed_conditions=(phases.DEPLOYMENT,)), notes=notes)
@@ -235,7 +235,7 @@ _BY_PHASE: Final[dict[str, Callable[[RequestState], RequestPlan]]] = {
 
 def _report_change(request: Node, plan: RequestPlan) -> RequestPlan:
     """Reports a spec that was changed after profiling began, once for each change, until the change is reverted."""
-    status, progress, digest = request["status"], read_progress(request), digest_of(request.get("spec"))
+    status, progress, digest = request["status"], read_progress(request), digest_spec(request.get("spec"))
     spec, generation = progress.spec, request["metadata"].get("generation")
     if not spec:  # begun by the Go operator, which notes only a generation
         spec = digest if status.get("observedGeneration") in (None, generation) else "unknown"

@@ -40,7 +40,7 @@ class Machine(NamedTuple):
     @property
     def sku(self) -> str:
         """Empty for a product that the schema has no word for."""
-        return sku_of(self.product)
+        return find_sku(self.product)
 
 
 class GpuInventory(NamedTuple):
@@ -50,7 +50,7 @@ class GpuInventory(NamedTuple):
     why: str = ""  # why nothing, or not everything, could be read
 
 
-def sku_of(product: str) -> str:
+def find_sku(product: str) -> str:
     """The word of the schema for a product as drivers name it; empty where there is none, as for a slice of a GPU."""
     words = re.split(r"[^A-Z0-9.]+", product[:200].upper())
     family = next((_FAMILIES[word] for word in words if word in _FAMILIES), None)
@@ -136,7 +136,7 @@ def fill_hardware(requested: Fields, cluster: GpuInventory) -> Fields:
     return {name: value for name, value in {**discovered, **given}.items() if value != ""}
 
 
-def unknown_products(requested: Fields, cluster: GpuInventory) -> list[str]:
+def list_unknown_products(requested: Fields, cluster: GpuInventory) -> list[str]:
     """Products that nothing can be profiled on, because the schema has no word for them; empty where others are there."""
     if requested.get("gpuSku") or any(machine.sku for machine in cluster.machines):
         return []

@@ -9,10 +9,10 @@ from ...api.operator.configuration import OperatorConfiguration
 from ...conversion.lens.protocol import Fields
 from ...policies.request.pods import TAKEN_OF_CONTAINER, TAKEN_OF_POD, TAKEN_OF_SECURITY
 from ..common.resources import REQUEST_NAME
-from ..render.accounts import RBAC_GROUP, account_labels, binding
+from ..render.accounts import RBAC_GROUP, make_account_labels, make_binding
 from ..render.merge import as_map, merge_env, object_items, string_map
 from ..render.objects import make_child
-from .annotations import legacy_of
+from .annotations import read_alpha_fields
 from .names import COPIER, JOB_NAME, MANAGED, NAMESPACE, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
 
 # what profiling on real graphs needs in the request's namespace
@@ -58,7 +58,7 @@ def render_rights(request: Fields, account: str) -> list[Fields]:
     """
     metadata = request["metadata"]
     name, namespace, own = str(metadata["name"]), str(metadata["namespace"]), account_of(str(metadata["name"]))
-    marks = account_labels(own)
+    marks = make_account_labels(own)
     rules: list[Fields] = [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [output_of(request)], "verbs": ["get", "patch"]},
         {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeploymentrequests"], "resourceNames": [name], "verbs": ["get"]},
@@ -66,7 +66,7 @@ def render_rights(request: Fields, account: str) -> list[Fields]:
     mine = account == own
     if mine and (request.get("spec") or {}).get("searchStrategy") == "thorough":
         rules += [{"apiGroups": [group], "resources": [plural], "verbs": [*verbs]} for group, plural, verbs in _ONLINE]
-    bound = binding("Role", own, account, namespace)
+    bound = make_binding("Role", own, account, namespace)
     return [
         *([make_child("v1", "ServiceAccount", own, namespace, labels=marks, owner=request)] if mine else []),
         make_child(f"{RBAC_GROUP}/v1", "Role", own, namespace, labels=marks, owner=request, rules=rules),
@@ -74,7 +74,7 @@ def render_rights(request: Fields, account: str) -> list[Fields]:
     ]
 
 
-def config_text(request: Fields, hardware: Fields) -> str:
+def format_config(request: Fields, hardware: Fields) -> str:
     """The spec for the profiler as JSON, escaped as Go does: it may be shown in a page. Linear in its size."""
     spec = {**(request.get("spec") or {}), **({"hardware": hardware} if hardware else {})}
     for name in ("modelCache", "hardware", "workload", "sla"):
@@ -96,7 +96,7 @@ def render_job(request: Fields, hardware: Fields, settings: OperatorConfiguratio
     metadata = request["metadata"]
     name, namespace = str(metadata["name"]), str(metadata["namespace"])
     labels = {"app": "dynamo-profiler", JOB_NAME: name, MANAGED: OPERATOR}
-    config, claim = config_text(request, hardware), legacy_of(request).output_claim
+    config, claim = format_config(request, hardware), read_alpha_fields(request).output_claim
     file = len(config.encode()) > ARGUMENT
     pod: Fields = {
         "serviceAccountName": account_of(name),
@@ -118,7 +118,7 @@ def render_job(request: Fields, hardware: Fields, settings: OperatorConfiguratio
 def render_output(request: Fields, hardware: Fields) -> Fields:
     """The ConfigMap for the result, made before the Job so that the Job's rights can name it; it holds a long spec, too."""
     namespace = str(request["metadata"]["namespace"])
-    config = config_text(request, hardware)
+    config = format_config(request, hardware)
     content = {"data": {SPEC_KEY: config}} if len(config.encode()) > ARGUMENT else {}
     return make_child("v1", "ConfigMap", output_of(request), namespace, labels=labels_of(request), owner=request, **content)
 
@@ -167,7 +167,7 @@ def _copier(request: Fields, settings: OperatorConfiguration) -> Fields:
 
 def _add_volumes(request: Fields, pod: Fields, *, file: bool) -> None:
     """The author's base configuration, the model's weights, and a spec that is too long for an argument."""
-    legacy, cache = legacy_of(request), (request.get("spec") or {}).get("modelCache") or {}
+    legacy, cache = read_alpha_fields(request), (request.get("spec") or {}).get("modelCache") or {}
     volumes: list[tuple[str, Fields, str]] = []
     if legacy.config_map:
         items = [{"key": legacy.config_key, "path": "disagg.yaml"}]

@@ -53,7 +53,7 @@ class RequestStep(NamedTuple):
     removed_conditions: tuple[str, ...] = ()  # conditions that mean nothing any more
 
 
-def status_after(request: Node, step: RequestStep, moment: datetime) -> Node:
+def make_status(request: Node, step: RequestStep, moment: datetime) -> Node:
     """The whole status after a step."""
     before, generation = request.get("status") or {}, request["metadata"].get("generation")
     gone = step.removed_conditions if step.phase in (PROFILING, DEPLOYING) else (*step.removed_conditions, PULLED)
@@ -68,7 +68,7 @@ def status_after(request: Node, step: RequestStep, moment: datetime) -> Node:
     return {name: value for name, value in status.items() if value is not None}
 
 
-def lighten(request: Node) -> None:
+def trim_request(request: Node) -> None:
     """Leaves only digests of a result in a stored request, in place: nobody here reads it there, and it may be large."""
     status = request.get("status") or {}
     if isinstance(status.get("profilingResults"), dict):

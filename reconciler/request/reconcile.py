@@ -16,17 +16,17 @@ from ..common.resources import GRAPH, GRAPHS, GRAPHS_ALPHA, REQUEST_NAME, REQUES
 from ..engine.cluster_settings import read_facts
 from ..engine.context import Context
 from ..engine.write import mark_applied
-from ..render.objects import reference
+from ..render.objects import make_reference
 from . import phases
-from .annotations import digest_of, graph_name, read_map, read_progress, read_requested_hardware
+from .annotations import digest_spec, graph_name, read_map, read_progress, read_requested_hardware
 from .decide import RequestPlan, RequestState, applies, decide, is_mine, may_begin_again, phase_of
 from .hardware import KINDS, GpuInventory
 from .job import render_job, render_output, render_rights
 from .names import HARDWARE, JOB_NAME, MANAGED, OURS, PROGRESS, SPEC, SPEC_KEY, job_of, output_of
 from .phases import RequestStep
-from .result import ProfilingResult, ResultError, failure_of, find_result, is_there, prepare_graph, result_of, summarise_result
+from .result import ProfilingResult, ResultError, find_result, is_there, make_result, prepare_graph, read_failure, summarise_result
 from .shared import RequestContext, describe_ending
-from .validation import claim_of
+from .validation import read_claim_name
 
 MAX_PHASES: Final = 4  # that one pass goes through
 
@@ -43,7 +43,7 @@ async def observe(context: Context, requests: RequestContext, request: Node) -> 
     if phase in (phases.DEPLOYING, phases.DEPLOYED):
         return await _deploying(context, requests, state)
     if applies(request) if phase == phases.READY else may_begin_again(request)[0]:
-        return state._replace(data=find_result(request, await output_data(context, request)))
+        return state._replace(data=find_result(request, await read_output(context, request)))
     return state
 
 
@@ -55,7 +55,7 @@ async def _pending(context: Context, requests: RequestContext, state: RequestSta
     gpus = requests.gpus.known(key_of(request)) if any(requested.get(name) is None for name in KINDS) else GpuInventory()
     if gpus is None:
         return state._replace(gpus=None)
-    claim = claim_of(request)
+    claim = read_claim_name(request)
     exists = not claim or await context.cluster.get(CLAIMS, claim, key_of(request).namespace) is not None
     settings = await requests.job_settings()
     return state._replace(gpus=gpus, claim=exists, settings=settings)
@@ -63,14 +63,14 @@ async def _pending(context: Context, requests: RequestContext, state: RequestSta
 
 async def _profiling(context: Context, requests: RequestContext, state: RequestState) -> RequestState:
     request, key = state.request, key_of(state.request)
-    job = context.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await live_job(context, request)
-    data = await output_data(context, request)
+    job = context.cache.get(Key(JOBS.kind, key.namespace, job_of(request))) or await read_job(context, request)
+    data = await read_output(context, request)
     state = state._replace(job=job, data=data)
     if job is None:
         return await _with_result(context, state, data) if is_there(data) else state
     end = condition_of(job.get("status") or {}, "Failed")
     if end.get("status") == "True":
-        ending = failure_of(data or {}) or await describe_ending(context.cluster, job, str(end.get("message") or ""))
+        ending = read_failure(data or {}) or await describe_ending(context.cluster, job, str(end.get("message") or ""))
         return state._replace(ending=ending)
     if condition_of(job.get("status") or {}, "Complete").get("status") != "True":
         waiting_reason, pulls = await requests.explain_waiting_pod(job, state.moment.timestamp())
@@ -87,13 +87,13 @@ async def _deploying(context: Context, requests: RequestContext, state: RequestS
         state = state._replace(pull_failures=tuple(await requests.list_pull_failures(graph, state.moment.timestamp())))
     if progress.graph or (graph is None and request["status"].get("phase") == phases.DEPLOYED):
         return state
-    data = find_result(request, await output_data(context, request))
+    data = find_result(request, await read_output(context, request))
     return state if data is None else await _with_result(context, state, data)
 
 
 async def _with_result(context: Context, state: RequestState, data: Node | None) -> RequestState:
     """Reads the result in a thread, since it may take a second, and checks whether admission refuses its graph."""
-    if failure_of(data or {}):
+    if read_failure(data or {}):
         return state
     facts = read_facts(context)
     try:
@@ -107,7 +107,7 @@ async def _with_result(context: Context, state: RequestState, data: Node | None)
 
 
 def _read(request: Node, data: Node | None, line: Line) -> tuple[ProfilingResult, Node]:
-    result = result_of(request, data, line)
+    result = make_result(request, data, line)
     return result, summarise_result(result, data or {})
 
 
@@ -142,7 +142,7 @@ async def _reconcile_phase(context: Context, requests: RequestContext, obj: Node
 
 
 async def _write_status(context: Context, obj: Node, step: RequestStep) -> bool:
-    wrote = await context.writer.patch_status(obj, phases.status_after(obj, step, context.clocks.wall()))
+    wrote = await context.writer.patch_status(obj, phases.make_status(obj, step, context.clocks.wall()))
     for event in step.events if wrote else ():
         await context.say(obj, *event)
     return wrote
@@ -158,7 +158,7 @@ async def _act(context: Context, requests: RequestContext, state: RequestState, 
     if plan.action == "begin":
         await begin(context, request, await requests.job_settings())
     elif plan.action == "drop job":
-        await _drop_job(context, request, await live_job(context, request))
+        await _drop_job(context, request, await read_job(context, request))
     elif plan.action == "drop config maps":
         await drop_config_maps(context, request, state.config_maps)
     elif plan.action == "make config maps":
@@ -209,8 +209,8 @@ async def begin(context: Context, request: Node, settings: OperatorConfiguration
     """Makes the Job and before it what its pod needs, unless they are there. Raises: ApiError, StandDownError, NameTakenError."""
     hardware = {**read_map(request, HARDWARE), **read_requested_hardware(request)}
     wanted = mark_applied(render_job(request, hardware, settings))
-    wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_of(request.get("spec"))
-    live = await live_job(context, request)
+    wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_spec(request.get("spec"))
+    live = await read_job(context, request)
     if live is not None and _is_current(live, request):
         return
     await _drop_job(context, request, live)
@@ -222,10 +222,10 @@ async def begin(context: Context, request: Node, settings: OperatorConfiguration
     try:
         context.cache.wrote(await context.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
     except AlreadyExistsError:
-        await live_job(context, request)  # somebody else's is told; ours was made in this moment
+        await read_job(context, request)  # somebody else's is told; ours was made in this moment
 
 
-async def live_job(context: Context, request: Node) -> Node | None:
+async def read_job(context: Context, request: Node) -> Node | None:
     """The Job of a request as it is now. Raises: ApiError, NameTakenError."""
     return await _own(context, request, JOBS, job_of(request))
 
@@ -240,7 +240,7 @@ async def _own(context: Context, request: Node, resource: Resource, name: str) -
     raise NameTakenError(f"{resource.kind} {name} belongs to somebody else, and is left alone; rename or remove it")
 
 
-async def output_data(context: Context, request: Node) -> Node | None:
+async def read_output(context: Context, request: Node) -> Node | None:
     """What the profiler has written so far; None where its ConfigMap is gone. Raises: ApiError."""
     live = await context.cluster.get(CONFIG_MAPS, output_of(request), key_of(request).namespace)
     return None if live is None or _is_foreign(live, request) else live.get("data") or {}
@@ -262,7 +262,7 @@ async def make_config_maps(context: Context, request: Node, wanted: Iterable[Nod
 
     Without a graph they have no owner yet: whichever operator makes the graph finds them. Raises: ApiError, StandDownError.
     """
-    owner = reference({**graph, "apiVersion": GRAPHS.api_version}) if graph is not None else None
+    owner = make_reference({**graph, "apiVersion": GRAPHS.api_version}) if graph is not None else None
     for config_map in wanted:
         metadata = config_map["metadata"]
         context.writer.ask(request)
@@ -338,7 +338,7 @@ async def _drop_job(context: Context, request: Node, live: Node | None) -> None:
 def _is_current(live: Node, request: Node) -> bool:
     """Whether a Job profiles the request as it is; one of the Go operator doesn't say."""
     spec_digest = (live["metadata"].get("annotations") or {}).get(SPEC_DIGEST)
-    return spec_digest in (None, digest_of(request.get("spec"))) and not live["metadata"].get("deletionTimestamp")
+    return spec_digest in (None, digest_spec(request.get("spec"))) and not live["metadata"].get("deletionTimestamp")
 
 
 def _is_foreign(live: Node, request: Node) -> bool:

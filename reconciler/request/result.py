@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ..render.merge import as_map, string_map
-from .annotations import digest_of, graph_name, legacy_of, read_progress
+from .annotations import digest_spec, graph_name, read_alpha_fields, read_progress
 from .documents import UnreadableError, read, read_documents
 from .graph_override import GRAPH, VERSIONS, OverrideError, override_graph, override_of
 from .names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
@@ -31,7 +31,7 @@ class ProfilingResult(NamedTuple):
     notes: tuple[str, ...] = ()  # what of the request's override has no effect, or more than it says
 
 
-def failure_of(data: Fields) -> str:
+def read_failure(data: Fields) -> str:
     """What the profiler says of its own failure; empty when it says none."""
     if data.get("profiler_status") != "failed":
         return ""
@@ -52,7 +52,7 @@ def find_result(request: Fields, data: Fields | None) -> Fields | None:
     return {RESULT: "\n---\n".join(texts_)} if notes.get(SPEC) else None
 
 
-def result_of(request: Fields, data: Fields | None, line: Line) -> ProfilingResult:
+def make_result(request: Fields, data: Fields | None, line: Line) -> ProfilingResult:
     """The graph and the ConfigMaps beside it, for the definitions of a line. Costs what `documents` does. Raises: ResultError."""
     where = output_of(request)
     if data is None:
@@ -83,7 +83,7 @@ def result_of(request: Fields, data: Fields | None, line: Line) -> ProfilingResu
 def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
     """The graph with what its request said of it when it was profiled; a profiler may have merged that already. Raises: ResultError."""
     override, begun = override_of(request), read_progress(request).spec
-    if begun not in ("", digest_of(request.get("spec"))) and (kept := _kept(request)) is not None:
+    if begun not in ("", digest_spec(request.get("spec"))) and (kept := _kept(request)) is not None:
         return kept, ()  # an edit has no effect
     if override is None:
         return graph, ()
@@ -111,7 +111,7 @@ def _kept(request: Fields) -> Fields | None:
     )
 
 
-def bare(graph: Fields) -> Fields:
+def strip_graph(graph: Fields) -> Fields:
     """A graph without what its request adds to it: as it is shown."""
     metadata = {name: value for name, value in graph["metadata"].items() if name in ("name", "labels", "annotations") and value}
     return {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": metadata, "spec": graph.get("spec") or {}}
@@ -119,14 +119,14 @@ def bare(graph: Fields) -> Fields:
 
 def summarise_result(result: ProfilingResult, data: Fields) -> Fields:
     """What a status shows of a result: the graph unless it is too large, and configurations to choose from."""
-    graph, choices = bare(result.graph), pareto_of(data)
+    graph, choices = strip_graph(result.graph), read_pareto(data)
     small = len(json.dumps(graph)) <= MAX_CHOICES_BYTES
     return {**({"selectedConfig": graph} if small else {}), **({"pareto": choices} if choices else {})}
 
 
 def _graph(request: Fields, graph: Fields) -> Fields:
     """Nothing of the metadata counts but labels and annotations, and none of those that are ours."""
-    head, legacy = as_map(graph.get("metadata")), legacy_of(request)
+    head, legacy = as_map(graph.get("metadata")), read_alpha_fields(request)
     labels = {**_said(head.get("labels")), **legacy.labels}
     notes = {**_said(head.get("annotations")), **_said(legacy.annotations)}
     out: Fields = {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_name(request)}}
@@ -167,7 +167,7 @@ def _said(value: Any) -> dict[str, str]:
     return {name: text for name, text in entries.items() if not name.startswith(OURS)}
 
 
-def pareto_of(data: Fields) -> list[Fields]:
+def read_pareto(data: Fields) -> list[Fields]:
     """Configurations to choose from, as far as they can be read and fit into a status."""
     out: list[Fields] = []
     left, values = MAX_CHOICES_BYTES, CHOSEN

@@ -19,7 +19,7 @@ from ..common.keys import Key, uid_of
 from ..pod_client import FAILURES, PodClient, host_of
 from ..render.names import GRAPH_NAME
 from ..workload.pod_states import explain_waiting_pods, find_pull_failures
-from ..workload.pods import MAX_PODS, pods_of_job
+from ..workload.pods import MAX_PODS, list_job_pods
 from .decide import POD_START_SECONDS
 from .hardware import GpuInventory as Hardware
 from .hardware import Machine, merge_nodes, parse_exporter_metrics, read_node_labels
@@ -196,7 +196,7 @@ async def describe_ending(cluster: Cluster, job: Node, message: str) -> str:
     """How a Job failed, with what its pods say of it."""
     text = f"profiling job failed: {message}"
     try:
-        pods = await pods_of_job(cluster, job)
+        pods = await list_job_pods(cluster, job)
     except ApiError:
         return text
     ends = [end for pod in pods if (pod.get("status") or {}).get("phase") == "Failed" for end in _ends(pod)]

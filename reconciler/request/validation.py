@@ -9,10 +9,10 @@ from ...conversion.lens.protocol import Fields
 from ...conversion.objects import convert_object, target
 from ..render.children import RenderedChildren
 from ..render.errors import RenderError
-from .annotations import legacy_of, read_requested_hardware
+from .annotations import read_alpha_fields, read_requested_hardware
 from .graph_override import explain_unfit, override_of
-from .hardware import NEEDED, GpuInventory, fill_hardware, read_node_labels, unknown_products
-from .job import config_text, render_job, render_output, render_rights
+from .hardware import NEEDED, GpuInventory, fill_hardware, list_unknown_products, read_node_labels
+from .job import format_config, render_job, render_output, render_rights
 from .names import job_of
 
 MAX_NAME_CHARACTERS: Final = 63  # of a Job: its controller writes the name into a label of its pods
@@ -23,7 +23,7 @@ _NOT_FOUND: Final = (
 )
 
 
-def claim_of(request: Fields) -> str:
+def read_claim_name(request: Fields) -> str:
     """The claim that holds the model's weights; empty for none."""
     return str(((request.get("spec") or {}).get("modelCache") or {}).get("pvcName") or "")
 
@@ -40,22 +40,22 @@ def explain_invalid(request: Fields, gpus: GpuInventory, *, claim: bool) -> str:
     if (excess := len(job_of(request)) - MAX_NAME_CHARACTERS) > 0:
         longest = len(name) - excess
         return f"metadata.name: must have at most {longest} characters, got {len(name)}; create the request with a shorter name"
-    elsewhere = legacy_of(request).namespace
+    elsewhere = read_alpha_fields(request).namespace
     if elsewhere not in ("", namespace):
         return f"spec.deploymentOverrides.namespace: must be {namespace}, the request's own, got {elsewhere[:63]}; leave it out"
-    if (wanted := claim_of(request)) and not claim:
+    if (wanted := read_claim_name(request)) and not claim:
         return f"model cache PVC {wanted} not found in namespace {namespace}"
     if (override := override_of(request)) is not None and (unfit := explain_unfit(override)):
         return f"spec.overrides.dgd.{unfit}"
     if wrong := _without_gpus(request, gpus):
         return wrong
-    size = len(config_text(request, read_requested_hardware(request)).encode())
+    size = len(format_config(request, read_requested_hardware(request)).encode())
     return (
         f"spec: must be at most {MAX_SPEC_BYTES} bytes of JSON, got {size}; shorten overrides or features" if size > MAX_SPEC_BYTES else ""
     )
 
 
-def hindrance(request: Fields, hardware: Fields) -> str:
+def explain_obstacle(request: Fields, hardware: Fields) -> str:
     """Why a valid request can have no Job; empty when it can."""
     if not hardware.get("totalGpus"):
         return "auto-discovery failed: no node of this SKU was found; set spec.hardware.totalGpus"
@@ -69,7 +69,7 @@ def _without_gpus(request: Fields, gpus: GpuInventory) -> str:
     known = fill_hardware(requested, gpus)
     if all(known.get(name) for name in NEEDED):
         return ""
-    if products := unknown_products(requested, gpus):
+    if products := list_unknown_products(requested, gpus):
         return f"spec.hardware.gpuSku: must be given, since no SKU is known for {', '.join(products)}; set it and vramMb, numGpusPerNode"
     return f"{_NOT_FOUND} ({gpus.why})" if gpus.why else _NOT_FOUND
 
@@ -79,8 +79,8 @@ def children(request: Fields, nodes: Iterable[Fields], claims: frozenset[str], s
     request = convert_object(request, target("nvidia.com/v1beta1", decide_line(settings.operator.version))).object
     gpus = GpuInventory(read_node_labels(nodes))
     hardware = fill_hardware(read_requested_hardware(request), gpus)
-    claim = claim_of(request)
-    if wrong := explain_invalid(request, gpus, claim=not claim or claim in claims) or hindrance(request, hardware):
+    claim = read_claim_name(request)
+    if wrong := explain_invalid(request, gpus, claim=not claim or claim in claims) or explain_obstacle(request, hardware):
         field, separator, reason = wrong.partition(": ")
         named = separator and field.startswith(("spec.", "metadata.")) and " " not in field
         return RenderedChildren([], [RenderError(tuple(field.split(".")), reason) if named else RenderError(("spec",), wrong)])

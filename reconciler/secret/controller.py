@@ -15,7 +15,7 @@ from ..engine.controller import Controller
 from ..engine.queue import Cause
 from ..engine.watch import Change, Watch
 from ..render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MAX_ADDRESSES
-from ..workload.pull_secrets import ADDRESSES, lighten
+from ..workload.pull_secrets import ADDRESSES, trim_secret
 
 UNREADABLE: Final = "PullSecretUnreadable"
 
@@ -25,7 +25,7 @@ def _watch(selections: tuple[tuple[str, str], ...], *, labelled: bool) -> Watch:
         SECRETS,
         selections,
         when=lambda configuration, _: configuration.secrets.pull != NONE and labelled == (configuration.secrets.pull == LABELLED),
-        trim=lighten,
+        trim=trim_secret,
         namespaces=lambda configuration: configuration.pull_secret_namespaces,
         cause=Cause.LOOK,
     )

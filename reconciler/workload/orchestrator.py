@@ -19,7 +19,7 @@ from ..render.children import render
 from ..render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, is_provided_by_grove
 from ..render.observed import ObservedState
 from ..render.settings import Settings
-from .pods import pods_of
+from .pods import list_pods
 
 ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
 _MADE: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here
@@ -41,7 +41,7 @@ class Orchestrator(NamedTuple):
     bound: bool = False  # whether an annotation of line 1.5 says where, which nobody can change
 
 
-def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Orchestrator:
+def choose_orchestrator(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Orchestrator:
     """Where a graph runs, from what it owns. Grove is `usable` where it is served and not switched off."""
     alive = {child["kind"] for child in owned if not child["metadata"].get("deletionTimestamp")}
     status = graph.get("status") or {}
@@ -65,7 +65,7 @@ def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -
     )
 
 
-def orchestrator_condition(orchestrator: Orchestrator, graph: Node, blocker: str = "") -> Condition | None:
+def make_orchestrator_condition(orchestrator: Orchestrator, graph: Node, blocker: str = "") -> Condition | None:
     """What a graph's status says of where it runs; nothing for one that has never run on Grove."""
     generation = graph["metadata"].get("generation")
     if blocker:
@@ -92,7 +92,7 @@ def find_orchestrator(context: Context, graph: Node) -> Orchestrator:
     served, switch = read_served(context.detector.known).grove, context.settings.orchestrators.grove.enabled
     usable = served if switch is None else switch
     gone = CLIQUES in context.cache.lacking() and CLIQUES not in context.cache.unreadable()
-    return pathway(graph, context.cache.owned(graph), usable=usable and not gone, served=served and not gone)
+    return choose_orchestrator(graph, context.cache.owned(graph), usable=usable and not gone, served=served and not gone)
 
 
 async def find_blocking_pods(context: Context, graph: Node, orchestrator: Orchestrator) -> str:
@@ -102,7 +102,7 @@ async def find_blocking_pods(context: Context, graph: Node, orchestrator: Orches
     where = "to Grove" if orchestrator.grove else "away from Grove"
     if orchestrator.old:
         return f"moves {where}: {orchestrator.old[0]['kind']} {orchestrator.old[0]['metadata']['name']} must end first"
-    pods = await pods_of(context, graph)
+    pods = await list_pods(context, graph)
     return f"moves {where}: {len(pods)} pods must end first, the oldest is {pods[0]['metadata']['name']}" if pods else ""
 
 

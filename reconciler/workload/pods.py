@@ -25,15 +25,15 @@ _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 _MARK: Final = ". Pods wait: "
 
 
-def on_leader_worker_sets(component: Node) -> bool:
+def runs_on_leader_worker_sets(component: Node) -> bool:
     """Whether a component's object has a LeaderWorkerSet, which goes on where the cluster can't have new ones."""
     return bool(((component.get("status") or {}).get("component") or {}).get("componentKind") == LWS)
 
 
-async def pods_of(context: Context, obj: Node) -> list[Node]:
+async def list_pods(context: Context, obj: Node) -> list[Node]:
     """The unfinished pods of a graph or a component, oldest first, with their account and status alone. Raises: ApiError."""
     metadata = obj["metadata"]
-    label = GRAPH_NAME if obj["kind"] == GRAPH else SET_NAME if on_leader_worker_sets(obj) else SELECTOR
+    label = GRAPH_NAME if obj["kind"] == GRAPH else SET_NAME if runs_on_leader_worker_sets(obj) else SELECTOR
     listing = await context.cluster.list(PODS, metadata["namespace"], labels=f"{label}={metadata['name']}", limit=MAX_PODS, trim=_trim)
     alive = [pod for pod in listing.items if (pod.get("status") or {}).get("phase") not in _ENDED]
     return sorted(alive, key=lambda pod: (str(pod["metadata"].get("creationTimestamp") or ""), pod["metadata"]["name"]))
@@ -45,7 +45,7 @@ async def find_used_permissions(context: Context, graph: Node, wanted: set[tuple
     unwanted -= {name for kind, name in wanted if kind in _RIGHTS}
     if not unwanted:
         return frozenset()
-    used = {(pod.get("spec") or {}).get("serviceAccountName") for pod in await pods_of(context, graph)}
+    used = {(pod.get("spec") or {}).get("serviceAccountName") for pod in await list_pods(context, graph)}
     return frozenset(name for name in unwanted if account_of(name) in used)
 
 
@@ -56,7 +56,7 @@ def _trim(pod: Node) -> None:
     pod["spec"] = {"serviceAccountName": account} if account else {}
 
 
-async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
+async def list_job_pods(cluster: Cluster, job: Node) -> list[Node]:
     """The pods of a Job, few as they are. Raises: ApiError."""
     metadata = job["metadata"]
     return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=MAX_PODS)).items
@@ -93,6 +93,6 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
 
 async def _explain(context: Context, obj: Node, *, probes: bool) -> str:
     try:
-        return await explain_refused_pods(context, obj) or explain_waiting_pods(await pods_of(context, obj), probes=probes)
+        return await explain_refused_pods(context, obj) or explain_waiting_pods(await list_pods(context, obj), probes=probes)
     except ApiError as error:
         return f"pods can't be read: {error.message}"

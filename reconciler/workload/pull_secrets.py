@@ -12,18 +12,18 @@ from ..common.resources import APPLIED_HASH, PODS_HASH, SECRET
 from ..engine.context import Context
 from ..render.children import RenderedChildren
 from ..render.objects import annotate
-from ..render.pod.registries import addresses, index
+from ..render.pod.registries import index_secrets, list_addresses
 from ..render.settings import Settings
-from ..render.template import pod_templates
+from ..render.template import read_pod_templates
 
 GRANT: Final = "add manifests/components/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
 ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
 
 
-def lighten(secret: Node) -> None:
+def trim_secret(secret: Node) -> None:
     """Leaves of a Secret what names it and the addresses that it is for, in place; None for those that can't be read."""
     kept = {name: secret["metadata"].get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
-    content = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, ADDRESSES: addresses(secret)}
+    content = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, ADDRESSES: list_addresses(secret)}
     secret.clear()
     secret.update(content)
 
@@ -44,8 +44,8 @@ def observe_pull_secrets(context: Context, obj: Node) -> PullSecrets | None:
     lacks = context.cache.reflectors[SECRET].lacks(namespace)
     if lacks is not None:
         return PullSecrets({}, {}, f"the Secrets of the namespace {namespace} can't be read: {lacks or 'not listed yet'}; {GRANT}")
-    names = index((secret["metadata"]["name"], secret[ADDRESSES] or ()) for secret in context.cache.all(SECRET, namespace))
-    return PullSecrets(names, {kind_and_name(child): child for child in context.cache.owned(obj) if pod_templates(child)})
+    names = index_secrets((secret["metadata"]["name"], secret[ADDRESSES] or ()) for secret in context.cache.all(SECRET, namespace))
+    return PullSecrets(names, {kind_and_name(child): child for child in context.cache.owned(obj) if read_pod_templates(child)})
 
 
 def render_with_secrets(
@@ -60,7 +60,7 @@ def render_with_secrets(
         return make(settings)
     if secrets.unreadable:
         rendered = make(settings)
-        left = [child for child in rendered.children if not pod_templates(child)]
+        left = [child for child in rendered.children if not read_pod_templates(child)]
         if len(left) < len(rendered.children):
             problems.append(Problem(secrets.unreadable, "forbidden"))
         return rendered._replace(children=left)
@@ -68,7 +68,7 @@ def render_with_secrets(
     held = {name for child in live.values() for name in _names(child)}
     kept = {address: chosen for address, names in secrets.names.items() if (chosen := tuple(name for name in names if name in held))}
     if kept != secrets.names and live:
-        before = [child for child in make(settings._replace(pull_secrets=kept)).children if pod_templates(child)]
+        before = [child for child in make(settings._replace(pull_secrets=kept)).children if read_pod_templates(child)]
         unchanged = {key: child for child in before if (key := kind_and_name(child)) in live and _is_as_before(child, live[key])}
         full = full._replace(children=[unchanged.get(kind_and_name(child), child) for child in full.children])
     return full._replace(children=[_noted(child) for child in full.children])
@@ -76,20 +76,20 @@ def render_with_secrets(
 
 def _is_as_before(child: Node, live: Node) -> bool:
     """Whether pods would stay as they are: by the digest of their templates, or by these themselves where none was noted yet."""
-    marks, templates = live["metadata"].get("annotations") or {}, pod_templates(child)
+    marks, templates = live["metadata"].get("annotations") or {}, read_pod_templates(child)
     noted = marks.get(PODS_HASH)
     return bool(
-        noted == digest(templates) if noted else marks.get(APPLIED_HASH) == digest(child) or contains(pod_templates(live), templates)
+        noted == digest(templates) if noted else marks.get(APPLIED_HASH) == digest(child) or contains(read_pod_templates(live), templates)
     )
 
 
 def _noted(child: Node) -> Node:
     """What controls pods, with the digest of their templates."""
-    templates = pod_templates(child)
+    templates = read_pod_templates(child)
     return annotate(child, {PODS_HASH: digest(templates)}) if templates else child
 
 
 def _names(live: Node) -> set[str]:
     """The pull secrets of the pods of a live object."""
-    specs = (template.get("spec") or {} for template in pod_templates(live).values())
+    specs = (template.get("spec") or {} for template in read_pod_templates(live).values())
     return {str(reference.get("name")) for spec in specs for reference in spec.get("imagePullSecrets") or ()}

@@ -10,7 +10,7 @@ from ..common.conditions import condition_of
 from ..common.keys import Key, key_of, uid_of
 from ..common.resources import CLIQUE, LWS, STATEFUL_SET
 from ..engine.context import Context
-from ..render.graph import replicas_in
+from ..render.graph import read_replicas
 from .pod_states import MAX_NAMED_COMPONENTS, MAX_REASON_CHARACTERS, format_reason
 
 _LEVELS: Final = 3  # between a graph and its PodCliques: set, group, clique
@@ -49,7 +49,10 @@ def _read_status(workload: Node) -> str:
 
 async def _read_events(context: Context, lws: Node) -> str:
     key = key_of(lws)
-    names = (key.name, *(f"{key.name}-{number}" for number in range(replicas_in(lws["spec"]))))  # of leaders, and of each replica's workers
+    names = (
+        key.name,
+        *(f"{key.name}-{number}" for number in range(read_replicas(lws["spec"]))),
+    )  # of leaders, and of each replica's workers
     sets = (context.cache.get(Key(STATEFUL_SET, key.namespace, name)) for name in names)
     lacking = next((stateful_set for stateful_set in sets if stateful_set is not None and _lacks_pods(stateful_set)), None)
     if lacking is None:
@@ -63,4 +66,4 @@ async def _read_events(context: Context, lws: Node) -> str:
 
 
 def _lacks_pods(workload: Node) -> bool:
-    return int((workload.get("status") or {}).get("replicas") or 0) < replicas_in(workload.get("spec") or {})
+    return int((workload.get("status") or {}).get("replicas") or 0) < read_replicas(workload.get("spec") or {})

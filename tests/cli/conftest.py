@@ -110,7 +110,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, 
             return made
 
         monkeypatch.setattr(dynamo_webhooks.kube.client, "connect", connect)
-        monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.context_namespace", lambda *_: "default")
+        monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.find_context_namespace", lambda *_: "default")
         return asked
 
     return use

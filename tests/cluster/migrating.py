@@ -15,7 +15,7 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.main import main
-from dynamo_webhooks.kube.storage_versions import storage_hash
+from dynamo_webhooks.kube.storage_versions import compute_storage_hash
 from tests.cli.migrate.test_offline import SHADOWS
 from tests.cluster.admission import COMMAND, FACTS, serving
 from tests.cluster.conversion import KINDS
@@ -89,7 +89,9 @@ class Site:
     def _stores(self, version: str) -> bool:
         """Whether a new object of each kind is stored so: asks discovery, as nothing else tells."""
         listed = {each["name"]: each for each in self.plane.request("GET", f"/apis/nvidia.com/{version}").body["resources"]}
-        return all(listed[BY_NAME[kind].plural]["storageVersionHash"] == storage_hash("nvidia.com", version, kind) for kind in KINDS)
+        return all(
+            listed[BY_NAME[kind].plural]["storageVersionHash"] == compute_storage_hash("nvidia.com", version, kind) for kind in KINDS
+        )
 
 
 def _flip(version: str) -> list[Node]:

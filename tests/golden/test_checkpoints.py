@@ -17,8 +17,8 @@ from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS
 from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
-from dynamo_webhooks.reconciler.render.objects import reference
-from dynamo_webhooks.reconciler.render.settings import settings_from
+from dynamo_webhooks.reconciler.render.objects import make_reference
+from dynamo_webhooks.reconciler.render.settings import make_settings
 from tests.golden.corpus import cases, compare, compare_render
 from tests.golden.differences import check
 from tests.golden.playing import limit, list_differences, store
@@ -45,7 +45,7 @@ def made_of(case: Node) -> list[Node]:
         how = settings(_lines(case))
     except UsageError:
         return []
-    return [*children(case["object"], ObjectIndex(case.get("others", ())), Operator(settings_from(how), lambda: how)).children]
+    return [*children(case["object"], ObjectIndex(case.get("others", ())), Operator(make_settings(how), lambda: how)).children]
 
 
 def _differences(made: list[Node], expected: list[Node]) -> list[str]:
@@ -77,7 +77,7 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found = await site.user.get(CHECKPOINTS, name, NAMESPACE)
         assert found is not None
         news = [record.obj for key, record in site.storage.records.items() if key not in before and key[1] == "jobs"]
-        made = [_plain(one) for one in news if controller_reference(one) == reference(found)]
+        made = [_plain(one) for one in news if controller_reference(one) == make_reference(found)]
         differences = [
             *_differences(made, case["expect"]),
             *_status_differences(case["outcome"]["status"], found["status"]),

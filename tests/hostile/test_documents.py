@@ -78,12 +78,12 @@ class _Connection:
 
 
 class _Cluster(MemoryCluster):
-    """Has one document of a kind, whatever it looks like, as far as `answers.items` lets it through."""
+    """Has one document of a kind, whatever it looks like, as far as `answers.read_items` lets it through."""
 
     def __init__(self, plural: str, document: Any) -> None:
         super().__init__()
         listed = {"kind": "List", "metadata": {}, "items": [document]}
-        self._plural, self._items = plural, answers.items(json.loads(json.dumps(listed)), "list")
+        self._plural, self._items = plural, answers.read_items(json.loads(json.dumps(listed)), "list")
 
     async def list(self, resource: Any, *arguments: Any, **flags: Any) -> Listing:
         return Listing(self._items, "1") if resource.plural == self._plural else await super().list(resource, *arguments, **flags)
@@ -171,7 +171,7 @@ def _managed(fields: Any) -> Node:
 
 
 def _claimed(lease: Any) -> None:
-    for item in answers.items({"kind": "List", "metadata": {}, "items": [lease]}, "list"):
+    for item in answers.read_items({"kind": "List", "metadata": {}, "items": [lease]}, "list"):
         Claims(ScopeSettings("", 30, 10, 10, 60)).seen(item, 0.0, datetime.now(UTC))
 
 
@@ -185,10 +185,10 @@ CLUSTER: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "resources": (RESOURCES, lambda made: asyncio.run(_hashes(_client(resources=made)))),
     "list": (LIST, lambda made: asyncio.run(_client(list=made).list(LEASES, "n"))),
     "page": (LIST, lambda made: asyncio.run(_client(list=made).page(LEASES, "n"))),
-    "event": (EVENT, lambda made: answers.event(json.dumps(made).encode(), "watch")),
-    "end of a watch": (GONE, lambda made: answers.event(json.dumps(made).encode(), "watch")),
-    "refusal": (STATUS, lambda made: answers.refusal(410, json.dumps(made).encode(), "get", secret=False)),
-    "refusal of a Secret": (STATUS, lambda made: answers.refusal(422, json.dumps(made).encode(), "post", secret=True)),
+    "event": (EVENT, lambda made: answers.decode_event(json.dumps(made).encode(), "watch")),
+    "end of a watch": (GONE, lambda made: answers.decode_event(json.dumps(made).encode(), "watch")),
+    "refusal": (STATUS, lambda made: answers.make_error(410, json.dumps(made).encode(), "get", secret=False)),
+    "refusal of a Secret": (STATUS, lambda made: answers.make_error(422, json.dumps(made).encode(), "post", secret=True)),
     "API servers": (SLICE, lambda made: [*storage_versions._addresses(made)] if isinstance(made, dict) else None),
     "definition": (DEFINITION, lambda made: storage_versions.read_definition(made) if isinstance(made, dict) else None),
     "line of a definition": (DEFINITION, of_definition),

@@ -42,7 +42,7 @@ def status(**members: Any) -> bytes:
     ],
 )
 def test_each_status_is_one_error(code: int, reason: str, expected: type[ApiError]) -> None:
-    error = answers.refusal(code, status(reason=reason, message="the server's own sentence"), "get /x", secret=False)
+    error = answers.make_error(code, status(reason=reason, message="the server's own sentence"), "get /x", secret=False)
     assert type(error) is expected
     assert (error.code, error.reason) == (code, reason)
     assert str(error) == f"get /x: {code}: the server's own sentence"
@@ -58,12 +58,12 @@ def test_each_status_is_one_error(code: int, reason: str, expected: type[ApiErro
     ],
 )
 def test_an_object_that_is_not_there_is_told_from_a_kind_that_is_not_served(content: bytes, expected: type[ApiError]) -> None:
-    assert type(answers.refusal(404, content, "get /x", secret=False)) is expected
+    assert type(answers.make_error(404, content, "get /x", secret=False)) is expected
 
 
 @run_each("content", [b"", b"<html>a proxy's page</html>", b"[]", b'{"message": null}', b"\xff\xfe"])
 def test_a_refusal_that_is_no_status_is_still_told(content: bytes) -> None:
-    error = answers.refusal(502, content, "get /x", secret=False)
+    error = answers.make_error(502, content, "get /x", secret=False)
     assert type(error) is UnavailableError
     assert str(error).startswith("get /x: 502: ")
 
@@ -72,10 +72,10 @@ def test_a_refusal_that_is_no_status_is_still_told(content: bytes) -> None:
 def test_a_refusal_of_a_secret_names_fields_and_no_values(code: int) -> None:
     causes = [{"field": "data[tls.key]", "reason": "FieldValueInvalid", "message": 'Invalid value: "hunter2"'}]
     content = status(reason="Invalid", message='data[tls.key]: Invalid value: "hunter2"', details={"causes": causes})
-    error = answers.refusal(code, content, "post /api/v1/secrets", secret=True)
+    error = answers.make_error(code, content, "post /api/v1/secrets", secret=True)
     assert "hunter2" not in str(error)
     assert "data[tls.key] (FieldValueInvalid)" in str(error)
-    assert "hunter2" not in str(answers.refusal(code, b"hunter2", "post /api/v1/secrets", secret=True))
+    assert "hunter2" not in str(answers.make_error(code, b"hunter2", "post /api/v1/secrets", secret=True))
 
 
 @run_each("content", [b"", b"[]", b"null", b"{", b"\xff"])
@@ -95,13 +95,13 @@ def test_lines_are_found_however_the_stream_is_cut() -> None:
 def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
     gone = json.dumps({"type": "ERROR", "object": {"code": 410, "reason": "Expired", "message": "too old"}}).encode()
     with pytest.raises(GoneError, match="too old"):
-        answers.event(gone, "watch /x")
+        answers.decode_event(gone, "watch /x")
     with pytest.raises(UnavailableError):
-        answers.event(b'{"type": "ERROR"}', "watch /x")
+        answers.decode_event(b'{"type": "ERROR"}', "watch /x")
     with pytest.raises(UnavailableError, match="NEWS"):
-        answers.event(b'{"type": "NEWS"}', "watch /x")
+        answers.decode_event(b'{"type": "NEWS"}', "watch /x")
     with pytest.raises(UnavailableError, match="`object` of an event must be a map"):
-        answers.event(b'{"type": "ADDED"}', "watch /x")
+        answers.decode_event(b'{"type": "ADDED"}', "watch /x")
 
 
 @run_each("depth", [10, answers.MAX_ANSWER_LEVELS - 3, answers.MAX_ANSWER_LEVELS, 1023, 1024, 50_000])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.kube.config import ConfigError, context_namespace, load_config, namespace, replica_name
+from dynamo_webhooks.kube.config import ConfigError, find_context_namespace, find_own_namespace, find_replica_name, load_config
 from tests.rows import run_each
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
@@ -152,13 +152,13 @@ async def test_a_context_that_is_not_there_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_pod_knows_where_it_is(account: Path, environ: dict[str, str], where: str) -> None:
-    assert namespace(environ, account) == where
+    assert find_own_namespace(environ, account) == where
 
 
 def test_outside_a_cluster_there_is_no_identity(tmp_path: Path) -> None:
-    assert namespace(SERVICE, tmp_path) == ""
-    assert replica_name({"POD_NAME": "pod-0"}) == "pod-0"
-    assert replica_name({}) == os.uname().nodename
+    assert find_own_namespace(SERVICE, tmp_path) == ""
+    assert find_replica_name({"POD_NAME": "pod-0"}) == "pod-0"
+    assert find_replica_name({}) == os.uname().nodename
 
 
 def test_objects_without_a_namespace_go_where_kubectl_puts_them(tmp_path: Path, account: Path) -> None:
@@ -167,10 +167,10 @@ def test_objects_without_a_namespace_go_where_kubectl_puts_them(tmp_path: Path, 
     content = yaml.safe_load(path.read_text())
     content["contexts"][1]["context"]["namespace"] = "team-a"
     path.write_text(yaml.safe_dump(content))
-    found = [context_namespace(str(path), context, environ={}) for context in ("", "one", "two")]
+    found = [find_context_namespace(str(path), context, environ={}) for context in ("", "one", "two")]
     assert found == ["default", "default", "team-a"]
-    assert context_namespace("", "two", environ={"KUBECONFIG": str(path)}) == "team-a"
-    assert context_namespace(environ=SERVICE, account=account) == "from-file"
+    assert find_context_namespace("", "two", environ={"KUBECONFIG": str(path)}) == "team-a"
+    assert find_context_namespace(environ=SERVICE, account=account) == "from-file"
     path.write_text("contexts: 5")
     with pytest.raises(ConfigError, match="can't be used"):
-        context_namespace(str(path), environ={})
+        find_context_namespace(str(path), environ={})

@@ -11,10 +11,10 @@ from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
 from dynamo_webhooks.kube.storage_versions import (
     MAX_TRIES,
+    compute_storage_hash,
     load_api_servers,
     load_definition,
     read_storage_hashes,
-    storage_hash,
 )
 from tests.kube.memory import MemoryCluster
 
@@ -54,9 +54,9 @@ async def test_servers_tell_what_they_store() -> None:
 
 
 def test_a_hash_is_that_of_group_version_and_kind() -> None:
-    assert storage_hash("nvidia.com", "v1beta1", DGD.name) != storage_hash("nvidia.com", "v1alpha1", DGD.name)
-    assert storage_hash("apps", "v1", "Deployment") == "8aSe+NMegvE="  # of every Kubernetes
-    assert storage_hash("", "v1", "Pod") != "8aSe+NMegvE="
+    assert compute_storage_hash("nvidia.com", "v1beta1", DGD.name) != compute_storage_hash("nvidia.com", "v1alpha1", DGD.name)
+    assert compute_storage_hash("apps", "v1", "Deployment") == "8aSe+NMegvE="  # of every Kubernetes
+    assert compute_storage_hash("", "v1", "Pod") != "8aSe+NMegvE="
 
 
 async def test_the_api_servers_are_those_of_the_service() -> None:

@@ -19,11 +19,11 @@ from ....kube.resources import Resource, resource_of_kind
 from ....kube.storage_versions import (
     Opener,
     StorageHashes,
+    compute_storage_hash,
     load_api_servers,
     read_definition,
     read_storage_hash,
     read_storage_hashes,
-    storage_hash,
 )
 from ...installation.parts import COMPONENT
 from . import repairs
@@ -65,7 +65,7 @@ async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Findin
 
 def _of_servers(sight: Sight, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[Finding]:
     version = stored_resource(sight, kind).version
-    wanted = storage_hash(GROUP, version, kind.name)
+    wanted = compute_storage_hash(GROUP, version, kind.name)
     hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]
     if late := dict.fromkeys(server for server, stored in hashes if stored and stored != wanted):
         text = f"API server {' and '.join(late)} must store objects in {version} as the definition says, and stores them in another version"

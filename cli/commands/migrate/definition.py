@@ -12,12 +12,12 @@ from ....kube.resources import CRDS
 from ....kube.storage_versions import (
     Definition,
     StorageHashes,
+    compute_storage_hash,
     load_api_servers,
     load_definition,
     read_definition,
     read_storage_hash,
     read_storage_hashes,
-    storage_hash,
 )
 from ....policies.edit import to_json_pointer
 from .hands import Hands
@@ -117,7 +117,7 @@ async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], re
 def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[StorageHashes]) -> str:
     """Which server is not there yet; empty when all are."""
     for answer in seen:
-        behind = [each.plural for each in definitions if answer.hashes.get(each.plural) != storage_hash(each.group, to, each.kind)]
+        behind = [each.plural for each in definitions if answer.hashes.get(each.plural) != compute_storage_hash(each.group, to, each.kind)]
         if answer.wrong or behind:
             return answer.wrong or f"{answer.server or 'the usual address'} has not taken over the definition of {' and '.join(behind)}"
     return "" if seen else "none is listed"

@@ -12,14 +12,14 @@ from ....reconciler.common.resources import PULL_SECRET
 from ....reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, RenderedChildren, goes_to_grove, render
 from ....reconciler.render.errors import RenderError
 from ....reconciler.render.generation import list_restarts
-from ....reconciler.render.gms import refusal_of
+from ....reconciler.render.gms import find_refusal
 from ....reconciler.render.graph import read_graph
 from ....reconciler.render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name
 from ....reconciler.render.held import ObjectIndex
-from ....reconciler.render.kv_transfer import key_in, read_topology, with_label_key
+from ....reconciler.render.kv_transfer import find_domain_key, read_topology, with_label_key
 from ....reconciler.render.merge import string_map
 from ....reconciler.render.names import COMPONENT as COMPONENT_LABEL
-from ....reconciler.render.pod.registries import addresses, index
+from ....reconciler.render.pod.registries import index_secrets, list_addresses
 from ....reconciler.render.settings import ClaimDependencies, Settings
 
 REQUEST: Final = "DynamoGraphDeploymentRequest"
@@ -88,7 +88,9 @@ def _placed(obj: Fields, held: ObjectIndex, settings: Settings) -> Fields:
     name, domain = read_topology(obj) if obj.get("kind") == GRAPH else ("", "")
     if not name or not goes_to_grove(string_map(obj["metadata"].get("annotations")), settings):
         return obj
-    key = next((key_in(binding, domain) for binding in held.all("ClusterTopologyBinding") if binding["metadata"]["name"] == name), "")
+    key = next(
+        (find_domain_key(binding, domain) for binding in held.all("ClusterTopologyBinding") if binding["metadata"]["name"] == name), ""
+    )
     return with_label_key(obj, key) if key else obj
 
 
@@ -99,12 +101,12 @@ def _pull_secrets(obj: Fields, held: ObjectIndex, operator: Operator) -> Mapping
     if how is None or how.pull == NONE or namespace not in how.namespaces:
         return operator.settings.pull_secrets
     read = (secret for secret in secrets if how.pull != LABELLED or lookup(secret, ("metadata", "labels", PULL_SECRET)) == "true")
-    return index((secret["metadata"]["name"], addresses(secret) or ()) for secret in read)
+    return index_secrets((secret["metadata"]["name"], list_addresses(secret) or ()) for secret in read)
 
 
 def _snapshot(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
     """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
-    refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
+    refusal = find_refusal(obj, gate=operator.settings.checkpoints.gate)
     if refusal is not None:
         return RenderedChildren([], [RenderError(("spec", "gpuMemoryService"), refusal[1].removeprefix("spec.gpuMemoryService: "))])
     made = render(obj, operator.settings)

@@ -12,7 +12,7 @@ from ....conversion.lens.protocol import Fields
 from ....policies.facts import Facts
 from ....reconciler.render.held import ObjectIndex
 from ....reconciler.render.names import WORKER_HASH
-from ....reconciler.render.template import pod_templates
+from ....reconciler.render.template import read_pod_templates
 from ...objects.forms import FormError, create
 from ...objects.pairs import Placed, pair_up
 from .kinds import Operator, children
@@ -91,7 +91,7 @@ def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
 
 def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
     for file, child in children:
-        templates = pod_templates(child)
+        templates = read_pod_templates(child)
         if not templates:
             continue
         metadata = child["metadata"]
@@ -170,7 +170,7 @@ def list_pods(child: Fields) -> Iterator[Fields]:
     spec = child.get("spec") or {}
     if child["kind"] == "Job":
         yield {"controller": controller, "replicas": 1, **spec["template"]}
-    for number, (name, template) in enumerate(pod_templates(child).items()):
+    for number, (name, template) in enumerate(read_pod_templates(child).items()):
         metadata = template.get("metadata") or {key: template.get(key) or {} for key in ("labels", "annotations")}
         count = _clique_replicas(spec, number) if child["kind"] == "PodCliqueSet" else _replicas(spec, name)
         yield {"controller": controller, "replicas": count, "metadata": metadata, "spec": template["spec"]}

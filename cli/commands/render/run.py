@@ -16,7 +16,7 @@ from ....conversion.translate import translate_path
 from ....policies.facts import UNKNOWN, Facts
 from ....reconciler.render.errors import RenderError
 from ....reconciler.render.held import ObjectIndex
-from ....reconciler.render.settings import Settings, settings_from
+from ....reconciler.render.settings import Settings, make_settings
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError
 from ...console.output import write_stderr
@@ -174,7 +174,7 @@ def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) 
     Raises: UsageError for a configuration file that can't be used.
     """
     load = cache(partial(_configured, config, lenient=lenient))
-    usual = Settings() if config is None else settings_from(load())
+    usual = Settings() if config is None else make_settings(load())
     answered = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
     restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"

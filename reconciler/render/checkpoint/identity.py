@@ -25,7 +25,7 @@ _IDENTITY: Final = (
 )
 
 
-def identity_hash(identity: Fields) -> str:
+def hash_identity(identity: Fields) -> str:
     """The identity of a snapshot: sixteen digits over everything that a warm worker depends on."""
     facts: dict[str, Any] = {}
     for name, fallback in _IDENTITY:
@@ -41,7 +41,7 @@ def identity_hash(identity: Fields) -> str:
 def read_identity_hash(checkpoint: Fields) -> str:
     """The hash of a stored checkpoint's identity, whatever its label says."""
     identity = (checkpoint.get("spec") or {}).get("identity")
-    return identity_hash(identity if isinstance(identity, dict) else {})
+    return hash_identity(identity if isinstance(identity, dict) else {})
 
 
 def read_artifact_version(checkpoint: Fields) -> str:

@@ -11,8 +11,8 @@ from ....api.quantity import is_quantity, is_zero
 from ....conversion.lens.protocol import Fields
 from ....policies.components import DEVICE_CLASS, list_containers
 from ..errors import RenderError
-from ..gms import claim_spec, gpus_of, wire
-from ..graph import Graph, Member, experimental, spans_pods
+from ..gms import count_container_gpus, make_claim_spec, wire
+from ..graph import Graph, Member, read_experimental, spans_pods
 from ..merge import merge_override, object_items, string_map
 from ..names import (
     ARTIFACT_VERSION,
@@ -25,14 +25,14 @@ from ..names import (
     STORAGE_TYPE,
     TARGET_CONTAINERS,
 )
-from ..objects import co_owner, make_child
-from ..pod.assemble import add_shared_memory, plain_pod_spec
+from ..objects import make_child, make_co_owner
+from ..pod.assemble import add_shared_memory, make_plain_pod_spec
 from ..pod.container import overlay_container
 from ..settings import CheckpointSettings, Settings
-from ..split import component_object
+from ..split import make_component
 from ..workload import plan_member
 from . import storage
-from .identity import FIRST_VERSION, check_version, identity_hash, job_name, read_artifact_version, read_identity_hash
+from .identity import FIRST_VERSION, check_version, hash_identity, job_name, read_artifact_version, read_identity_hash
 from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_seccomp_profile
 from .storage import Storage
 
@@ -41,7 +41,7 @@ _DEADLINE: Final = 3600  # seconds
 _POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
 
 
-def job_of(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
+def make_job(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
     """The Job of a checkpoint. Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
 
     It has no `ttlSecondsAfterFinished`: that is set when its end has been noted, so that no end is missed.
@@ -63,10 +63,10 @@ def job_of(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
     return make_child("batch/v1", "Job", job_name(checkpoint), labels=labels, owner=checkpoint, spec=spec)
 
 
-def jobs(checkpoint: Fields, settings: CheckpointSettings) -> list[Fields]:
-    """The objects of a checkpoint: its claim, where that is created, and its Job. Raises: RenderError as `job_of`."""
+def make_job_objects(checkpoint: Fields, settings: CheckpointSettings) -> list[Fields]:
+    """The objects of a checkpoint: its claim, where that is created, and its Job. Raises: RenderError as `make_job`."""
     namespace = str((checkpoint.get("metadata") or {}).get("namespace") or "default")
-    return [*storage.claims(settings, namespace), job_of(checkpoint, settings)]
+    return [*storage.make_claims(settings, namespace), make_job(checkpoint, settings)]
 
 
 def image_of(job: Fields) -> str:
@@ -75,7 +75,7 @@ def image_of(job: Fields) -> str:
     return _image(template, string_map((template.get("metadata") or {}).get("annotations")).get(TARGET_CONTAINERS, MAIN))
 
 
-def target_image(checkpoint: Fields) -> str:
+def find_target_image(checkpoint: Fields) -> str:
     """The image of the container whose snapshot a checkpoint asks for."""
     job = (checkpoint.get("spec") or {}).get("job") or {}
     return _image(job.get("podTemplateSpec") or {}, str(job.get("targetContainerName") or MAIN))
@@ -139,15 +139,15 @@ RETAIN: Final = "Retain"
 _TYPED: Final = ("spec", "job", "podTemplateSpec")  # path of a checkpoint's typed template
 
 
-def checkpoints(graph: Graph, member: Member, settings: Settings, *, is_there: bool) -> list[Fields]:
+def make_checkpoints(graph: Graph, member: Member, settings: Settings, *, is_there: bool) -> list[Fields]:
     """The checkpoint of a component, if it is to be created. Other graphs may use it: it has no owner, or each of them is one.
 
     Raises: RenderError if the checkpoint has no identity, or the configuration names no usable storage.
     """
-    wanted = experimental(member.fields, "checkpoint")
+    wanted = read_experimental(member.fields, "checkpoint")
     if wanted is None or not settings.checkpoints.create_missing or settings.pod_snapshots:
         return []
-    claims = storage.claims(settings.checkpoints, graph.namespace)
+    claims = storage.make_claims(settings.checkpoints, graph.namespace)
     if wanted.get("checkpointRef"):
         return claims
     path = (*member.path, "experimental", "checkpoint")
@@ -159,16 +159,16 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, *, is_there: b
     if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either
         return claims
     identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
-    name, marks = f"checkpoint-{identity_hash(identity)}", {CHECKPOINT_ID: identity_hash(identity)}
+    name, marks = f"checkpoint-{hash_identity(identity)}", {CHECKPOINT_ID: hash_identity(identity)}
     annotations = {ARTIFACT_VERSION: FIRST_VERSION}
     out = make_child("nvidia.com/v1alpha1", "DynamoCheckpoint", name, graph.namespace, labels=marks, annotations=annotations)
     target = str(wanted.get("targetContainerName") or MAIN)
-    gms = experimental(member.fields, "gpuMemoryService") if settings.checkpoints.gate else None
+    gms = read_experimental(member.fields, "gpuMemoryService") if settings.checkpoints.gate else None
     shared = [_claim_template(member, target, gms, out)] if gms is not None else []
     if is_there:
         return [*claims, *shared]
     if wanted.get("deletionPolicy") == DELETE:
-        out["metadata"]["ownerReferences"] = [co_owner(graph.object)]
+        out["metadata"]["ownerReferences"] = [make_co_owner(graph.object)]
     out["spec"] = {"identity": identity, "job": {"targetContainerName": target}}
     out["spec"]["job"]["podTemplateSpec"] = _template(graph, member, wanted, target, settings)
     if gms is not None:
@@ -190,11 +190,11 @@ def _claim_template(member: Member, target: str, gms: Fields, checkpoint: Fields
     """The claim of the GPUs that the containers of a checkpoint's pod share. Raises: RenderError if the target container asks for none."""
     where = (*member.path, "podTemplate", "spec", "containers")
     named = ((index, container) for index, container in enumerate(list_containers(member.fields)) if container.get("name") == target)
-    count = sum(gpus_of(container, (*where, index)) for index, container in named)
+    count = sum(count_container_gpus(container, (*where, index)) for index, container in named)
     if not count:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")
         raise RenderError(path, f"must be a container that asks for GPUs, which gpuMemoryService shares; {target[:80]!r} asks for none")
-    name, spec = _claim_name(checkpoint), claim_spec("gpus", gms, count)
+    name, spec = _claim_name(checkpoint), make_claim_spec("gpus", gms, count)
     return make_child("resource.k8s.io/v1", "ResourceClaimTemplate", name, owner=checkpoint, spec=spec)
 
 
@@ -204,10 +204,10 @@ def _claim_name(checkpoint: Fields) -> str:
 
 def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:
     """The pod of the checkpoint: the component's, with only the target container, and the user's overlay."""
-    made = component_object(graph, member, "", "")["spec"]
+    made = make_component(graph, member, "", "")["spec"]
     alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
     annotations = string_map(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
-    spec = plain_pod_spec(plan_member(graph, member, alone, annotations, hints={}), settings)  # it runs on one node
+    spec = make_plain_pod_spec(plan_member(graph, member, alone, annotations, hints={}), settings)  # it runs on one node
     spec["containers"] = [container for container in object_items(spec.get("containers")) if container.get("name") == target]
     if not spec["containers"]:
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")

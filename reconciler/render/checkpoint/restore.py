@@ -42,7 +42,7 @@ class Restore(NamedTuple):
     seccomp: str  # profile; empty for none
 
 
-def targets_of(component: Fields) -> list[str]:
+def list_targets(component: Fields) -> list[str]:
     """The containers of a component that are restored."""
     experimental = component.get("experimental") or {}
     failover = experimental.get("failover")
@@ -80,7 +80,7 @@ def restore_pod_metadata(metadata: Fields, targets: Sequence[str], restore: Rest
     return {**metadata, "labels": dict(sorted(labels.items())), "annotations": dict(sorted(annotations.items()))}
 
 
-def images_in(template: Fields) -> Fields:
+def list_images(template: Fields) -> Fields:
     """The images of a pod's containers, by name."""
     return {
         str(container.get("name")): container.get("image") for container in object_items((template.get("spec") or {}).get("containers"))
@@ -182,7 +182,7 @@ def restore_pod(pod: Fields, offer: str, settings: CheckpointSettings) -> Fields
     labels = pod["metadata"].get("labels") or {}
     if names.RESTORE_TARGET in labels or names.CHECKPOINT_SOURCE in labels:
         return None
-    images = images_in(pod)
+    images = list_images(pod)
     if content["image"] and any(images.get(name) != content["image"] for name in targets):
         return None
     made, restore = copy.deepcopy(pod), Restore(identity, version, Storage(*storage), seccomp)

@@ -43,7 +43,7 @@ def find_configured_storage(settings: CheckpointSettings) -> Storage | None:
     return Storage(claim, "/" + posixpath.normpath(path).lstrip("/"))
 
 
-def claims(settings: CheckpointSettings, namespace: str) -> list[Fields]:
+def make_claims(settings: CheckpointSettings, namespace: str) -> list[Fields]:
     """The claim for a namespace's checkpoints, if the operator is to create it. Raises: RenderError naming a key that can't be used."""
     storage = find_configured_storage(settings)
     if storage is None or not settings.pvc.create:

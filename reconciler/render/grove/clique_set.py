@@ -11,21 +11,21 @@ from ....policies.frameworks import TRTLLM, VLLM
 from ....policies.grove import list_grove_strategies
 from ....policies.provider_override import API_VERSION, CLIQUE, FIELD, SCALING_GROUP, SET
 from .. import discovery
-from ..checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
+from ..checkpoint.restore import Restore, list_targets, restore_pod_metadata, restore_pod_spec
 from ..errors import RenderError
-from ..gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
-from ..graph import Graph, Member, check_templates, experimental, is_inter_pod, replicas_in, size_of
+from ..gms import SOCKET_DIRECTORY, add_toleration, count_gpus, drop_gpus, make_claim_spec
+from ..graph import Graph, Member, check_templates, is_inter_pod, measure_size, read_experimental, read_replicas
 from ..merge import object_items, put_named, string_map
-from ..multinode.role import Role, check_nodes, grove_rank, grove_roles
+from ..multinode.role import Role, check_nodes, make_grove_rank, make_grove_roles
 from ..names import ENGINE_GROUP, GRAPH_NAME, MAIN, TOPOLOGY_LABEL, lower_name
 from ..objects import make_child
-from ..pod.assemble import LOCK, pod_spec
+from ..pod.assemble import LOCK, make_pod_spec
 from ..pod.container import drop_probes
 from ..settings import Settings
-from ..template import own_templates
+from ..template import list_own_templates
 from ..workload import PodPlan
 from . import names
-from .member import GroveMember, choose_scheduler, grove_member
+from .member import GroveMember, choose_scheduler, read_grove_member
 
 MAX_REQUEST_BYTES: Final = 3 * 1024 * 1024  # which API servers fix
 _TOPOLOGY: Final = "topologyConstraint"
@@ -35,7 +35,7 @@ CLIQUE_SETS_DEFINITION: Final = "podcliquesets.grove.io"
 MIN_CLIQUE_BYTES: Final = 2000  # of one that shares GPUs, without its author's fields
 
 
-def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
+def make_clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
     """The set of a graph, none without components. Raises: RenderError if one has no valid pods: the set is made whole or not at all."""
     if not graph.members:
         return []
@@ -50,7 +50,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
     made = [
         clique
         for member in graph.members
-        for clique in cliques(grove_member(graph, member, ours, restarts.get(member.name, "")), ours, restores.get(member.name))
+        for clique in make_cliques(read_grove_member(graph, member, ours, restarts.get(member.name, "")), ours, restores.get(member.name))
     ]
     labels = {**string_map(graph.spec.get("labels")), GRAPH_NAME: graph.name}
     annotations = string_map(graph.spec.get("annotations"))
@@ -78,11 +78,11 @@ def _check_names(members: Iterable[Member]) -> None:
 
 def _check_size(graph: Graph) -> None:
     """Raises: RenderError for a set that no API server takes, before it is rendered: of a short graph that may take a minute."""
-    shared, least = size_of(graph.spec.get("env")), 0
+    shared, least = measure_size(graph.spec.get("env")), 0
     for member in graph.members:
         pod = (
             shared
-            + max(size_of(template) for template in own_templates({**member.fields}))
+            + max(measure_size(template) for template in list_own_templates({**member.fields}))
             + (MIN_CLIQUE_BYTES if is_inter_pod(member.fields) else 0)
         )
         least += pod * len(names.cliques(member))
@@ -101,7 +101,7 @@ def _template(graph: Graph, made: list[Fields], *, by_name: bool) -> Fields:
         "cliques": made,
     }
     groups = [_group(member) for member in graph.members if names.is_grouped(member)]
-    templates = [template for member in graph.members if is_inter_pod(member.fields) for template in claim_templates(member)]
+    templates = [template for member in graph.members if is_inter_pod(member.fields) for template in make_claim_templates(member)]
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
     out |= {
@@ -151,14 +151,14 @@ def _group(member: Member) -> Fields:
     return {
         "name": lower_name(member.name),
         "cliqueNames": names.cliques(member),
-        "replicas": replicas_in(member.fields) or names.least(member),
+        "replicas": read_replicas(member.fields) or names.least(member),
         "minAvailable": names.least(member),
-        **({"resourceSharing": sharing(member)} if is_inter_pod(member.fields) else {}),
+        **({"resourceSharing": list_shared_claims(member)} if is_inter_pod(member.fields) else {}),
         **_constraint(member.fields, member.path, SCALING_GROUP),
     }
 
 
-def cliques(on_grove: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
+def make_cliques(on_grove: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
     """The cliques of a component, in the order of their names. Raises: RenderError if the component has no valid pods."""
     member = on_grove.member
     if is_inter_pod(member.fields):
@@ -168,7 +168,7 @@ def cliques(on_grove: GroveMember, settings: Settings, restore: Restore | None =
         return _leader_and_workers(on_grove, settings)
     made = _alone(on_grove, settings)
     if restore is not None:
-        targets = targets_of(on_grove.plan.component)
+        targets = list_targets(on_grove.plan.component)
         restore_pod_spec(made["spec"]["podSpec"], targets, restore, member.path)
         marks = {name: made[name] for name in ("labels", "annotations")}
         made |= restore_pod_metadata(marks, targets, restore)
@@ -180,12 +180,12 @@ def _alone(on_grove: GroveMember, settings: Settings) -> Fields:
     member, pod = on_grove.member, _pod(on_grove, None, settings)
     if names.is_grouped(member):
         return _clique(on_grove, lower_name(member.name), 1, pod)
-    made = _clique(on_grove, lower_name(member.name), replicas_in(member.fields), pod, least=names.least(member))
+    made = _clique(on_grove, lower_name(member.name), read_replicas(member.fields), pod, least=names.least(member))
     return {**made, **_constraint(member.fields, member.path, CLIQUE)}
 
 
 def _leader_and_workers(on_grove: GroveMember, settings: Settings) -> list[Fields]:
-    member, (leads, works) = on_grove.member, grove_roles(on_grove.member.name, on_grove.member.nodes)
+    member, (leads, works) = on_grove.member, make_grove_roles(on_grove.member.name, on_grove.member.nodes)
     leader = _clique(on_grove, names.leader(member), 1, _pod(on_grove, leads, settings))
     others = member.nodes - 1
     of_workers = on_grove.workers or on_grove
@@ -198,19 +198,19 @@ def _leader_and_workers(on_grove: GroveMember, settings: Settings) -> list[Field
 
 def _rank(on_grove: GroveMember, rank: int, settings: Settings) -> list[Fields]:
     """The server of a rank, and the engines that start after it."""
-    member, count = on_grove.member, gpus(on_grove.member)
+    member, count = on_grove.member, count_rank_gpus(on_grove.member)
     pod = _pod(on_grove, None, settings)
     make_server(pod, on_grove.plan, rank, count)
-    discovery_labels = discovery.labels(on_grove.plan.annotations, settings)
+    discovery_labels = discovery.make_labels(on_grove.plan.annotations, settings)
     server = _clique(on_grove, names.server(member, rank), 1, pod)
     # a server receives no requests
     server["labels"] = {key: value for key, value in on_grove.labels.items() if key not in discovery_labels}
     server["annotations"] = {key: value for key, value in on_grove.annotations.items() if key != TOPOLOGY_LABEL}
-    role = grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None
+    role = make_grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None
     pod = _pod(on_grove, role, settings)
     failover = is_inter_pod(member.fields, "failover")
     make_engine(pod, on_grove.plan, rank, failover=failover)
-    replicas = engines(member)
+    replicas = count_engines(member)
     engine = _clique(on_grove, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
     engine["spec"]["startsAfter"] = [names.server(member, rank)]
     if failover:
@@ -228,7 +228,7 @@ def _clique(on_grove: GroveMember, name: str, replicas: int, pod: Mapping[str, o
 
 
 def _pod(on_grove: GroveMember, role: Role | None, settings: Settings) -> Fields:
-    spec = pod_spec(on_grove.plan._replace(role=role), settings)
+    spec = make_pod_spec(on_grove.plan._replace(role=role), settings)
     if scheduler := choose_scheduler(on_grove.plan.component, settings):
         spec["schedulerName"] = scheduler
     return spec
@@ -305,7 +305,7 @@ exit "$status"
 """
 
 
-def engines(member: Member) -> int:
+def count_engines(member: Member) -> int:
     """The engines of each rank: one, and those on standby."""
     failover = (member.fields.get("experimental") or {}).get("failover") or {}
     if not is_inter_pod(member.fields, "failover"):
@@ -316,27 +316,27 @@ def engines(member: Member) -> int:
 
 def check_failover(member: Member) -> None:
     """Refuse intra-pod failover with GPUs shared between pods. Raises: RenderError with the path of the mode."""
-    if experimental(member.fields, "failover") is not None and not is_inter_pod(member.fields, "failover"):
+    if read_experimental(member.fields, "failover") is not None and not is_inter_pod(member.fields, "failover"):
         path = (*member.path, "experimental", "failover", "mode")
         raise RenderError(path, "must be InterPod where gpuMemoryService.mode is; use one mode for both")
 
 
-def gpus(member: Member) -> int:
+def count_rank_gpus(member: Member) -> int:
     """The GPUs of one rank. Raises: RenderError if there are none."""
-    count = gpu_count(member.fields, member.path)
+    count = count_gpus(member.fields, member.path)
     if not count:
         raise RenderError((*member.path, "experimental", "gpuMemoryService"), "needs GPUs to share: the main container asks for none")
     return count
 
 
-def claim_templates(member: Member) -> list[Fields]:
+def make_claim_templates(member: Member) -> list[Fields]:
     """The templates of the claims, one for each rank."""
     gms: Fields = (member.fields.get("experimental") or {}).get("gpuMemoryService") or {}
-    spec = claim_spec("gpu", gms, gpus(member))
+    spec = make_claim_spec("gpu", gms, count_rank_gpus(member))
     return [{"name": names.claim(member, rank), "templateSpec": spec} for rank in range(member.nodes)]
 
 
-def sharing(member: Member) -> list[Fields]:
+def list_shared_claims(member: Member) -> list[Fields]:
     """The claims that a replica's cliques share."""
     return [
         {

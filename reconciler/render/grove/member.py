@@ -12,12 +12,12 @@ from ....policies.engines import list_templates
 from ....policies.no_effect import KAI_NODE_POOL, KAI_QUEUE, VOLCANO_QUEUE
 from .. import discovery, names
 from ..checkpoint.restore import strip_restore_marks
-from ..graph import Graph, Member, object_name, selects, template_annotations, template_labels
+from ..graph import Graph, Member, make_selector, object_name, read_template_annotations, read_template_labels
 from ..kv_transfer import apply_kv_transfer
 from ..merge import string_map
 from ..settings import Settings
 from ..split import give_env, propagate_annotations
-from ..template import of_role, own_templates
+from ..template import list_own_templates, select_role
 from ..workload import PodPlan, plan_member
 
 QUEUE: Final = "kai.scheduler/queue"
@@ -35,12 +35,12 @@ class GroveMember(NamedTuple):
     workers: GroveMember | None = None  # the same of its workers, where each role has a template
 
 
-def grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
+def read_grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
     """Read a component, of roles with templates leader and workers. Raises: RenderError if its framework contradicts its command."""
     if not list_templates(member.fields):
         return _read(graph, member, settings, restart)
     leader, workers = (
-        _read(graph, member._replace(fields=of_role(member.fields, name)), settings, restart) for name in (names.LEADER, names.WORKER)
+        _read(graph, member._replace(fields=select_role(member.fields, name)), settings, restart) for name in (names.LEADER, names.WORKER)
     )
     return leader._replace(workers=workers)
 
@@ -51,12 +51,12 @@ def _read(graph: Graph, member: Member, settings: Settings, restart: str) -> Gro
     component["podTemplate"] = template
     give_env(graph, member, template)
     label_key = apply_kv_transfer(graph, member, template)
-    written = propagate_annotations(graph, template_annotations(member))
+    written = propagate_annotations(graph, read_template_annotations(member))
     annotations = {**string_map(graph.spec.get("annotations")), **string_map(member.alpha.get("annotations")), **written}
     annotations.pop(names.TOPOLOGY_LABEL, None)  # the place comes only from the graph's policy
     # discovery ignores annotations of a v1alpha1 service
     followed = {**string_map(graph.spec.get("annotations")), **written}
-    annotations[names.DISCOVERY_BACKEND] = discovery.backend(followed, settings)
+    annotations[names.DISCOVERY_BACKEND] = discovery.choose_backend(followed, settings)
     annotations |= {names.TOPOLOGY_LABEL: label_key} if label_key else {}
     annotations |= {names.RESTART_AT: restart} if restart else {}
     annotations |= _volcano_annotations(graph.annotations, component, settings)
@@ -74,10 +74,10 @@ def with_old_selectors(graph: Graph, of: Collection[str]) -> Graph:
 
 
 def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Settings) -> dict[str, str]:
-    labels = {**string_map(graph.spec.get("labels")), **string_map(member.alpha.get("labels")), **template_labels(member)}
+    labels = {**string_map(graph.spec.get("labels")), **string_map(member.alpha.get("labels")), **read_template_labels(member)}
     out = strip_restore_marks(labels)
     out |= {names.SELECTOR: object_name(graph, member), names.GRAPH_NAME: graph.name, names.COMPONENT: member.name}
-    out[names.NAMESPACE] = selects(member)[names.NAMESPACE]
+    out[names.NAMESPACE] = make_selector(member)[names.NAMESPACE]
     if member.type:
         out[names.COMPONENT_TYPE] = member.type
     if member.is_worker and graph.picker:
@@ -91,7 +91,7 @@ def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Se
     if graph.annotations.get(names.ENABLE_METRICS) != "false":
         out[names.METRICS_ENABLED] = "true"
     out |= _kai_labels(graph.annotations, member.fields, settings)
-    return dict(sorted((out | discovery.labels(followed, settings)).items()))
+    return dict(sorted((out | discovery.make_labels(followed, settings)).items()))
 
 
 def choose_scheduler(component: Fields, settings: Settings) -> str:
@@ -102,7 +102,7 @@ def choose_scheduler(component: Fields, settings: Settings) -> str:
 
 def keep_scheduler(graph: Graph, sets: Sequence[Fields], settings: Settings) -> Settings:
     """The settings with the scheduler that the cluster or the configuration gave the pods of a set: Grove refuses to change it."""
-    members = {member.name: own_templates({**member.fields}) for member in graph.members}
+    members = {member.name: list_own_templates({**member.fields}) for member in graph.members}
     cliques = [clique for made in sets for clique in (made.get("spec") or {}).get("template", {}).get("cliques") or ()]
     for clique in cliques:
         labels, live = clique.get("labels") or {}, (clique["spec"].get("podSpec") or {}).get("schedulerName")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..graph import Graph, Member, experimental, is_inter_pod
+from ..graph import Graph, Member, is_inter_pod, read_experimental
 from ..names import dns_name, lower_name
 
 ROOM: Final = 45  # Grove's limit of set, scaling group and clique together
@@ -24,7 +24,7 @@ def runner(graph: Graph, member: Member) -> str:
 
 def is_grouped(member: Member) -> bool:
     """Whether a component's cliques scale together, as one replica."""
-    forced = (experimental(member.fields, "grove") or {}).get("forceScalingGroup") is True
+    forced = (read_experimental(member.fields, "grove") or {}).get("forceScalingGroup") is True
     return forced or member.nodes > 1 or is_inter_pod(member.fields)
 
 

@@ -54,21 +54,21 @@ def check_nodes(nodes: int, path: Path) -> None:
         raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MAX_NODES} for children to be made, got {nodes}")
 
 
-def lws_roles(nodes: int) -> tuple[Role, Role]:
+def make_lws_roles(nodes: int) -> tuple[Role, Role]:
     """Leader and worker in a LeaderWorkerSet, whose workers have the leader's name with a number before the first dot."""
     others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
     leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True, _LWS_RANK)
     return leader, leader._replace(leader=False, rank=_LWS_RANK)
 
 
-def grove_roles(component: str, nodes: int) -> tuple[Role, Role]:
+def make_grove_roles(component: str, nodes: int) -> tuple[Role, Role]:
     """Leader and worker in a scaling group of Grove with one clique for the leader and one for all workers."""
     others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
     leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False, _GROVE_INDEX)
     return leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True)
 
 
-def grove_rank(component: str, nodes: int, rank: int) -> Role:
+def make_grove_rank(component: str, nodes: int, rank: int) -> Role:
     """The role of a rank whose engines have their own clique; each engine joins those of the same number in other cliques."""
     others = tuple(_grove_host(component, f"wkr-{number}-{_GROVE_POD}") for number in range(1, nodes))
     return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False, str(rank))

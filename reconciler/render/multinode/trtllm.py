@@ -59,7 +59,7 @@ def change_main(main: Fields, role: Role, volume: str, gpus: int) -> None:
     steps = _leader(main, role, gpus) if role.leader else _worker()
     main["command"], main["args"] = ["/bin/sh", "-c"], [" && ".join((*_TAKE_KEYS, *steps))]
     if not role.leader:
-        ask_sshd(main)
+        set_sshd_probe(main)
 
 
 def mount_keys(main: Fields, volume: str) -> None:
@@ -67,7 +67,7 @@ def mount_keys(main: Fields, volume: str) -> None:
     main["volumeMounts"] = [*object_items(main.get("volumeMounts")), {"name": volume, "mountPath": _KEYS, "readOnly": True}]
 
 
-def ask_sshd(main: Fields) -> None:
+def set_sshd_probe(main: Fields) -> None:
     """Give a worker's container, in place, the only probe that its sshd answers."""
     main.pop("livenessProbe", None)
     main.pop("startupProbe", None)
@@ -125,7 +125,7 @@ def _worker() -> list[str]:
     ]
 
 
-def secrets(graph: Graph, settings: Settings) -> list[Fields]:
+def make_secrets(graph: Graph, settings: Settings) -> list[Fields]:
     """The graph's own Secret, or all graphs' ones, which have no owner: in its namespace and their source. Existing ones don't change."""
     if not settings.ssh_secret or all(member.nodes == 1 for member in graph.members):
         return []

@@ -8,7 +8,7 @@ from typing import Final
 
 from ....conversion.lens.protocol import Fields
 from ....policies.frameworks import VLLM, words_of
-from ..framework import add_flags, flag_value, has_flag, join_shell
+from ..framework import add_flags, has_flag, join_shell, read_flag
 from ..graph import Graph
 from ..merge import object_items, put_named
 from ..names import GRAPH_NAME, ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
@@ -31,7 +31,7 @@ _REFERENCE: Final = re.compile(r"\$\((\w+)\)", re.ASCII)
 
 def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -> None:
     """Change the main container of one node with its GPUs, in place. The hints are annotations: the mode, or the graph's version."""
-    across = flag_value(main, "--tensor-parallel-size") * flag_value(main, "--pipeline-parallel-size")
+    across = read_flag(main, "--tensor-parallel-size") * read_flag(main, "--pipeline-parallel-size")
     by_processes = uses_processes(hints)
     if gpus and across > gpus:
         if by_processes:
@@ -40,7 +40,7 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -
             _by_ray(main, role)
     elif has_flag(main, "--enable-elastic-ep"):
         _elastic(main, role)
-    elif gpus and across * flag_value(main, _DATA_SIZE) > gpus:
+    elif gpus and across * read_flag(main, _DATA_SIZE) > gpus:
         _side_by_side(main, role, gpus // across)
     if by_processes:
         give_address(main)
@@ -132,7 +132,7 @@ def _leader_lives(role: Role) -> str:
     return _tried(asks, 720, 15, "the leader does not answer")
 
 
-def config_maps(graph: Graph) -> list[Fields]:
+def make_config_maps(graph: Graph) -> list[Fields]:
     """The ConfigMap for a graph with a multinode component of any framework."""
     if all(member.nodes == 1 for member in graph.members):
         return []

@@ -11,11 +11,11 @@ from ....policies.component.elastic_ep import is_elastic_on_ray
 from ....policies.components import read_pod
 from ....policies.engines import find_sidecar
 from ....policies.frameworks import SGLANG, TRTLLM, VLLM
-from ..discovery import by_kubernetes
+from ..discovery import uses_kubernetes
 from ..errors import RenderError
 from ..framework import add_flags, has_flag, has_native_picker, main_of
 from ..gms import CONTROL_PATH, wire
-from ..graph import INTER_POD, experimental, is_inter_pod
+from ..graph import INTER_POD, is_inter_pod, read_experimental
 from ..merge import merge_override, object_items, put_named
 from ..multinode import trtllm, vllm
 from ..multinode.gpus import count_gpus
@@ -34,17 +34,17 @@ from ..names import (
 )
 from ..settings import Settings
 from ..workload import PodPlan
-from .container import KINDS, complete_frontend, complete_runtime, drop_probes, give_infrastructure, main_container, port
+from .container import KINDS, complete_frontend, complete_runtime, drop_probes, give_infrastructure, make_main_container, port
 from .registries import add_pull_secrets
 
 _SHARED_MEMORY: Final = "shared-memory"
 _SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
 
 
-def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
+def make_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     """The spec of one pod, without the orchestrator's additions. Raises: RenderError if the component has no valid pod."""
-    spec = plain_pod_spec(plan, settings)
-    shared = experimental(plan.component, "gpuMemoryService")
+    spec = make_plain_pod_spec(plan, settings)
+    shared = read_experimental(plan.component, "gpuMemoryService")
     if shared is not None and shared.get("mode") != INTER_POD:
         clients = {MAIN, *(str(name) for name in shared.get("extraClientContainers") or ())}
         wire(spec, clients, MAIN, claim_template(plan.parent, plan.name))
@@ -54,7 +54,7 @@ def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     return spec
 
 
-def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
+def make_plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     """The spec of one pod without shared GPUs and failover, as for checkpoints. Raises: RenderError if the component has no valid pod."""
     user: Fields = copy.deepcopy(read_pod(plan.component))
     main, inherited = _main(plan, user, settings)
@@ -72,7 +72,7 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
 
 def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list[Fields]]:
     """The main container, and its mounts before framework and shared memory, which a sidecar inherits."""
-    cache = cache_mount(plan)
+    cache = make_cache_mount(plan)
     written = main_of({"podTemplate": {"spec": user}})
     if cache:
         # a v1alpha1 cache mount may lack its path, which then follows from the framework
@@ -82,7 +82,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
         ]
         written = {**written, "volumeMounts": mounts}
     bare = find_sidecar(settings.line, plan.component) is not None
-    main = main_container(plan, written, settings, bare=bare)
+    main = make_main_container(plan, written, settings, bare=bare)
     mounts = object_items(main.get("volumeMounts"))
     if cache:
         # a v1alpha1 flag may already have mounted the cache
@@ -112,7 +112,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
         ] + own
     if user.get("securityContext") is None:
         spec["securityContext"] = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
-    if not spec.get("serviceAccountName") and by_kubernetes(plan.annotations, settings):
+    if not spec.get("serviceAccountName") and uses_kubernetes(plan.annotations, settings):
         spec["serviceAccountName"] = discovery_account(plan.parent)
     return spec
 
@@ -148,7 +148,7 @@ def _settle(spec: Fields, main: Fields) -> None:
         spec["volumes"] = list(ordered.values())
 
 
-def cache_mount(plan: PodPlan) -> Fields | None:
+def make_cache_mount(plan: PodPlan) -> Fields | None:
     """The mount of the compilation cache, or None. Raises: RenderError without a path for a framework that has no default."""
     cache = plan.component.get("compilationCache")
     if not cache:
@@ -171,7 +171,7 @@ def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
         _span_nodes(main, plan, plan.role, settings)
     elif plan.framework == VLLM and settings.line >= Line.V1_5 and is_elastic_on_ray(main):
         vllm.start_ray(main)
-    cache = cache_mount(plan)
+    cache = make_cache_mount(plan)
     if cache and plan.framework == VLLM:
         # after the sorted variables, as recorded; a repeated name can't be applied, and the last one counts
         put_named(main, "env", {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]})
@@ -202,7 +202,7 @@ def _help_author(main: Fields, plan: PodPlan, role: Role, settings: Settings) ->
     if plan.framework == TRTLLM:
         trtllm.mount_keys(main, settings.ssh_secret)
         if not role.leader:
-            trtllm.ask_sshd(main)
+            trtllm.set_sshd_probe(main)
     elif not role.leader and any(has_flag(main, flag) for flag in ("--headless", *(("--node-rank",) if plan.framework == SGLANG else ()))):
         drop_probes(main)  # of an engine that only its leader serves
     main |= written
@@ -230,7 +230,7 @@ _IN_TEXT: Final = re.compile(r"(--master-port[ =])([0-9]{1,5})(?![0-9])")
 
 def double_engine(spec: Fields, plan: PodPlan) -> None:
     """Replace the main container by two engines, in place, for intra-pod failover. Raises: RenderError for an unsupported framework."""
-    wanted = experimental(plan.component, "failover")
+    wanted = read_experimental(plan.component, "failover")
     if wanted is None or wanted.get("mode") == INTER_POD:
         return
     if plan.framework != VLLM:

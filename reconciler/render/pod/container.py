@@ -8,7 +8,7 @@ from typing import Final
 from ....conversion.lens.protocol import Fields
 from ....policies.engines import ENGINES_SINCE, RUNTIME, SPREAD_FLAGS, find_sidecar
 from .. import names
-from ..discovery import backend, in_containers
+from ..discovery import choose_backend, is_per_container
 from ..errors import RenderError
 from ..framework import has_flag, has_native_picker, path_of_main, runtime_of
 from ..merge import merge_env, merge_override, object_items
@@ -65,8 +65,8 @@ def give_infrastructure(container: Fields, settings: Settings) -> None:
 
 def _discovery(plan: PodPlan, settings: Settings, container: str) -> dict[str, str]:
     # the runtime knows only etcd and Kubernetes
-    out = {} if backend(plan.annotations, settings) == ETCD else {"DYN_DISCOVERY_BACKEND": KUBERNETES}
-    return {**out, "CONTAINER_NAME": container, "DYN_KUBE_DISCOVERY_MODE": "container"} if in_containers(plan.annotations) else out
+    out = {} if choose_backend(plan.annotations, settings) == ETCD else {"DYN_DISCOVERY_BACKEND": KUBERNETES}
+    return {**out, "CONTAINER_NAME": container, "DYN_KUBE_DISCOVERY_MODE": "container"} if is_per_container(plan.annotations) else out
 
 
 def _typed(plan: PodPlan, kind: str, settings: Settings) -> dict[str, str]:
@@ -128,7 +128,7 @@ def overlay_container(default: Fields, user: Fields) -> Fields:
     return out
 
 
-def main_container(plan: PodPlan, user: Fields, settings: Settings, *, bare: bool) -> Fields:
+def make_main_container(plan: PodPlan, user: Fields, settings: Settings, *, bare: bool) -> Fields:
     """The main container; a `bare` one, beside a sidecar with the defaults, is its author's. Raises: RenderError if a mount lacks parts."""
     default = {} if bare else _default_container(plan, plan.type, settings)
     if plan.is_launched_by_author:

@@ -20,7 +20,7 @@ _HUBS: Final = frozenset({_HUB, "docker.io", "registry-1.docker.io"})
 _MAX_ADDRESS_CHARACTERS: Final = 512
 
 
-def addresses(secret: Fields) -> list[str] | None:
+def list_addresses(secret: Fields) -> list[str] | None:
     """The addresses of a pull secret, sorted; None when it can't be read, or holds too many. Raises nothing, and costs its size."""
     name = {DOCKER_CONFIG: ".dockerconfigjson", DOCKER_FILE: ".dockercfg"}.get(str(secret.get("type")))
     if name is None:
@@ -36,7 +36,7 @@ def addresses(secret: Fields) -> list[str] | None:
     return sorted({address for each in auths if (address := _address(each))})
 
 
-def index(secrets: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+def index_secrets(secrets: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
     """The names of pull secrets by address, from names with their addresses."""
     by_address: dict[str, set[str]] = {}
     for name, several in secrets:

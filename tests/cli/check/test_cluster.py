@@ -202,7 +202,7 @@ def test_a_namespace_that_refuses_objects_is_a_finding(
     for name, phase in (("llm", "Active"), ("going", "Terminating")):
         asyncio.run(made.create(NAMESPACES, {"metadata": {"name": name}, "status": {"phase": phase}}))
     connected(made)
-    monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.context_namespace", lambda *_: "llm")
+    monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.find_context_namespace", lambda *_: "llm")
     files(chat=FILE)
     ran = command("check", "chat.yaml", "--cluster", "--line", "1.2")
     assert "dgd-backend-immutable" in ran.out

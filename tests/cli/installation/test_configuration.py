@@ -29,7 +29,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner's own environment must not speak."""
     for variable in VARIABLES:
         monkeypatch.delenv(variable.name, raising=False)
-    monkeypatch.setattr(config, "namespace", lambda environment: environment.get("POD_NAMESPACE", ""))
+    monkeypatch.setattr(config, "find_own_namespace", lambda environment: environment.get("POD_NAMESPACE", ""))
 
 
 def stored(folder: Path, text: str = FILE) -> str:
@@ -114,7 +114,7 @@ def test_commands_warn_of_the_keys_that_they_pass_over(words: list[str], command
 
 
 def test_the_service_account_tells_the_namespace_when_nobody_else_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "namespace", lambda environment: environment.get("POD_NAMESPACE") or "of-the-account")
+    monkeypatch.setattr(config, "find_own_namespace", lambda environment: environment.get("POD_NAMESPACE") or "of-the-account")
     key = ("operator", "namespace")
     for text, environment, wanted in (
         ("", {}, ("of-the-account", "the service account")),

@@ -16,7 +16,7 @@ from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
 from dynamo_webhooks.kube.protocol import Cluster, Node, Page
 from dynamo_webhooks.kube.resources import CRDS, Resource, resource_of_kind
-from dynamo_webhooks.kube.storage_versions import storage_hash
+from dynamo_webhooks.kube.storage_versions import compute_storage_hash
 from tests.kube.copies import copy_json
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import key_of
@@ -75,7 +75,8 @@ class Store(MemoryCluster):
     async def resources(self, group: str, version: str) -> list[Node]:  # noqa: ARG002 - hashes are the same in all versions
         await self._ask("resources", None, "", "")
         return [
-            {"name": BY_NAME[kind].plural, "storageVersionHash": storage_hash(group, self.storage_of(kind), kind)} for kind in CONVERTED
+            {"name": BY_NAME[kind].plural, "storageVersionHash": compute_storage_hash(group, self.storage_of(kind), kind)}
+            for kind in CONVERTED
         ]
 
     async def page(self, resource: Resource, namespace: str = "", *, token: str = "", limit: int = 500, brief: bool = False) -> Page:

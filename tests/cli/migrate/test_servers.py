@@ -14,7 +14,7 @@ from dynamo_webhooks.cli.commands.migrate.report import Report
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.kube.storage_versions import MAX_TRIES, read_definition, storage_hash
+from dynamo_webhooks.kube.storage_versions import MAX_TRIES, compute_storage_hash, read_definition
 from tests.cli.migrate.store import DGD, Store
 from tests.kube.memory import MemoryCluster
 
@@ -34,7 +34,7 @@ class Servers:
         if answer is None:
             raise UnavailableError(0, "", "no answer in time")
         cluster = MemoryCluster()
-        listed = [{"name": BY_NAME[DGD].plural, "storageVersionHash": storage_hash("nvidia.com", answer, DGD) if answer else ""}]
+        listed = [{"name": BY_NAME[DGD].plural, "storageVersionHash": compute_storage_hash("nvidia.com", answer, DGD) if answer else ""}]
         cluster.discovery = {("nvidia.com", each): listed for each in (ALPHA, BETA)}
         yield cluster
 

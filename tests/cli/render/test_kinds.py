@@ -10,7 +10,7 @@ from dynamo_webhooks.cli.commands.render.kinds import Operator
 from dynamo_webhooks.reconciler.render.children import RenderedChildren
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.held import ObjectIndex
-from dynamo_webhooks.reconciler.render.template import pod_templates
+from dynamo_webhooks.reconciler.render.template import read_pod_templates
 from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG
 from tests.reconciler.rendering import graph, vllm
@@ -138,7 +138,7 @@ def test_an_agent_of_an_odd_shape_is_none(command: Command, files: Files, odd: d
 def _worker(children: list[dict[str, Any]]) -> dict[str, Any]:
     """The main container of the one worker."""
     for one in children:
-        for template in pod_templates(one).values():
+        for template in read_pod_templates(one).values():
             container: dict[str, Any] = template["spec"]["containers"][0]
             return container
     raise AssertionError("nothing controls pods")

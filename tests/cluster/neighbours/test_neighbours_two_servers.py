@@ -27,7 +27,7 @@ from dynamo_webhooks.cli.commands.migrate.run import Run
 from dynamo_webhooks.cli.installation.connection import connect_cluster
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.resources import Resource
-from dynamo_webhooks.kube.storage_versions import storage_hash
+from dynamo_webhooks.kube.storage_versions import compute_storage_hash
 from tests.cluster import etcd
 from tests.cluster.admission import serving
 from tests.cluster.definitions import install
@@ -118,7 +118,7 @@ class Site(NamedTuple):
 
     def agreed(self) -> bool:
         """Whether both say that they store v1beta1."""
-        wanted = storage_hash("nvidia.com", "v1beta1", KIND)
+        wanted = compute_storage_hash("nvidia.com", "v1beta1", KIND)
         found = [each.request("GET", "/apis/nvidia.com/v1beta1").body["resources"] for each in (self.plane, self.other)]
         return all(one["storageVersionHash"] == wanted for each in found for one in each if one["name"] == PLURAL)
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.render.checkpoint.identity import hash_identity
 from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciler.scene import CHECKPOINTS, JOBS
@@ -31,7 +31,7 @@ def _identity(model: str) -> Node:
 
 
 def _job(model: str, version: str = "1") -> str:
-    return f"checkpoint-job-{identity_hash(_identity(model))}-{version}"
+    return f"checkpoint-job-{hash_identity(_identity(model))}-{version}"
 
 
 def _checkpoint(namespace: str, model: str, name: str = "") -> Node:
@@ -85,12 +85,12 @@ def _warm(namespace: str, model: str = "warm", **policies: str) -> Node:
 
 def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_restores_from_it(granted: Reconciled) -> None:
     site, namespace, job = granted, granted.plane.namespace(), _job("warm")
-    name = f"checkpoint-{identity_hash(_identity('warm'))}"
+    name = f"checkpoint-{hash_identity(_identity('warm'))}"
     site.plane.apply(_warm(namespace))
     site.ready(namespace)
     site.until(lambda: job in site.names(JOBS, namespace), "the Job being made")
     assert site.names(CLAIMS, namespace) == {"snaps"}
-    entry = {"checkpointName": name, "identityHash": identity_hash(_identity("warm")), "ready": False}
+    entry = {"checkpointName": name, "identityHash": hash_identity(_identity("warm")), "ready": False}
     site.until(lambda: site.get(GRAPHS, namespace, "g")["status"].get("checkpoints") == {"worker": entry}, "the graph naming it")
     workers = {one for one in site.names(COMPONENTS, namespace) if "worker" in one}
     assert site.processes.pop().stop(patience=60) == 0

@@ -12,7 +12,7 @@ import pytest
 from dynamo_webhooks.admission.new_pods import OFFER, PATH
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.render.checkpoint.identity import hash_identity
 from tests.cluster.admission import ANYWHERE, COMMAND, start
 from tests.cluster.harness import controllers
 from tests.cluster.planes import Planes
@@ -94,7 +94,7 @@ def _scale(site: Reconciled, namespace: str, replicas: int) -> dict[str, bool]:
 
 
 def test_a_pod_that_is_added_to_cold_workers_starts_restored(site: Reconciled, server: Process) -> None:
-    namespace, of = site.plane.namespace(), identity_hash(IDENTITY)
+    namespace, of = site.plane.namespace(), hash_identity(IDENTITY)
     made = graph(vllm("worker", replicas=2, experimental={"checkpoint": {"enabled": True, "identity": IDENTITY}}))
     made["metadata"]["namespace"] = namespace
     site.plane.apply(made)

@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.render.checkpoint.identity import hash_identity
 
 IDENTITY: Final = {"model": "m", "backendFramework": "vllm", "tensorParallelSize": 2, "pipelineParallelSize": 1}
-HASH: Final = identity_hash(IDENTITY)
+HASH: Final = hash_identity(IDENTITY)
 JOB: Final = f"checkpoint-job-{HASH}-1"
 STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
 

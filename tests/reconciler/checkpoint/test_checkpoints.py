@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.operator.features import Pvc
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import RestoreState, find_hindrance, sum_up
-from dynamo_webhooks.reconciler.render.checkpoint.job import job_of
-from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, restore_pod_metadata, restore_pod_spec, targets_of
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import RestoreState, find_restore_obstacle, summarize_states
+from dynamo_webhooks.reconciler.render.checkpoint.job import make_job
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, list_targets, restore_pod_metadata, restore_pod_spec
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage, find_agent_storage, find_configured_storage
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -27,7 +27,7 @@ def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> N
     [main] = obj["spec"]["job"]["podTemplateSpec"]["spec"]["containers"]
     main["volumeMounts"] = [{"name": "mine", "mountPath": path}]
     with pytest.raises(RenderError) as raised:
-        job_of(obj, CLAIM)
+        make_job(obj, CLAIM)
     assert raised.value.path == ("spec", "job", "podTemplateSpec", "spec", "containers", 0, "volumeMounts", 0, "mountPath")
     assert f"must not be {path}" in raised.value.reason
 
@@ -35,8 +35,8 @@ def test_another_volume_at_one_of_our_paths_is_told_at_its_field(path: str) -> N
 @run_each("version", ["UPPER", "a b", "1-", "x" * 32, "1/2", "ä"])
 def test_a_version_that_makes_no_name_is_told(version: str) -> None:
     with pytest.raises(RenderError, match="snapshot-artifact-version: must be at most 31 lower-case letters"):
-        job_of(checkpoint(version=version), CheckpointSettings())
-    assert job_of(checkpoint(version="x" * 31), CheckpointSettings())["metadata"]["name"].endswith("x" * 31)
+        make_job(checkpoint(version=version), CheckpointSettings())
+    assert make_job(checkpoint(version="x" * 31), CheckpointSettings())["metadata"]["name"].endswith("x" * 31)
 
 
 @run_each(
@@ -50,7 +50,7 @@ def test_a_version_that_makes_no_name_is_told(version: str) -> None:
 )
 def test_a_template_that_makes_no_job_is_told(template: dict[str, Any], text: str) -> None:
     with pytest.raises(RenderError) as raised:
-        job_of(checkpoint(**template), CheckpointSettings())
+        make_job(checkpoint(**template), CheckpointSettings())
     assert text in str(raised.value)
 
 
@@ -123,14 +123,14 @@ READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
     ],
 )
 def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: CheckpointSettings, reason: str | None) -> None:
-    hindered = find_hindrance(found, component, asked, any_image=False)
+    hindered = find_restore_obstacle(found, component, asked, any_image=False)
     assert (hindered.reason if hindered else None) == reason
 
 
 def test_a_graph_tells_the_worst_of_its_components() -> None:
     said = {"a": RestoreState("Restored", "x"), "b": RestoreState("ImageDiffers", "y"), "c": RestoreState("ImageDiffers", "z")}
-    assert sum_up(said) == RestoreState("ImageDiffers", "b: y; c: z")
-    assert sum_up({}) is None
+    assert summarize_states(said) == RestoreState("ImageDiffers", "b: y; c: z")
+    assert summarize_states({}) is None
 
 
 def test_a_restored_pod_waits_for_its_agent_and_keeps_what_the_user_mounts() -> None:
@@ -144,19 +144,19 @@ def test_a_restored_pod_waits_for_its_agent_and_keeps_what_the_user_mounts() -> 
     }
     pod: Fields = {"containers": [main], "volumes": [{"name": "podinfo", "emptyDir": {}}]}
     restore = Restore("h" * 16, "1", Storage("kept", "/snaps", configured=False), "")
-    restore_pod_spec(pod, targets_of(_component()), restore, ("spec",))
+    restore_pod_spec(pod, list_targets(_component()), restore, ("spec",))
     [found] = pod["containers"]
     assert (found["command"], "args" in found, "securityContext" in pod) == (["sleep", "infinity"], False, False)
     startup = {"httpGet": {"path": "/live", "port": 1}, "periodSeconds": 1, "failureThreshold": 2**31 - 1, "successThreshold": 1}
     assert found["startupProbe"] == startup
     assert [one["mountPath"] for one in found["volumeMounts"]] == ["/p", "/snaps", "/snapshot-control"]
-    marks = restore_pod_metadata({"labels": {"a": "b"}}, targets_of(_component()), restore)
+    marks = restore_pod_metadata({"labels": {"a": "b"}}, list_targets(_component()), restore)
     assert "nvidia.com/snapshot-storage-type" not in marks["annotations"]
     assert marks["labels"] == {"a": "b", RESTORE_TARGET: "true", "nvidia.com/snapshot-checkpoint-id": "h" * 16}
 
 
 def test_both_engines_of_a_failover_are_restored() -> None:
     pod: Fields = {"containers": [{"name": "engine-0"}, {"name": "engine-1"}, {"name": "side", "command": ["x"]}]}
-    restore_pod_spec(pod, targets_of(_component(failover={"mode": "IntraPod"})), Restore("h", "1", Storage("kept", "/c"), "p"), ("spec",))
+    restore_pod_spec(pod, list_targets(_component(failover={"mode": "IntraPod"})), Restore("h", "1", Storage("kept", "/c"), "p"), ("spec",))
     assert [one["command"] for one in pod["containers"]] == [["sleep", "infinity"], ["sleep", "infinity"], ["x"]]
     assert [one["volumeMounts"][1]["subPath"] for one in pod["containers"][:2]] == ["engine-0", "engine-1"]

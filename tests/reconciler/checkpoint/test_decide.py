@@ -11,7 +11,7 @@ from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
 from dynamo_webhooks.reconciler.common.resources import RECONCILED
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import make_reference
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended
 from tests.rows import run_each
 
@@ -26,7 +26,13 @@ def _checkpoint(phase: str = "Creating", **status: Any) -> Node:
 
 
 def _job(mark: str = "", how: str = "", **metadata: Any) -> Node:
-    found = {"name": JOB, "namespace": "demo", "uid": "j", "ownerReferences": [reference(_checkpoint())], "labels": {RECONCILED: "true"}}
+    found = {
+        "name": JOB,
+        "namespace": "demo",
+        "uid": "j",
+        "ownerReferences": [make_reference(_checkpoint())],
+        "labels": {RECONCILED: "true"},
+    }
     found |= {"annotations": {STATUS: mark}} if mark else {}
     template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
     return {"kind": "Job", "metadata": found | metadata, "spec": {"template": template}, "status": ended(how) if how else {}}

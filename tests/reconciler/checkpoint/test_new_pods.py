@@ -22,9 +22,9 @@ from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod
 from dynamo_webhooks.reconciler.checkpoint.restoring import MAX_OFFERS, RestoreChoice, decide_offers, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
-from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, restore_pod, targets_of
+from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, list_targets, restore_pod
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
-from dynamo_webhooks.reconciler.render.component import component_children
+from dynamo_webhooks.reconciler.render.component import render_component
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.observed import ObservedState
 from dynamo_webhooks.reconciler.render.settings import CheckpointSettings, Settings
@@ -290,7 +290,7 @@ SNAPSHOT: Final = Restore("0123456789abcdef", "1", Storage("snaps", "/snaps"), "
 def _template(obj: dict[str, Any], observed: ObservedState) -> dict[str, Any] | None:
     """The pod template of the component's Deployment; None for another workload, and for one that can't be restored."""
     try:
-        made = component_children(stored(copy.deepcopy(obj), VERSION, grove=False, lws=True), LINE_1_5, observed)[0]
+        made = render_component(stored(copy.deepcopy(obj), VERSION, grove=False, lws=True), LINE_1_5, observed)[0]
     except RenderError:
         return None
     template: dict[str, Any] | None = made["spec"]["template"] if made["kind"] == "Deployment" else None
@@ -305,7 +305,7 @@ def test_a_new_pod_is_restored_as_the_template_would_be() -> None:
         cold = _template(obj, ObservedState())
         if cold is None:
             continue
-        offer = format_offer(SNAPSHOT, targets_of(obj["spec"]), "", (COMPONENT, "g-worker"))
+        offer = format_offer(SNAPSHOT, list_targets(obj["spec"]), "", (COMPONENT, "g-worker"))
         pod = restore_pod(copy.deepcopy(cold), offer, CONFIGURED)
         assert pod == _template(obj, ObservedState(restores={"g-worker": SNAPSHOT})), text_of(path)
         restored += pod is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, PODS
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod, failures, mark_of
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod, annotation_of, find_failed_pods
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
@@ -134,7 +134,7 @@ MARKED = {"nvidia.com/snapshot-artifact-version": "1", f"{STATUS}main": "failed"
 def test_only_pods_of_this_snapshot_count(labels: Node, annotations: Node, *, counts: bool) -> None:
     pod: Node = {"metadata": {"name": "p", "labels": {**LABELS, **labels}, "annotations": {**MARKED, **annotations}}}
     pod["metadata"]["ownerReferences"] = [OWNER]
-    found = failures([pod, {"metadata": {"name": "odd", "labels": None}}], Restore("h", "1", Storage("c", "/c"), ""))
+    found = find_failed_pods([pod, {"metadata": {"name": "odd", "labels": None}}], Restore("h", "1", Storage("c", "/c"), ""))
     assert bool(found) is counts
     assert all(isinstance(one, FailedPod) and one.pod == "p" for one in found)
 
@@ -142,10 +142,10 @@ def test_only_pods_of_this_snapshot_count(labels: Node, annotations: Node, *, co
 @run_each("owners", [None, [], [{**OWNER, "controller": False}]])
 def test_pods_that_nothing_controls_neither_end_restoring_nor_are_deleted(owners: Any) -> None:
     stray = {"metadata": {"name": "p", "labels": LABELS, "annotations": MARKED, "ownerReferences": owners}}
-    assert failures([stray] * 9, Restore("h", "1", Storage("c", "/c"), "")) == []
+    assert find_failed_pods([stray] * 9, Restore("h", "1", Storage("c", "/c"), "")) == []
 
 
 def test_the_annotation_of_a_long_name_is_a_key_that_kubernetes_takes() -> None:
-    key = mark_of({"kind": "DynamoGraphDeployment", "spec": {"name": "W" * 39 + "-orker"}})
+    key = annotation_of({"kind": "DynamoGraphDeployment", "spec": {"name": "W" * 39 + "-orker"}})
     assert key == f"{MARK}.{'w' * 39}"
     assert len(key.partition("/")[2]) <= 63

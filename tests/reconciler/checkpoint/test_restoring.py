@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
 from dynamo_webhooks.reconciler.checkpoint.restoring import POD_SNAPSHOTS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, CLIQUE_SETS, GRAPHS, JOBS
-from dynamo_webhooks.reconciler.render.children import direct_children
+from dynamo_webhooks.reconciler.render.children import render_direct
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.checkpoint.objects import checkpoint
 from tests.reconciler.checkpoint.test_checkpoint import Scene, claim
@@ -111,6 +111,6 @@ async def test_an_old_checkpoint_takes_no_snapshot_and_says_so(status: Node) -> 
             "operator 1.5 and later have no DynamoCheckpoints: nothing acts on it, and no pod is restored from it; delete it"
         ]
         assert await site.all(JOBS) == {}
-    made = direct_children(checkpoint(), Settings(operator_version="1.5.0"))
+    made = render_direct(checkpoint(), Settings(operator_version="1.5.0"))
     assert str(made.problems[0]).startswith("kind: must not be DynamoCheckpoint")
-    assert direct_children(checkpoint(), Settings(operator_version="1.4.0")).problems == []
+    assert render_direct(checkpoint(), Settings(operator_version="1.4.0")).problems == []

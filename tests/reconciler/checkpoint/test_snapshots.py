@@ -11,9 +11,9 @@ from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, CLAIMS, DEPLOYMENTS,
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, CLIQUE_SETS, COMPONENTS, GRAPHS, JOBS
-from dynamo_webhooks.reconciler.render.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.render.checkpoint.identity import hash_identity
 from dynamo_webhooks.reconciler.render.children import render
-from dynamo_webhooks.reconciler.render.gms import refusal_of
+from dynamo_webhooks.reconciler.render.gms import find_refusal
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
 from dynamo_webhooks.reconciler.render.settings import CheckpointSettings, Settings
 from tests.reconciler.checkpoint.objects import DONE, HASH, TAKEN
@@ -23,8 +23,8 @@ from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
 from tests.rows import run_each
 
 IDENTITY: Final = {"model": "m", "backendFramework": "vllm"}
-NAME: Final = f"checkpoint-{identity_hash(IDENTITY)}"
-JOB: Final = f"checkpoint-job-{identity_hash(IDENTITY)}-1"
+NAME: Final = f"checkpoint-{hash_identity(IDENTITY)}"
+JOB: Final = f"checkpoint-job-{hash_identity(IDENTITY)}-1"
 RESTORING: Final = "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /c}}}\n"
 ROLLING: Final = RESTORING.replace("enabled: true", "enabled: true, onReady: roll")
 TARGET: Final = "nvidia.com/snapshot-is-restore-target"
@@ -71,7 +71,7 @@ async def _told(site: Site) -> tuple[str, str]:
 async def test_a_graph_runs_cold_while_its_checkpoint_is_made_and_tells_of_it_until_it_asks_for_none() -> None:
     async with scene(warm()) as site:
         assert (await site.graph())["status"]["state"] == "successful"
-        entry = {"checkpointName": NAME, "identityHash": identity_hash(IDENTITY), "ready": False}
+        entry = {"checkpointName": NAME, "identityHash": hash_identity(IDENTITY), "ready": False}
         assert (await site.graph())["status"]["checkpoints"] == {"worker": entry}
         assert [*await site.all(JOBS)] == [JOB]
         assert await _told(site) == ("False", "CheckpointNotReady")
@@ -260,7 +260,7 @@ def test_the_pod_of_the_snapshot_is_wired() -> None:
     found = _rendered(_shared())
     assert found.problems == []
     [checkpoint] = [one for one in found.children if one["kind"] == "DynamoCheckpoint"]
-    assert refusal_of(checkpoint, gate=True) is None
+    assert find_refusal(checkpoint, gate=True) is None
     assert checkpoint["spec"]["gpuMemoryService"] == {"enabled": True, "mode": "intraPod", "deviceClassName": "mig.nvidia.com"}
     pod = checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]
     assert pod["resourceClaims"] == [{"name": "intrapod-shared-gpu", "resourceClaimTemplateName": GPU_CLAIM}]
@@ -279,7 +279,7 @@ def test_further_clients_of_the_job_are_wired_too() -> None:
     template = {"spec": {"containers": [{"name": "loader", "image": "l:1"}]}}
     found = _rendered(_shared(job={"gmsClientContainers": ["loader"], "podTemplate": template}))
     [checkpoint] = [one for one in found.children if one["kind"] == "DynamoCheckpoint"]
-    assert refusal_of(checkpoint, gate=True) is None
+    assert find_refusal(checkpoint, gate=True) is None
     assert checkpoint["spec"]["gpuMemoryService"]["extraClientContainers"] == ["loader"]
     [loader] = [one for one in checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]["containers"] if one["name"] == "loader"]
     assert loader["resources"] == {"claims": [{"name": "intrapod-shared-gpu"}]}

@@ -7,7 +7,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS
-from dynamo_webhooks.reconciler.common.workers import runtime_figures
+from dynamo_webhooks.reconciler.common.workers import read_runtime_figures
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import Site, settings
 from tests.rows import run_each
@@ -37,12 +37,12 @@ def _namespace(value: str) -> Node:
     ],
 )
 def test_the_namespace_is_that_of_the_main_container(env: list[Node], namespace: str) -> None:
-    assert runtime_figures(Line.V1_4, [_template(*env)], {}) == ({"runtimeNamespace": namespace} if namespace else {})
+    assert read_runtime_figures(Line.V1_4, [_template(*env)], {}) == ({"runtimeNamespace": namespace} if namespace else {})
 
 
 def test_the_first_pods_that_tell_count() -> None:
     pods = [{"spec": {"containers": []}}, _template(_namespace("demo-g"))]
-    assert runtime_figures(Line.V1_6, pods, PLACED) == {"runtimeNamespace": "demo-g", **PLACED}
+    assert read_runtime_figures(Line.V1_6, pods, PLACED) == {"runtimeNamespace": "demo-g", **PLACED}
 
 
 @run_each("line", Line)
@@ -50,7 +50,7 @@ def test_the_first_pods_that_tell_count() -> None:
 def test_figures_are_written_as_far_as_the_definition_has_them(kind: str, path: str, line: Line) -> None:
     fields: Any = load_schema(kind, "v1beta1", line)["properties"]["status"]["properties"][path]
     fields = fields.get("additionalProperties", fields)["properties"]
-    assert {*runtime_figures(line, [_template(_namespace("n"))], PLACED)} == {"runtimeNamespace", "scheduledReplicas"} & {*fields}
+    assert {*read_runtime_figures(line, [_template(_namespace("n"))], PLACED)} == {"runtimeNamespace", "scheduledReplicas"} & {*fields}
 
 
 @run_each(("version", "written"), [("1.3.0", False), ("1.4.0", True)])

@@ -16,7 +16,7 @@ from dynamo_webhooks.reconciler.common.problems import ContestedError
 from dynamo_webhooks.reconciler.common.resources import POD_ACCOUNT
 from dynamo_webhooks.reconciler.engine import judge, write
 from dynamo_webhooks.reconciler.engine.cache import Cache
-from dynamo_webhooks.reconciler.engine.cluster_settings import account_of_pods
+from dynamo_webhooks.reconciler.engine.cluster_settings import find_pods_account
 from dynamo_webhooks.reconciler.engine.judge import Judge
 from dynamo_webhooks.reconciler.engine.sharing import MAX_GENERATION_PARTS, Interner
 from dynamo_webhooks.reconciler.engine.write import Writer
@@ -40,11 +40,11 @@ async def test_accounts_of_pods_are_found_by_their_namespace() -> None:
     for name, namespace in (("b", "n"), ("a", "n"), ("c", "other")):
         await cluster.create(SERVICE_ACCOUNTS, _account(name, namespace))
     await settle()
-    assert [account_of_pods(cache, namespace) for namespace in ("n", "other", "none")] == ["a", "c", "default"]
+    assert [find_pods_account(cache, namespace) for namespace in ("n", "other", "none")] == ["a", "c", "default"]
     await cluster.delete(SERVICE_ACCOUNTS, "a", "n")
     await cluster.delete(SERVICE_ACCOUNTS, "c", "other")
     await settle()
-    assert [account_of_pods(cache, namespace) for namespace in ("n", "other")] == ["b", "default"]
+    assert [find_pods_account(cache, namespace) for namespace in ("n", "other")] == ["b", "default"]
     await cache.close()
 
 

@@ -12,7 +12,7 @@ from dynamo_webhooks.reconciler.controllers import CONTROLLERS
 from dynamo_webhooks.reconciler.engine.context import Context
 from dynamo_webhooks.reconciler.engine.controller import Controller
 from dynamo_webhooks.reconciler.engine.watch import Watch
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import make_reference
 from tests.reconciler.rendering import walk
 from tests.reconciler.site import Site, disagg, draft
 from tools.written import ROOT
@@ -31,7 +31,7 @@ class CopyController(Controller):
         namespace, problems = obj["metadata"]["namespace"], list[Problem]()
         source = await context.cluster.get(CONFIG_MAPS, obj["spec"]["source"], namespace)
         if source is not None:
-            metadata = {"name": obj["metadata"]["name"], "namespace": namespace, "ownerReferences": [reference(obj)]}
+            metadata = {"name": obj["metadata"]["name"], "namespace": namespace, "ownerReferences": [make_reference(obj)]}
             await context.put(draft(CONFIG_MAPS, "", metadata, data=source["data"]), obj, problems)
         return PassResult(tuple(problems))
 

@@ -12,7 +12,7 @@ from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, DESTINATION_RULES, GRAPHS, RECONCILED, VIRTUAL_SERVICES
 from dynamo_webhooks.reconciler.engine.routing import route_change
 from dynamo_webhooks.reconciler.engine.watch import Change
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import make_reference
 from tests.reconciler.rendering import component
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running, settings
 
@@ -37,7 +37,7 @@ async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned_a
         assert await _owners(site) == [("DynamoGraphDeployment", "g", True)]
         [decode] = [one for name, one in (await site.all(COMPONENTS)).items() if "decode" in name]
         uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
-        await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [reference(decode)]}})
+        await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [make_reference(decode)]}})
         found = (await site.all(SERVICES))[MODEL]
         assert (found["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
         assert (await site.condition())["status"] == "True"
@@ -112,7 +112,7 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
 
 async def test_an_object_of_another_namespace_that_names_a_graph_as_its_owner_is_not_the_graphs() -> None:
     async with running(disagg()) as site:
-        owners = [reference(await site.graph())]
+        owners = [make_reference(await site.graph())]
         metadata = {"labels": {"nvidia.com/dynamo-worker-hash": "deadbeef"}, "ownerReferences": owners}
         theirs = draft(COMPONENTS, "theirs", metadata, spec={"name": "decode", "type": "decode", "replicas": 5})
         await site.user.create(COMPONENTS, theirs, "elsewhere")

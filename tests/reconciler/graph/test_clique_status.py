@@ -7,9 +7,9 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, POD_GANG, POD_GANGS
 from dynamo_webhooks.reconciler.graph.clique_status import observe_on_grove, read_grove_status, read_placement
-from dynamo_webhooks.reconciler.render.generation import restart_marks
+from dynamo_webhooks.reconciler.render.generation import list_restart_marks
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import make_reference
 from tests.reconciler.rendering import graph, stored, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
 from tests.rows import run_each
@@ -98,7 +98,7 @@ def test_a_component_has_restarted_when_its_cliques_are_updated(kind: str, cliqu
     marks = {one["metadata"]["labels"]["nvidia.com/dynamo-component"]: ASKED for one in cliques}
     observed = observe_on_grove(asked, [_set(**marks)], cliques)
     assert observed.restarted == restarted
-    assert restart_marks(asked, observed) == {**marks, **({"a": ASKED} if restarted == {"b"} else {})}
+    assert list_restart_marks(asked, observed) == {**marks, **({"a": ASKED} if restarted == {"b"} else {})}
 
 
 def test_a_component_whose_successor_restarts_has_restarted_though_grove_tells_of_no_templates() -> None:
@@ -134,7 +134,7 @@ def test_the_least_score_counts_where_the_definition_has_the_field(below: list[N
 
 
 def _gang(made: Node, name: str, phase: str, **status: Any) -> Node:
-    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference(made)]}
+    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [make_reference(made)]}
     return {"apiVersion": GANGS.api_version, "kind": POD_GANG, "metadata": metadata, "spec": {}, "status": {"phase": phase, **status}}
 
 

@@ -11,7 +11,7 @@ from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, CL
 from dynamo_webhooks.reconciler.engine.retries import CALM, FIRST, MAX_RETRY_SECONDS, Retries
 from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, explain_missing_engines
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import make_reference
 from tests.cluster.reconciler.grove import make_below, make_members
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import graph, vllm
@@ -43,7 +43,7 @@ class Cluster:
 
     async def pod(self, clique: Node, index: int, **labels: str) -> None:
         """Makes a pod that runs."""
-        owner = reference({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE, **clique})
+        owner = make_reference({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE, **clique})
         labels = {**clique["metadata"]["labels"], INDEX: str(index), **labels}
         name, metadata = f"{clique['metadata']['name']}-{index}", {"ownerReferences": [owner]}
         await self.site.add_pod(name, labels, {"phase": "Running"}, metadata=metadata)

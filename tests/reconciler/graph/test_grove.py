@@ -11,11 +11,11 @@ from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_SETS, resource_of
 from dynamo_webhooks.reconciler.engine.write import REPAIRS
-from dynamo_webhooks.reconciler.graph.clique_set import as_grove_has_it
-from dynamo_webhooks.reconciler.graph.clique_status import why_not
+from dynamo_webhooks.reconciler.graph.clique_set import align_with_live
+from dynamo_webhooks.reconciler.graph.clique_status import explain_not_ready
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.member import QUEUE
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import make_reference
 from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, draft, running, settings
@@ -188,10 +188,10 @@ def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None
         groups = [{"name": "wide", "cliqueNames": ["x"], "replicas": replicas}]
         return {"kind": "PodCliqueSet", "spec": {"template": {"cliques": cliques, "podCliqueScalingGroups": groups}}}
 
-    kept = as_grove_has_it(made("new", "x", "b", "a"), made("a", "x", "gone", "b", replicas=5))["spec"]["template"]
+    kept = align_with_live(made("new", "x", "b", "a"), made("a", "x", "gone", "b", replicas=5))["spec"]["template"]
     assert [(one["name"], one["spec"]["replicas"]) for one in kept["cliques"]] == [("a", 5), ("x", 1), ("b", 5), ("new", 1)]
     assert [one["replicas"] for one in kept["podCliqueScalingGroups"]] == [5]
-    assert as_grove_has_it(made("a"), None) == made("a")
+    assert align_with_live(made("a"), None) == made("a")
 
 
 @run_each(
@@ -215,8 +215,8 @@ def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None
 def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None, expected: str) -> None:
     member = read_graph(graph(vllm("w", replicas=asked)), line=Line.V1_2).members[0]
     one: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
-    assert why_not(member, {**one, "status": status} if status is not None else one) == expected
-    assert why_not(member, None) == "resource not found"
+    assert explain_not_ready(member, {**one, "status": status} if status is not None else one) == expected
+    assert explain_not_ready(member, None) == "resource not found"
 
 
 @run_each(
@@ -239,7 +239,7 @@ async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_
     site = Site()
     site.serve(GROVE_API)
     await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", "decode", replicas=1)))
-    owner = reference(await site.graph())
+    owner = make_reference(await site.graph())
     labels = {
         "nvidia.com/dynamo-component": "w",
         "nvidia.com/dynamo-component-type": "worker",

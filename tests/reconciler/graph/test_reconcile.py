@@ -7,7 +7,7 @@ from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SERVICES
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, GRAPHS
-from dynamo_webhooks.reconciler.render.children import worker_hashes
+from dynamo_webhooks.reconciler.render.children import compute_worker_hashes
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
@@ -109,7 +109,7 @@ async def test_workers_named_when_fields_without_effect_still_counted_keep_their
     async with running() as site:
         model = {"name": "m", "revision": "1"}
         await site.make(graph(vllm("decode", "decode", modelRef=model)))
-        digests = worker_hashes(read_graph(await site.graph(), line=Line.V1_2), Line.V1_3)
+        digests = compute_worker_hashes(read_graph(await site.graph(), line=Line.V1_2), Line.V1_3)
         assert digests.now != digests.before
         await site.stop()
         await _renamed(site, digests.before, said=False)

@@ -6,7 +6,16 @@ import pytest
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, ModelEndpoints, list_endpoints, trim_slice
-from dynamo_webhooks.reconciler.model.lora import LOADED, InvalidNameError, encode_names, is_lora, lora_of, owner_of, path_of, read_names
+from dynamo_webhooks.reconciler.model.lora import (
+    LOADED,
+    InvalidNameError,
+    encode_names,
+    escape_name,
+    is_lora,
+    lora_of,
+    owner_of,
+    read_names,
+)
 from tests.reconciler.model.workers import model, pod, slice_of
 from tests.rows import run_each
 
@@ -85,13 +94,13 @@ def test_endpoints_that_are_no_pods_of_the_namespace_are_passed_over() -> None:
 
 
 def test_a_name_is_one_path() -> None:
-    assert (path_of("a%2Fb"), path_of("..a")) == ("a%252Fb", "..a")
+    assert (escape_name("a%2Fb"), escape_name("..a")) == ("a%252Fb", "..a")
 
 
 @run_each("name", ["", ".", "..", "../x", "a/../b", "a//b", "/a", "a/", "a\nb", "a\x7fb", "a\x85b"])
 def test_a_name_that_calls_another_path_is_refused(name: str) -> None:
     with pytest.raises(InvalidNameError, match=r"^modelName: must hold no "):
-        path_of(name)
+        escape_name(name)
 
 
 @run_each("text", ["", "[]", "{", "null", '{"a":1}', "[" * 100_000, '"\\ud800"'])

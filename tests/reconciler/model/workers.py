@@ -6,7 +6,7 @@ from typing import Any
 from dynamo_webhooks.api.operator.controllers import Models
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, SERVICE_NAME, SLICE_CONTROLLER
-from dynamo_webhooks.reconciler.model.lora import path_of
+from dynamo_webhooks.reconciler.model.lora import escape_name
 from dynamo_webhooks.reconciler.model.worker import NoConnectionError, Reply, WorkerClient
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH, digest
 
@@ -41,7 +41,7 @@ class FakeWorkers(WorkerClient):
 
     async def unload(self, base: str, name: str) -> Reply:
         """As a worker does."""
-        found = await self._answer("DELETE", base, path_of(name))
+        found = await self._answer("DELETE", base, escape_name(name))
         if found.fine and self.lists and name not in self.loaded.get(address_of(base), {}):
             return Reply(404, "no such adapter")
         self.loaded.get(address_of(base), {}).pop(name, None)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import NODES, PODS
-from dynamo_webhooks.reconciler.pod.decide import PodChange, decide, find_missing_label, lighten
+from dynamo_webhooks.reconciler.pod.decide import PodChange, decide, find_missing_label, trim_pod
 from dynamo_webhooks.reconciler.render.names import RESTORE_TARGET, TARGET_CONTAINERS, TOPOLOGY_LABEL
 from tests.reconciler.rendering import graph, vllm
 from tests.reconciler.site import NAMESPACE, Site, running
@@ -59,7 +59,7 @@ def _restored(server: str = "2026-01-01T00:00:20Z", restarts: int = 1, *, starte
 def test_a_restored_pod_whose_server_restarted_is_replaced() -> None:
     pod = _restored()
     assert "gms-server" in decide(pod, None).broken
-    lighten(pod)
+    trim_pod(pod)
     assert "gms-server" in decide(pod, None).broken
     assert "more" not in pod["metadata"]["annotations"]
 
@@ -134,7 +134,7 @@ def test_a_pod_that_only_bears_our_labels_stays(owners: Any) -> None:
     pod = _restored()
     pod["metadata"]["ownerReferences"] = owners
     assert decide(pod, None) == PodChange()
-    lighten(pod)
+    trim_pod(pod)
     assert decide(pod, None) == PodChange()
 
 

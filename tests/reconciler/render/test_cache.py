@@ -4,7 +4,7 @@ from typing import Any
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.reconciler.render.children import worker_hash
+from dynamo_webhooks.reconciler.render.children import compute_worker_hash
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import alpha, children, component, graph, main_of, rendered, vllm
 
@@ -47,13 +47,13 @@ def test_the_cache_of_v1alpha1_stands_where_its_author_had_it() -> None:
 
 
 def test_the_hash_is_that_of_the_mounts_which_older_operators_stored() -> None:
-    assert worker_hash(read_graph(_alpha(), line=Line.V1_2), Line.V1_2) == worker_hash(
+    assert compute_worker_hash(read_graph(_alpha(), line=Line.V1_2), Line.V1_2) == compute_worker_hash(
         read_graph(_beta(*MOUNTS), line=Line.V1_2), Line.V1_2
     )
 
 
 def test_the_mounts_of_v1beta1_stay_as_they_are() -> None:
     assert _mounts(_beta(MOUNTS[1])) == [MOUNTS[1]]
-    assert worker_hash(read_graph(_beta(MOUNTS[1]), line=Line.V1_2), Line.V1_2) != worker_hash(
+    assert compute_worker_hash(read_graph(_beta(MOUNTS[1]), line=Line.V1_2), Line.V1_2) != compute_worker_hash(
         read_graph(_beta(*MOUNTS), line=Line.V1_2), Line.V1_2
     )

@@ -12,11 +12,11 @@ import pytest
 from dynamo_webhooks.reconciler.render.framework import (
     add_flags,
     detect_frameworks,
-    flag_value,
     has_flag,
     is_python,
     join_shell,
     quote_word,
+    read_flag,
 )
 from tests.rows import run_each
 
@@ -111,7 +111,7 @@ def test_a_shell_reads_the_same_words_again(line: str, tmp_path: Path) -> None:
     [(["--n", "4"], 4), (["run --n 8 --m"], 8), (["--n=4"], 1), (["--n", "x"], 1), (["--n"], 1), ([], 1), (["--n", "9" * 20], 1)],
 )
 def test_values_of_flags_are_whole_numbers_or_one(args: list[str], want: int) -> None:
-    assert flag_value({"args": args}, "--n") == want
+    assert read_flag({"args": args}, "--n") == want
 
 
 @run_each("line", ["python -m " * 40_000, "python dynamo. " * 40_000, "python -m dynamo.vll " * 40_000])

@@ -3,8 +3,8 @@
 from typing import Any
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.render.children import worker_hash
-from dynamo_webhooks.reconciler.render.generation import RollSizes, next_sizes, order, replicas_held_back, restart_marks, share
+from dynamo_webhooks.reconciler.render.children import compute_worker_hash
+from dynamo_webhooks.reconciler.render.generation import RollSizes, count_held_back, list_restart_marks, next_sizes, order, share
 from dynamo_webhooks.reconciler.render.graph import Graph, read_graph
 from dynamo_webhooks.reconciler.render.observed import NOTHING, ObservedState
 from tests.reconciler.rendering import children, component, graph, stored, vllm
@@ -14,7 +14,7 @@ Fields = dict[str, Any]
 
 
 def _hash(obj: Fields, line: Line = Line.V1_2) -> str:
-    return worker_hash(read_graph(stored(obj), line), line)
+    return compute_worker_hash(read_graph(stored(obj), line), line)
 
 
 def _graph(**worker: Any) -> Fields:
@@ -126,7 +126,7 @@ def test_components_roll_together(desired: tuple[int, ...], surge: str, unavaila
     for step in range(60):
         sizes = {str(index): RollSizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
         targets = {name: next_sizes(one, surge, unavailable) for name, one in sizes.items()}
-        held = {name: replicas_held_back(name, sizes, surge, unavailable) for name in sizes}
+        held = {name: count_held_back(name, sizes, surge, unavailable) for name in sizes}
         old = [max(targets[str(index)][0], held[str(index)]) for index in range(len(desired))]
         new = [targets[str(index)][1] for index in range(len(desired))]
         if surge != "0":
@@ -186,5 +186,5 @@ OLD = {"a": "old"}
     ],
 )
 def test_components_restart_one_by_one_in_the_order_of_names_or_that_is_said(asked: Graph, observed: ObservedState, marks: Fields) -> None:
-    assert restart_marks(asked, observed) == marks
+    assert list_restart_marks(asked, observed) == marks
     assert order(ASKED) == ["a", "b", "c"]

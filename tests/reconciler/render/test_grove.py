@@ -7,7 +7,7 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.render.children import RenderedChildren, render
-from dynamo_webhooks.reconciler.render.graph import read_graph, size_of
+from dynamo_webhooks.reconciler.render.graph import measure_size, read_graph
 from dynamo_webhooks.reconciler.render.grove import clique_set
 from dynamo_webhooks.reconciler.render.grove.names import set_name
 from dynamo_webhooks.reconciler.render.settings import Settings
@@ -154,7 +154,7 @@ def test_components_whose_names_only_begin_alike_run_on_grove() -> None:
 def test_a_set_that_no_api_server_takes_is_refused_before_it_is_rendered(
     members: list[Fields], more: Fields, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clique_set, "cliques", None)  # calling it fails
+    monkeypatch.setattr(clique_set, "make_cliques", None)  # calling it fails
     done = rendered(graph(*members, **more), grove=True)
     [problem] = [str(one) for one in done.problems if "podTemplate: must be short enough" in str(one)]
     assert "for a PodCliqueSet of 3145728 bytes" in problem
@@ -169,7 +169,7 @@ def test_what_is_refused_for_its_size_would_be_larger_than_that() -> None:
         )
         found = graph(member, env=[{"name": "A", "value": "x"}])
         made = [len(json.dumps(one, separators=(",", ":"))) for one in _set(found)["cliques"]]
-        each = size_of(found["spec"]["env"]) + size_of(member["podTemplate"]) + clique_set.MIN_CLIQUE_BYTES
+        each = measure_size(found["spec"]["env"]) + measure_size(member["podTemplate"]) + clique_set.MIN_CLIQUE_BYTES
         assert each * len(made) <= sum(made)
 
 

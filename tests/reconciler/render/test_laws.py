@@ -9,7 +9,7 @@ import pytest
 from dynamo_webhooks.api.operator.controllers import Infrastructure, Ingress, Istio
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.reconciler.render.children import direct_children, render
+from dynamo_webhooks.reconciler.render.children import render, render_direct
 from dynamo_webhooks.reconciler.render.observed import ObservedState
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.laws.dice import Dice
@@ -86,12 +86,12 @@ def test_objects_that_no_server_lets_through_are_problems(kind: str, version: st
 
 def test_what_an_object_owns_is_part_of_all_that_it_leads_to() -> None:
     graph = stored(make_graph(vllm(), component("fe", "frontend")))
-    own, all_ = direct_children(graph, SETTINGS[0]), render(graph, SETTINGS[0])
+    own, all_ = render_direct(graph, SETTINGS[0]), render(graph, SETTINGS[0])
     assert own.children
     assert all(one in all_.children for one in own.children)
     for one in own.children:
         if one["kind"] == "DynamoComponentDeployment":
-            assert all(leaf in all_.children for leaf in direct_children(one, SETTINGS[0]).children)
+            assert all(leaf in all_.children for leaf in render_direct(one, SETTINGS[0]).children)
 
 
 @run_each("kind", ["DynamoModel", "DynamoGraphDeploymentScalingAdapter", "ConfigMap"])

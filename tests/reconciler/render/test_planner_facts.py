@@ -14,7 +14,7 @@ from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES
 from dynamo_webhooks.policies.annotations import POWER_LIMIT
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.names import WORKLOAD_PROVIDER
-from dynamo_webhooks.reconciler.render.planner_facts import FACTS, planner_facts
+from dynamo_webhooks.reconciler.render.planner_facts import FACTS, read_planner_facts
 from dynamo_webhooks.reconciler.render.settings import ClaimDependencies
 from tests.cluster.reconciler.grove import make_below
 from tests.reconciler.rendering import component, graph, vllm
@@ -54,13 +54,13 @@ def _of_roles(leader: str, worker: str) -> Node:
     ],
 )
 def test_gpus_are_those_of_an_engine_and_of_all_pods_of_a_replica(made: Node, engine: int, replica: int) -> None:
-    told = planner_facts(made, Line.V1_6, ClaimDependencies({"eight": EIGHT}))
+    told = read_planner_facts(made, Line.V1_6, ClaimDependencies({"eight": EIGHT}))
     assert (told["gpusPerEngine"], told["gpusPerReplica"]) == (engine, replica)
 
 
 def test_counts_are_told_both_or_not_at_all() -> None:
     claiming = vllm(pod={**CLAIM, "containers": [{"name": "side", "resources": {"claims": [{"name": "gpus"}]}}]})
-    assert not {"gpusPerEngine", "gpusPerReplica"} & {*planner_facts(claiming, Line.V1_6, ClaimDependencies())}
+    assert not {"gpusPerEngine", "gpusPerReplica"} & {*read_planner_facts(claiming, Line.V1_6, ClaimDependencies())}
 
 
 @run_each(
@@ -82,23 +82,24 @@ def test_counts_are_told_both_or_not_at_all() -> None:
 def test_the_model_is_the_one_that_the_call_serves(main: Node, model: str | None) -> None:
     made = component("w", "decode", {"command": ["python3", "-m", "dynamo.vllm"], **main})
     assert (
-        planner_facts(made, Line.V1_6, ClaimDependencies(), [{"name": "SHARED", "value": "of-the-graph"}]).get("servedModelName") == model
+        read_planner_facts(made, Line.V1_6, ClaimDependencies(), [{"name": "SHARED", "value": "of-the-graph"}]).get("servedModelName")
+        == model
     )
 
 
 @run_each(("endpoint", "called"), [("dyn://demo.mine.generate", "mine"), ("demo.mine.generate", "mine"), ("mine", None)])
 def test_the_runtime_s_name_is_that_of_the_endpoint(endpoint: str, called: str | None) -> None:
-    assert planner_facts(vllm(args=("--endpoint", endpoint)), Line.V1_6, ClaimDependencies()).get("runtimeComponentName") == called
+    assert read_planner_facts(vllm(args=("--endpoint", endpoint)), Line.V1_6, ClaimDependencies()).get("runtimeComponentName") == called
 
 
 @run_each(("limit", "watts"), [("300", 300), ("0", None), ("300W", None)])
 def test_the_power_limit_is_a_number_of_watts(limit: str, watts: int | None) -> None:
     made = vllm(podTemplate={"metadata": {"annotations": {POWER_LIMIT: limit}}})
-    assert planner_facts(made, Line.V1_6, ClaimDependencies()).get("gpuPowerLimitWatts") == watts
+    assert read_planner_facts(made, Line.V1_6, ClaimDependencies()).get("gpuPowerLimitWatts") == watts
 
 
 def test_only_workers_serve_a_model() -> None:
-    assert planner_facts(component("p", "planner", {"args": ["--model", "m"]}), Line.V1_6, ClaimDependencies()) == {
+    assert read_planner_facts(component("p", "planner", {"args": ["--model", "m"]}), Line.V1_6, ClaimDependencies()) == {
         "gpusPerEngine": 0,
         "gpusPerReplica": 0,
     }
@@ -110,7 +111,7 @@ def test_facts_are_written_as_far_as_the_definition_has_them(kind: str, path: st
     fields: Any = load_schema(kind, "v1beta1", line)["properties"]["status"]["properties"][path]
     fields = fields.get("additionalProperties", fields)["properties"]
     made = vllm(args=("--endpoint", "a.b.c"), podTemplate={"metadata": {"annotations": {POWER_LIMIT: "300"}}})
-    assert {*planner_facts(made, line, ClaimDependencies())} == {*FACTS} & {*fields}
+    assert {*read_planner_facts(made, line, ClaimDependencies())} == {*FACTS} & {*fields}
 
 
 async def test_a_graph_tells_its_planner_of_the_spec_that_it_has_seen() -> None:

@@ -3,10 +3,10 @@
 from typing import Any
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.render.children import render, worker_hash
+from dynamo_webhooks.reconciler.render.children import compute_worker_hash, render
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
-from dynamo_webhooks.reconciler.render.template import pod_templates
+from dynamo_webhooks.reconciler.render.template import read_pod_templates
 from tests.reconciler.rendering import children, env_of, graph, pod_of, stored, vllm
 from tests.rows import run_each
 
@@ -31,7 +31,7 @@ def _pods(component: Fields, *, grove: bool, created: str = "1.6.0", line: str =
     done = render(stored(graph(component, **spec), created, grove=grove), Settings(grove=grove, lws=True, operator_version=line))
     assert (done.problems, [str(note) for note in done.notes if "roles" in str(note)]) == ([], [])
     [made] = [one for one in done.children if one["kind"] in ("PodCliqueSet", "LeaderWorkerSet")]
-    return dict(zip(("leader", "worker"), pod_templates(made).values(), strict=True))
+    return dict(zip(("leader", "worker"), read_pod_templates(made).values(), strict=True))
 
 
 @run_each("grove", [False, True])
@@ -145,7 +145,7 @@ def test_a_problem_in_a_template_of_a_role_has_its_place() -> None:
 
 def test_templates_of_roles_are_content_of_the_generation_and_their_order_is_not() -> None:
     def named(*order: str, **main: Any) -> str:
-        return worker_hash(read_graph(stored(graph(_roles(*order, **main)), "1.6.0"), Line.V1_6), Line.V1_6)
+        return compute_worker_hash(read_graph(stored(graph(_roles(*order, **main)), "1.6.0"), Line.V1_6), Line.V1_6)
 
     assert named() == named("leader", "worker") != named(image="i:1.6.1")
 
@@ -226,7 +226,7 @@ NEVER = {
 
 @run_each(("obj", "rolls"), [*((one, True) for one in ONCE.values()), *((one, False) for one in NEVER.values())])
 def test_only_pods_that_change_make_a_new_generation_on_1_6(obj: Fields, *, rolls: bool) -> None:
-    before, after = (worker_hash(read_graph(obj, line), line) for line in (Line.V1_5, Line.V1_6))
+    before, after = (compute_worker_hash(read_graph(obj, line), line) for line in (Line.V1_5, Line.V1_6))
     assert (before != after) is rolls
 
 

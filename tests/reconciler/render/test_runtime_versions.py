@@ -3,7 +3,7 @@
 from typing import Any
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.reconciler.render.children import render, worker_hash
+from dynamo_webhooks.reconciler.render.children import compute_worker_hash, render
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import component, env_of, graph, main_of, stored, vllm
@@ -61,7 +61,7 @@ def test_other_types_are_asked_as_before() -> None:
 
 def test_the_version_as_it_is_resolved_makes_a_generation_from_1_5_0_on() -> None:
     def generation(line: Line, override: str) -> str:
-        return worker_hash(read_graph(stored(_worker("vllm:latest", runtimeVersionOverride=override), f"{line}.0"), line), line)
+        return compute_worker_hash(read_graph(stored(_worker("vllm:latest", runtimeVersionOverride=override), f"{line}.0"), line), line)
 
     assert generation(Line.V1_2, "1.4.0") == generation(Line.V1_2, "1.5.0")
     assert generation(Line.V1_5, "1.3.0") == generation(Line.V1_5, "1.4.0")

@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.api.operator.controllers import Istio
 from dynamo_webhooks.cli.installation.configuration import load_configuration
-from dynamo_webhooks.reconciler.render.settings import Settings, go_duration, settings_from
+from dynamo_webhooks.reconciler.render.settings import Settings, format_go_duration, make_settings
 from tests.cli.conftest import Command, Files
 from tests.reconciler.rendering import component, graph
 from tests.rows import run_each
@@ -31,7 +31,7 @@ checkpoint: {enabled: true, seccomp: {disabled: true}, storage: {type: pvc, pvc:
 def _settings(text: str, folder: Path, **abilities: Any) -> Settings:
     file = folder / "operator.yaml"
     file.write_text(text)
-    return settings_from(load_configuration(str(file), {}).configuration, Settings(**abilities))
+    return make_settings(load_configuration(str(file), {}).configuration, Settings(**abilities))
 
 
 def test_every_key_that_matters_arrives(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_what_is_not_switched_is_what_the_cluster_serves(tmp_path: Path) -> None
     [(900, "15m0s"), (3600, "1h0m0s"), (5405, "1h30m5s"), (59, "59s"), (0, "0s"), (0.25, "250ms"), (1.5, "1.5s"), (90.05, "1m30.05s")],
 )
 def test_durations_are_written_as_go_writes_them(seconds: float, text: str) -> None:
-    assert go_duration(seconds) == text
+    assert format_go_duration(seconds) == text
 
 
 @pytest.mark.parametrize(("facts", "version"), [(("--set-fact", "operatorVersion=1.2.0"), "1.2.0"), ((), "1.3.0")])

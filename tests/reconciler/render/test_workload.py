@@ -15,7 +15,7 @@ from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.names import as_label
 from dynamo_webhooks.reconciler.render.observed import ObservedState
 from dynamo_webhooks.reconciler.render.settings import Settings
-from dynamo_webhooks.reconciler.render.split import component_object
+from dynamo_webhooks.reconciler.render.split import make_component
 from tests.reconciler.rendering import alpha, children, component, env_of, graph, main_of, rendered, stored, vllm
 from tests.rows import run_each
 
@@ -206,10 +206,10 @@ def test_fields_that_the_pickers_types_always_say_are_said(config: Fields, told:
 def test_a_pickers_configuration_of_another_type_is_left_out() -> None:
     """v1alpha1 admits it; the definition of components refuses it."""
     obj = graph(vllm("w", eppConfig={"config": {}}))
-    made = component_object(read_graph(obj, line=Line.V1_2), read_graph(obj, line=Line.V1_2).members[0], "", "")
+    made = make_component(read_graph(obj, line=Line.V1_2), read_graph(obj, line=Line.V1_2).members[0], "", "")
     assert "eppConfig" not in made["spec"]
     picker = graph(component("e", "epp", eppConfig={"config": {}}), vllm("w"))
-    assert component_object(read_graph(picker, line=Line.V1_2), read_graph(picker, line=Line.V1_2).members[0], "", "")["spec"][
+    assert make_component(read_graph(picker, line=Line.V1_2), read_graph(picker, line=Line.V1_2).members[0], "", "")["spec"][
         "eppConfig"
     ] == {"config": {}}
 

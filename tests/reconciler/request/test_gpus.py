@@ -12,11 +12,11 @@ from dynamo_webhooks.reconciler.request.hardware import (
     GpuInventory,
     Machine,
     fill_hardware,
+    find_sku,
+    list_unknown_products,
     merge_nodes,
     parse_exporter_metrics,
     read_node_labels,
-    sku_of,
-    unknown_products,
 )
 from dynamo_webhooks.reconciler.request.shared import MAX_CONCURRENT_SCRAPES, GpuDiscovery
 from tests.kube.memory import MemoryCluster
@@ -161,7 +161,7 @@ async def test_a_right_that_is_missing_is_said_and_discovery_can_be_off() -> Non
     ],
 )
 def test_a_product_is_the_schemas_word_or_none(product: str, sku: str) -> None:
-    assert sku_of(product) == sku
+    assert find_sku(product) == sku
 
 
 def _node(product: str, count: str, memory: str = "81559", **more: str) -> dict[str, object]:
@@ -188,9 +188,9 @@ def test_a_request_gets_at_most_32_gpus_unasked() -> None:
 
 def test_products_without_a_word_are_named_when_there_is_nothing_else() -> None:
     odd = Machine("NVIDIA-B300", 8, 1)
-    assert unknown_products({}, GpuInventory((odd, odd))) == ["NVIDIA-B300"]
-    assert unknown_products({}, GpuInventory((odd, Machine("NVIDIA-H200", 8, 1)))) == []
-    assert unknown_products({"gpuSku": "h200_sxm"}, GpuInventory((odd,))) == []
+    assert list_unknown_products({}, GpuInventory((odd, odd))) == ["NVIDIA-B300"]
+    assert list_unknown_products({}, GpuInventory((odd, Machine("NVIDIA-H200", 8, 1)))) == []
+    assert list_unknown_products({"gpuSku": "h200_sxm"}, GpuInventory((odd,))) == []
 
 
 METRICS = """\

@@ -11,7 +11,7 @@ from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.reconciler.request.graph_override import GRAPH, OverrideError, explain_unfit, override_graph
 from dynamo_webhooks.reconciler.request.hardware import GpuInventory
 from dynamo_webhooks.reconciler.request.names import RESULT
-from dynamo_webhooks.reconciler.request.result import ResultError, result_of
+from dynamo_webhooks.reconciler.request.result import ResultError, make_result
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
@@ -108,17 +108,17 @@ def test_what_is_no_override_is_refused_before_anything_is_profiled(override: Fi
     request = asked(overrides={"dgd": override})
     assert explain_invalid(request, GpuInventory(), claim=True).startswith(f"spec.overrides.dgd.{why}")
     with pytest.raises(ResultError, match=r"spec\.overrides\.dgd\."):
-        result_of(request, {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
+        make_result(request, {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
 
 
 def test_a_request_gets_the_graph_of_its_result_with_its_override() -> None:
     override = _over(BETA, {"components": [{"name": "Worker", "replicas": 3}, {"name": "x"}]}, name="mine", labels={"team": "a"})
-    made = result_of(asked(overrides={"dgd": override}), {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
+    made = make_result(asked(overrides={"dgd": override}), {RESULT: _text(BLUEPRINT)}, line=Line.V1_2)
     assert _worker(made.graph)["replicas"] == 3
     assert made.graph["metadata"] == {"name": "mine", "labels": {"team": "a"}}
     (note,) = made.notes
     assert note.startswith("spec.overrides.dgd.spec.components[x]: is dropped")
-    assert result_of(asked(overrides={"dgd": override}), {RESULT: _text(made.graph)}, line=Line.V1_2).graph == made.graph
+    assert make_result(asked(overrides={"dgd": override}), {RESULT: _text(made.graph)}, line=Line.V1_2).graph == made.graph
 
 
 def _text(obj: Fields) -> str:

@@ -7,9 +7,9 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.operator.controllers import Requests
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.reconciler.request.annotations import AlphaFields, graph_name, legacy_of, read_requested_hardware
+from dynamo_webhooks.reconciler.request.annotations import AlphaFields, graph_name, read_alpha_fields, read_requested_hardware
 from dynamo_webhooks.reconciler.request.hardware import GpuInventory, Machine
-from dynamo_webhooks.reconciler.request.job import config_text, render_job, render_output, render_rights
+from dynamo_webhooks.reconciler.request.job import format_config, render_job, render_output, render_rights
 from dynamo_webhooks.reconciler.request.validation import explain_invalid
 from tests.reconciler.request.asked import HARDWARE, asked
 from tests.rows import run_each
@@ -63,7 +63,7 @@ def test_a_long_spec_is_a_file() -> None:
 
 
 def test_json_has_the_order_of_the_schema_and_the_escapes_of_go() -> None:
-    text = config_text(asked(model="a<b>&c\u2028é", autoApply=False), HARDWARE)
+    text = format_config(asked(model="a<b>&c\u2028é", autoApply=False), HARDWARE)
     assert text.startswith('{"model":"a\\u003cb\\u003e\\u0026c\\u2028é","backend":"vllm","image":"planner:1","hardware":{"gpuSku"')
     assert text.endswith('"searchStrategy":"rapid","autoApply":false}')
 
@@ -143,12 +143,12 @@ def _request(uid: str, **spec: Any) -> dict[str, Any]:
 def test_what_v1alpha1_says_is_read_from_what_either_line_converts(line: Line, uid: str) -> None:
     wanted = target("nvidia.com/v1beta1", line)
     request = dict(convert_object(_request(uid, profilingConfig=PROFILING, deploymentOverrides=OVERRIDES), wanted).object)
-    assert legacy_of(request) == AlphaFields("map", "k", "out", "mine", "other", {"a": "b"}, {"c": "d"}, SAID_HARDWARE)
+    assert read_alpha_fields(request) == AlphaFields("map", "k", "out", "mine", "other", {"a": "b"}, {"c": "d"}, SAID_HARDWARE)
     assert (graph_name(request), read_requested_hardware(request)) == ("mine", SAID_HARDWARE)
-    assert legacy_of(dict(convert_object(_request(uid), wanted).object)) == AlphaFields()
+    assert read_alpha_fields(dict(convert_object(_request(uid), wanted).object)) == AlphaFields()
 
 
 @run_each("text", ["{", "[]", '{"spec": {"profilingConfig": 1}}', '{"spec": {"deploymentOverrides": {"name": {}}}}'])
 def test_an_annotation_that_cannot_be_read_says_nothing(text: str) -> None:
     annotations = {"nvidia.com/dgdr-spec": text, "nvidia.com/dgdr-config-map-ref": text}
-    assert legacy_of({"metadata": {"name": "r", "annotations": annotations}}) == AlphaFields()
+    assert read_alpha_fields({"metadata": {"name": "r", "annotations": annotations}}) == AlphaFields()

@@ -15,17 +15,17 @@ from dynamo_webhooks.reconciler.request.documents import (
     read_documents,
 )
 from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
-from dynamo_webhooks.reconciler.request.phases import lighten
+from dynamo_webhooks.reconciler.request.phases import trim_request
 from dynamo_webhooks.reconciler.request.result import (
     CHOSEN,
     EXTRAS,
     ResultError,
-    failure_of,
     find_result,
     is_there,
-    pareto_of,
+    make_result,
     prepare_graph,
-    result_of,
+    read_failure,
+    read_pareto,
     summarise_result,
 )
 from tests.reconciler.request.asked import GRAPH, asked
@@ -74,7 +74,7 @@ def test_text_beyond_a_bound_is_refused_with_its_document(text: str, why: str) -
 
 
 def test_a_graph_keeps_its_version_and_spec_and_gets_our_name() -> None:
-    result = result_of(asked(), {RESULT: GRAPH}, line=Line.V1_2)
+    result = make_result(asked(), {RESULT: GRAPH}, line=Line.V1_2)
     graph = prepare_graph(asked(), result.graph)
     assert (graph["apiVersion"], graph["metadata"]["name"], graph["metadata"]["namespace"]) == ("nvidia.com/v1beta1", "req-dgd", "demo")
     assert graph["spec"]["components"][0]["name"] == "Frontend"
@@ -93,7 +93,7 @@ def test_nothing_else_of_the_metadata_counts() -> None:
         "{name: kube-root, namespace: kube-system, uid: 1, finalizers: [x], ownerReferences: [{uid: y}], labels: 7,"
         " annotations: {webhooks.nvidia.com/request-uid: u-2, b: c}}",
     )
-    graph = prepare_graph(asked(), result_of(asked(), {RESULT: hostile}, line=Line.V1_2).graph)
+    graph = prepare_graph(asked(), make_result(asked(), {RESULT: hostile}, line=Line.V1_2).graph)
     assert graph["metadata"].keys() == {"name", "namespace", "labels", "annotations"}
     assert graph["metadata"]["annotations"] == {REQUEST_UID: "u-1", "b": "c"}
     assert graph["metadata"]["namespace"] == "demo"
@@ -101,7 +101,7 @@ def test_nothing_else_of_the_metadata_counts() -> None:
 
 def test_config_maps_come_into_the_namespace_and_others_are_named() -> None:
     other = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
-    result = result_of(asked(), {RESULT: f"{CONFIG_MAP}---\n{other}---\n{GRAPH}"}, line=Line.V1_2)
+    result = make_result(asked(), {RESULT: f"{CONFIG_MAP}---\n{other}---\n{GRAPH}"}, line=Line.V1_2)
     [made] = result.config_maps
     assert (made["metadata"]["name"], made["metadata"]["namespace"], made["data"]) == ("data", "demo", {"a": "1"})
     assert made["metadata"].keys() == {"name", "namespace", "labels"}
@@ -122,28 +122,28 @@ def test_config_maps_come_into_the_namespace_and_others_are_named() -> None:
 )
 def test_a_result_that_nothing_can_be_made_of(data: dict[str, str] | None, why: str) -> None:
     with pytest.raises(ResultError, match=why):
-        result_of(asked(), data, line=Line.V1_2)
+        make_result(asked(), data, line=Line.V1_2)
 
 
 def test_overrides_of_v1alpha1_name_and_mark_the_graph() -> None:
     request = asked(
         annotations={"nvidia.com/dgdr-deployment-overrides": '{"name": "mine", "labels": {"l": "v"}, "annotations": {"n": "w"}}'}
     )
-    graph = result_of(request, {RESULT: GRAPH}, line=Line.V1_2).graph
+    graph = make_result(request, {RESULT: GRAPH}, line=Line.V1_2).graph
     assert graph["metadata"] == {"name": "mine", "labels": {"a": "b", "l": "v"}, "annotations": {"n": "w"}}
 
 
 def test_a_result_of_the_go_operator_is_read_from_its_annotation() -> None:
     found = find_result(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
-    assert result_of(asked(), found, line=Line.V1_2).graph["metadata"]["name"] == "req-dgd"
+    assert make_result(asked(), found, line=Line.V1_2).graph["metadata"]["name"] == "req-dgd"
     assert find_result(asked(), {}) is None
 
 
 def test_configurations_to_choose_from_are_shown_as_far_as_they_can_be_read() -> None:
     rows = '[[1,2,3,4,5,6,"# c\\nspec: {a: 1}"],[1,2],[1,2,3,4,5,6,7],[1,2,3,4,5,6,"# only"],[1,2,3,4,5,6,"- list"],[1,2,3,4,5,6,"{{{"]]'
     text = '{"cost": {"table": {"data": ' + rows + "}}}"
-    assert pareto_of({PARETO: text}) == [{"config": {"spec": {"a": 1}}}]
-    assert [pareto_of({PARETO: text}) for text in ("", "[", '{"cost": 7}', "[" * 100_000)] == [[], [], [], []]
+    assert read_pareto({PARETO: text}) == [{"config": {"spec": {"a": 1}}}]
+    assert [read_pareto({PARETO: text}) for text in ("", "[", '{"cost": 7}', "[" * 100_000)] == [[], [], [], []]
 
 
 @pytest.mark.parametrize(
@@ -159,22 +159,22 @@ def test_a_hostile_table_costs_no_more_than_its_bound(row: str, monkeypatch: pyt
         return scalar(self, event)
 
     monkeypatch.setattr(_Reader, "_scalar", counted)
-    pareto_of({PARETO: json.dumps({"cost": {"table": {"data": [[0] * 6 + [row]] * 200}}})})
+    read_pareto({PARETO: json.dumps({"cost": {"table": {"data": [[0] * 6 + [row]] * 200}}})})
     assert len(values) <= CHOSEN + 1
 
 
 def test_a_graph_too_large_for_a_status_is_not_shown() -> None:
     large = GRAPH.replace("i:1", "i" * 300_000)
-    assert summarise_result(result_of(asked(), {RESULT: large}, line=Line.V1_2), {}) == {}
-    assert summarise_result(result_of(asked(), {RESULT: GRAPH}, line=Line.V1_2), {})["selectedConfig"]["metadata"] == {
+    assert summarise_result(make_result(asked(), {RESULT: large}, line=Line.V1_2), {}) == {}
+    assert summarise_result(make_result(asked(), {RESULT: GRAPH}, line=Line.V1_2), {})["selectedConfig"]["metadata"] == {
         "name": "req-dgd",
         "labels": {"a": "b"},
     }
 
 
 def test_a_failure_says_what_the_profiler_said() -> None:
-    assert failure_of({"profiler_status": "failed", "profiler_error": "no GPU"}) == "profiling failed: no GPU"
-    assert failure_of({"profiler_status": "success"}) == ""
+    assert read_failure({"profiler_status": "failed", "profiler_error": "no GPU"}) == "profiling failed: no GPU"
+    assert read_failure({"profiler_status": "success"}) == ""
     assert [is_there(one) for one in (None, {}, {"phase": "Done"}, {"profiler_status": "success"})] == [False, False, False, True]
 
 
@@ -187,7 +187,7 @@ def nested(levels: int) -> dict[str, Any]:
 
 def kept(results: dict[str, Any]) -> Any:
     request = {"metadata": {"name": "r"}, "status": {"phase": "Ready", "profilingResults": results}}
-    lighten(request)
+    trim_request(request)
     return request["status"]
 
 

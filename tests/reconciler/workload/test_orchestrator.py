@@ -5,8 +5,8 @@ from typing import Any
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, GRAPHS, LEADER_WORKER_SETS, STATEFUL_SETS
-from dynamo_webhooks.reconciler.render.objects import reference
-from dynamo_webhooks.reconciler.workload.orchestrator import orchestrator_condition, pathway
+from dynamo_webhooks.reconciler.render.objects import make_reference
+from dynamo_webhooks.reconciler.workload.orchestrator import choose_orchestrator, make_orchestrator_condition
 from tests.reconciler.rendering import component, graph, vllm
 from tests.reconciler.site import GROVE_API, LWS_API, NAMESPACE, Site, disagg, draft, running
 from tests.rows import run_each
@@ -66,7 +66,7 @@ async def test_a_set_that_was_made_beside_running_components_goes_again() -> Non
     """As earlier releases left it."""
     async with running(disagg()) as site:
         await _serve(site, "grove")
-        metadata = {"labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [reference(await site.graph())]}
+        metadata = {"labels": {"webhooks.nvidia.com/reconciled": "true"}, "ownerReferences": [make_reference(await site.graph())]}
         await site.create(GROVE, draft(GROVE, "g", metadata, spec={"template": {"cliques": []}}))
         assert await site.all(GROVE) == {}
         assert (await site.condition())["status"] == "True"
@@ -166,7 +166,7 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
 @run_each(("served", "why"), [(True, "is switched off"), (False, "is not served by the cluster")])
 def test_a_graph_on_grove_that_is_lost_says_why(why: str, *, served: bool) -> None:
     owned: Any = {"kind": "PodCliqueSet", "metadata": {"name": "g"}}
-    way = pathway({"metadata": {}}, [owned], usable=False, served=served)
-    condition = orchestrator_condition(way, {"metadata": {"generation": 1}})
+    way = choose_orchestrator({"metadata": {}}, [owned], usable=False, served=served)
+    condition = make_orchestrator_condition(way, {"metadata": {"generation": 1}})
     assert condition is not None
     assert f"the graph runs on Grove, which {why}, and is left alone" in condition.message

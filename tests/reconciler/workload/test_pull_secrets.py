@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS, Resource
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, SECRET
-from dynamo_webhooks.reconciler.render.pod.registries import MAX_ADDRESSES, addresses, index, names_for
+from dynamo_webhooks.reconciler.render.pod.registries import MAX_ADDRESSES, index_secrets, list_addresses, names_for
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.site import GROVE_API, NAMESPACE, Site, settings
 from tests.rows import run_each
@@ -184,7 +184,7 @@ def secret(auths: Any, kind: str = "kubernetes.io/dockerconfigjson", **more: Any
     ],
 )
 def test_addresses_of_a_secret(given: dict[str, Any], found: list[str] | None) -> None:
-    assert addresses(given) == found
+    assert list_addresses(given) == found
 
 
 @run_each(
@@ -216,4 +216,4 @@ def test_the_longest_address_of_an_image_counts(image: str, names: tuple[str, ..
         ("star", ["*.example.com"]),
         ("local", ["localhost:5000"]),
     ]
-    assert names_for(image, index(given)) == names
+    assert names_for(image, index_secrets(given)) == names

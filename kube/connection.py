@@ -141,7 +141,7 @@ class Connection:
         finally:
             if self._traffic is not None:
                 self._traffic[RequestLabels(code, method, host_of(url))] += 1
-        self._hear(answer.headers.get("Date", ""))
+        self._note_date(answer.headers.get("Date", ""))
         return answer
 
     def _opened(self) -> aiohttp.ClientSession:
@@ -154,7 +154,7 @@ class Connection:
             )
         return self._session
 
-    def _hear(self, date: str) -> None:
+    def _note_date(self, date: str) -> None:
         with suppress(ValueError):  # no Date header, or an invalid one: the last one stays
             self._server_time = (parsedate_to_datetime(date).astimezone(UTC), self._clock())
 

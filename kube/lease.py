@@ -42,10 +42,10 @@ class ObservedLease:
         self._version = ""
         self._since = 0.0
 
-    def alive(self, lease: Node, ours: float) -> bool:
+    def is_alive(self, lease: Node, ours: float) -> bool:
         """Whether the holder may still be there. `ours` is our own duration in seconds, the least that another's counts for.
 
-        At most `BELIEVED` times as much counts: anyone who may write Leases could otherwise stop us for 68 years with one write.
+        At most `MAX_LEASE_FACTOR` times as much counts: anyone who may write Leases could otherwise stop us for 68 years with one write.
         """
         version = lease["metadata"]["resourceVersion"]
         if version != self._version:
@@ -185,4 +185,4 @@ class Election:
 
     def _may_take(self, lease: Node) -> bool:
         self.holder = holder_of(lease)
-        return self.holder == self._identity or not self._observed.alive(lease, self._timings.duration)
+        return self.holder == self._identity or not self._observed.is_alive(lease, self._timings.duration)

@@ -55,7 +55,7 @@ class NamespaceLease:
         self.reason = ""
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the claim is valid now; otherwise a cluster-wide operator may work in the namespace."""
         return self._renewed is not None and self._clock() - self._renewed < self._duration
 
@@ -72,7 +72,7 @@ class NamespaceLease:
             await self._clocks.sleep(self._pause() / 2)
 
     async def run(self) -> None:
-        """Renews until it is cancelled, and recreates a deleted Lease. Reports failures by `held` and `reason`, and raises none."""
+        """Renews until it is cancelled, and recreates a deleted Lease. Reports failures by `is_held` and `reason`, and raises none."""
         while True:
             await self._clocks.sleep(self._pause())
             try:
@@ -122,7 +122,7 @@ class NamespaceLease:
             if self._version and version != self._version:
                 self._shared = self._clock()
             return True
-        return not self._observed.alive(lease, self._duration)
+        return not self._observed.is_alive(lease, self._duration)
 
     def _pause(self) -> float:
         return self._interval * (1 - 0.1 * self._clocks.chance())
@@ -143,7 +143,7 @@ class Claims:
 
     scope: ScopeSettings
     _claims: dict[str, _Claim] = field(default_factory=dict)
-    _lost: float | None = None  # when the watch was lost, since when renewals are unseen
+    _suspended_at: float | None = None  # when the watch was lost, since when renewals are unseen
 
     def governs(self, namespace: str, now: float) -> bool:
         """Whether a namespace is ours; `now` is the monotonic clock. The one answer for validators, defaulters and reconcilers."""
@@ -161,7 +161,7 @@ class Claims:
         excluded = self.excluded(now)
         return excluded if self.scope.claimable is None else excluded.intersection(self.scope.claimable)
 
-    def seen(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
+    def observe(self, lease: dict[str, Any], now: float, wall: datetime) -> None:
         """Takes a Lease as it is now; only a change of its spec renews a claim, so that a label does not revive an expired Lease."""
         metadata, spec = (part if isinstance(part := lease.get(name), dict) else {} for name in ("metadata", "spec"))
         namespace = metadata.get("namespace")
@@ -175,23 +175,23 @@ class Claims:
         now = self._time(now)
         self._claims[namespace] = _Claim(spec, now + duration + self.scope.grace if alive else now)
 
-    def gone(self, namespace: str) -> None:
+    def forget(self, namespace: str) -> None:
         """The Lease was deleted: its holder left in good order, and the namespace is ours at once."""
         self._claims.pop(namespace, None)
 
-    def lost(self, now: float) -> None:
+    def suspend(self, now: float) -> None:
         """The watch is down: renewals can't be seen, so nothing runs out until it is back."""
-        self._lost = now if self._lost is None else self._lost
+        self._suspended_at = now if self._suspended_at is None else self._suspended_at
 
-    def regained(self, now: float) -> None:
+    def resume(self, now: float) -> None:
         """The watch is back: claims continue with their remaining time."""
-        if self._lost is not None:
+        if self._suspended_at is not None:
             for claim in self._claims.values():
-                claim.until += now - self._lost
-            self._lost = None
+                claim.until += now - self._suspended_at
+            self._suspended_at = None
 
     def _time(self, now: float) -> float:
-        return now if self._lost is None else self._lost
+        return now if self._suspended_at is None else self._suspended_at
 
 
 def _duration(spec: dict[str, Any]) -> float:

@@ -70,7 +70,7 @@ class Reconciler:
         self.worker = Worker(self.queue, self.meters, self.controllers, clocks.monotonic)
         self.cache: Cache | None = None
         self.pods = PodController(cluster, watched, clocks)
-        self.territory = WatchedNamespaces(cluster, settings.namespace.claims, watched, self._all, clocks=clocks)
+        self.namespaces = WatchedNamespaces(cluster, settings.namespace.claims, watched, self._all, clocks=clocks)
         self.waiting = "it has not been elected"
         self._acting = False  # whether what changes is put into the queue
 
@@ -102,7 +102,7 @@ class Reconciler:
         """For people: what it is doing, and what it can't read."""
         if self.waiting:
             return [f"waiting: {self.waiting}"]
-        lacking = self.cache.lacking() if self.cache is not None else {}
+        lacking = self.cache.unavailable() if self.cache is not None else {}
         return [f"{len(self.queue)} objects wait", *(f"{kind} can't be read: {reason}" for kind, reason in lacking.items())]
 
     async def metrics(self) -> bytes:
@@ -110,20 +110,20 @@ class Reconciler:
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = {kind: 0 for kind in self.controllers if self.cache is None or kind in self.cache.reflectors} | self.queue.waiting()
-        gauges = Gauges(leading, queued, self.queue.turns, self._settings.reconciler.workers, len(self.territory.excluded), unreadable)
+        gauges = Gauges(leading, queued, self.queue.turns, self._settings.reconciler.workers, len(self.namespaces.excluded), unreadable)
         objects = await count_objects(self.cache.all, self.meters) if leading and self.cache is not None else {}
-        return self.meters.text(objects, gauges)
+        return self.meters.export_text(objects, gauges)
 
     def may_write(self, namespace: str) -> bool:
         """Whether a write there is ours to make."""
-        return (self.election is None or self.election.leading) and self.territory.governs(namespace)
+        return (self.election is None or self.election.leading) and self.namespaces.governs(namespace)
 
     async def _lead(self, cache: Cache) -> None:
         clocks, clock = self._clocks, self._clocks.monotonic
         context = Context(
             cluster=self._cluster,
             cache=cache,
-            writer=Writer(self._cluster, cache, self.may_write, clock, partial(self.queue.add, cause=Cause.BEGUN)),
+            writer=Writer(self._cluster, cache, self.may_write, clock, partial(self.queue.add, cause=Cause.IN_PROGRESS)),
             recorder=self.recorder,
             clocks=clocks,
             settings=self._settings,
@@ -133,7 +133,7 @@ class Reconciler:
             reads=PodReadLimiter(clock),
             retries=Retries(clock),
         )
-        running = (self.territory.run(), self.pods.run(context), *(each.run(context) for each in self.controllers.values()))
+        running = (self.namespaces.run(), self.pods.run(context), *(each.run(context) for each in self.controllers.values()))
         tasks = [asyncio.ensure_future(coroutine) for coroutine in running]
         self._acting = True
         self._all()
@@ -154,8 +154,8 @@ class Reconciler:
         """Waits until enough is known to decide anything; says what it waits for."""
         while True:
             self.waiting = self._unknown()
-            if not self.waiting and not self.territory.known:
-                self.waiting = f"which namespaces other operators claim is not known: {self.territory.reason or 'not asked yet'}"
+            if not self.waiting and not self.namespaces.known:
+                self.waiting = f"which namespaces other operators claim is not known: {self.namespaces.reason or 'not asked yet'}"
             if not self.waiting:
                 return
             await self._clocks.sleep(TICK)
@@ -165,7 +165,7 @@ class Reconciler:
         cache = self.cache
         if cache is None or self.detector.stale_seconds() is None:
             return f"what the cluster serves is not known: {self.detector.reason or 'not asked yet'}"
-        waiting = {kind: cache.reflectors[kind].reason or "not asked yet" for kind in sorted(cache.waiting)}
+        waiting = {kind: cache.reflectors[kind].reason or "not asked yet" for kind in sorted(cache.unsynced)}
         return "; ".join(f"{kind} is not listed: {reason}" for kind, reason in waiting.items())
 
     def _changed(self, change: Change) -> None:
@@ -177,7 +177,7 @@ class Reconciler:
                 self.queue.add(mine, cause=cause_of(change.obj, known=False))
             return
         if is_overwritten(change, self.controllers):
-            self.queue.add(mine, RETRY_SLOW, Cause.LOOK)  # not at once: they may answer each of our writes
+            self.queue.add(mine, RETRY_SLOW, Cause.RESYNC)  # not at once: they may answer each of our writes
         for key in route_change(change, self.cache, self.controllers):
             if key == mine:
                 self.queue.add(key, cause=cause_of(change.obj, known=change.old is not None))
@@ -187,7 +187,7 @@ class Reconciler:
     def _gather(self, key: Key, change: Change, watch: Watch) -> None:
         """Pass over an object for what happened to another. While everything is listed there is no hurry, nor use in pauses."""
         if self.waiting:
-            self.queue.add(key, cause=Cause.LOOK)
+            self.queue.add(key, cause=Cause.RESYNC)
         else:
             reported = change.there and not change.differs(read_intent)  # nothing but its status
             self.queue.add(key, watch.pause if reported else GATHER, watch.cause)

@@ -22,7 +22,7 @@ class Worker:
 
     def __init__(self, queue: Queue, meters: Meters, controllers: Controllers, clock: Callable[[], float]) -> None:
         self._queue, self._meters, self._controllers, self._clock = queue, meters, controllers, clock
-        self._waits = WaitTimes(clock)
+        self._wait_times = WaitTimes(clock)
 
     async def run(self, context: Context) -> None:
         """Runs until it is cancelled."""
@@ -47,20 +47,20 @@ class Worker:
                 self._meters.panics[key.kind] += 1
                 self._queue.failed(key)
                 result = "error"
-            self._meters.passed(self._meters.label(key.kind, result, key.namespace), self._clock() - began)
+            self._meters.count_pass(self._meters.label(key.kind, result, key.namespace), self._clock() - began)
 
     async def _pass(self, context: Context, key: Key) -> PassResult:
         controller, obj = self._controllers[key.kind], context.cache.get(key)
         if obj is None:
             return PassResult()
-        context.writer.ask(obj)
+        context.writer.check_may_write(obj)
         try:
             if controller.switch is not None:
-                return await reconcile_switched(context, self._waits, controller, controller.switch, obj)
+                return await reconcile_switched(context, self._wait_times, controller, controller.switch, obj)
             return await controller.reconcile(context, obj)
         except ApiError as error:
             problem, goes = problem_of_error(error, str(key)), obj["metadata"].get("deletionTimestamp")
-            if goes or (problem.passing and not self._queue.lasts(key)):
+            if goes or (problem.passing and not self._queue.keeps_failing(key)):
                 raise
             reported = await controller.report_failure(context, context.cache.get(key) or obj, problem)
             if reported is None:

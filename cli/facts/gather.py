@@ -200,7 +200,7 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
     leases = await _listed(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
     for lease in leases or ():
-        claims.seen(lease, 0.0, wall)
+        claims.observe(lease, 0.0, wall)
     seen = Observed(
         {fact: value for fact, value in served.items() if value is not None},
         {each["metadata"]["name"]: read_topology_domains(each) for each in topologies} if topologies is not None else None,

@@ -31,17 +31,17 @@ class AdapterController(Controller):
     """Passes numbers between adapters and their graphs."""
 
     kind = ADAPTER
-    watches = (Watch(ADAPTERS, need=Need.OURS, places=_graph_of),)
+    watches = (Watch(ADAPTERS, need=Need.OURS, index_values=_graph_of),)
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
         """The adapters of a changed graph."""
         if change.key.kind == GRAPH and (not change.there or change.differs(lambda obj: (obj or {}).get("spec"))):
-            return cache.keys(adapters_of(change.key))
+            return cache.index_keys(adapters_of(change.key))
         return ()
 
     async def reconcile(self, context: Context, obj: Node) -> PassResult:
         """Write an adapter's number into its graph. Raises: ApiError, StandDownError."""
-        if await context.let_go_deleted(obj):
+        if await context.finalize_deleted(obj):
             return PassResult()
         spec = obj.get("spec") or {}
         if not spec.get("dgdRef"):
@@ -71,7 +71,7 @@ class AdapterController(Controller):
 
 async def _unusable(context: Context, adapter: Node, problem: Problem) -> PassResult:
     """Says why an adapter has no effect; a change of it or its graph wakes it."""
-    await context.say(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
+    await context.record_event(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
     return PassResult((problem,))
 
 
@@ -93,19 +93,19 @@ def _selector(context: Context, graph: Node, component: str, members: list[Node]
 
 
 async def _scale(context: Context, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:
-    context.writer.ask(adapter)
+    context.writer.check_may_write(adapter)
     names = [member.get("name") for member in graph["spec"]["components"]]
     at = f"/spec/components/{names.index(component)}"
     steps: list[Node] = [{"op": "test", "path": f"{at}/name", "value": component}, {"op": "add", "path": f"{at}/replicas", "value": wanted}]
     key = key_of(graph)
     try:
-        context.cache.wrote(await context.cluster.json_patch(GRAPHS, key.name, steps, key.namespace))
+        context.cache.add_write(await context.cluster.json_patch(GRAPHS, key.name, steps, key.namespace))
     except InvalidError as error:
         problem = Problem(f"DynamoGraphDeployment {key.name}: {error.message}", "conflict", passing=True)
     except ApiError as error:
         problem = problem_of_error(error, f"DynamoGraphDeployment {key.name}")
     else:
-        await context.say(adapter, "Normal", "Scaled", f"component {component} of graph {key.name} has {wanted} replicas")
+        await context.record_event(adapter, "Normal", "Scaled", f"component {component} of graph {key.name} has {wanted} replicas")
         return None
-    await context.say(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
+    await context.record_event(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
     return problem

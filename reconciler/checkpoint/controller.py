@@ -41,7 +41,7 @@ class CheckpointController(Controller):
     kind = CHECKPOINT
     switch = SWITCH
     watches = (
-        Watch(CHECKPOINTS, need=Need.NONE, places=index_checkpoint, pause=GATHER),
+        Watch(CHECKPOINTS, need=Need.NONE, index_values=index_checkpoint, pause=GATHER),
         Watch(JOBS, (LABELLED,), when=SWITCH.is_on),
     )
 
@@ -55,7 +55,7 @@ class CheckpointController(Controller):
 
     async def reconcile(self, context: Context, obj: Node) -> PassResult:
         """Bring a checkpoint one step further. Raises: ApiError, StandDownError."""
-        if await context.let_go_deleted(obj):
+        if await context.finalize_deleted(obj):
             return PassResult()
         state = await observe(context, obj)
         return await _act(context, state, decide(state))
@@ -94,7 +94,7 @@ async def _act(context: Context, state: CheckpointState, plan: CheckpointPlan) -
         return PassResult(tuple(problems))
     if await context.writer.patch_status(obj, step.status):
         for event in step.events:
-            await context.say(obj, *event)
+            await context.record_event(obj, *event)
     elif step.status["phase"] != (obj.get("status") or {}).get("phase"):
         return PassResult()  # the rate limit delayed the status
     if plan.expire is not None:

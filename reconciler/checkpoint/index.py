@@ -10,13 +10,13 @@ from ..render.checkpoint.identity import hash_identity, read_identity_hash
 from ..render.graph import read_experimental
 from ..render.merge import object_items
 
-_Place = tuple[str, str, str]  # namespace, "hash" or "name", and which one
+_IndexValue = tuple[str, str, str]  # namespace, "hash" or "name", and which one
 _SAME, _USERS = "checkpoints of an identity", "users of a checkpoint"
 
 
 def index_checkpoint(checkpoint: Node) -> Iterator[Hashable]:
     """Where the index has a checkpoint."""
-    yield _SAME, _place(checkpoint)
+    yield _SAME, _index_value(checkpoint)
 
 
 def index_user(obj: Node) -> Iterator[Hashable]:
@@ -34,19 +34,19 @@ def index_user(obj: Node) -> Iterator[Hashable]:
 
 def list_concerned(cache: Cache, checkpoint: Node) -> set[Key]:
     """The other checkpoints of the same identity, and what asks for this one."""
-    place, key = _place(checkpoint), key_of(checkpoint)
-    places = ((_SAME, place), (_USERS, place), (_USERS, (key.namespace, "name", key.name)))
-    return {concerned for each in places for concerned in cache.keys(each)} - {key}
+    value, key = _index_value(checkpoint), key_of(checkpoint)
+    values = ((_SAME, value), (_USERS, value), (_USERS, (key.namespace, "name", key.name)))
+    return {concerned for each in values for concerned in cache.index_keys(each)} - {key}
 
 
 def list_fellows(cache: Cache, user: Node) -> set[Key]:
     """What asks for the same checkpoints."""
-    return {fellow for place in index_user(user) for fellow in cache.keys(place)} - {key_of(user)}
+    return {fellow for value in index_user(user) for fellow in cache.index_keys(value)} - {key_of(user)}
 
 
 def find_older(cache: Cache, checkpoint: Node) -> str:
     """The name of the oldest other checkpoint of the same identity, if that is older than this one; empty otherwise."""
-    oldest = _oldest(cache, _place(checkpoint))
+    oldest = _oldest(cache, _index_value(checkpoint))
     if oldest is None or _age(oldest) >= _age(checkpoint):
         return ""
     return str(oldest["metadata"]["name"])
@@ -60,8 +60,8 @@ def find_checkpoint(cache: Cache, namespace: str, wanted: Node) -> Node | None:
     return _oldest(cache, (namespace, "hash", hash_identity(identity))) if isinstance(identity, dict) and identity else None
 
 
-def _oldest(cache: Cache, place: _Place) -> Node | None:
-    return min(cache.find((_SAME, place)), key=_age, default=None)
+def _oldest(cache: Cache, value: _IndexValue) -> Node | None:
+    return min(cache.by_index((_SAME, value)), key=_age, default=None)
 
 
 def _age(checkpoint: Node) -> tuple[str, bool, str]:
@@ -71,5 +71,5 @@ def _age(checkpoint: Node) -> tuple[str, bool, str]:
     return str(metadata.get("creationTimestamp") or ""), not begun, str(metadata["name"])
 
 
-def _place(checkpoint: Node) -> _Place:
+def _index_value(checkpoint: Node) -> _IndexValue:
     return key_of(checkpoint).namespace, "hash", read_identity_hash(checkpoint)

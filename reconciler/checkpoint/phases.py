@@ -46,13 +46,13 @@ def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Che
     if phase not in (PENDING, CREATING, READY, FAILED):
         return CheckpointStep({**status, "phase": PENDING})
     if phase != CREATING and before.get("jobName") not in (None, "", job_name(checkpoint)):
-        return CheckpointStep(_begun(status))
+        return CheckpointStep(_make_pending(status))
     if phase == FAILED and _may_try_again(checkpoint, before, gate=gate):
-        anew, value = _begun(status), _asked(checkpoint)
+        anew, value = _make_pending(status), _read_retry(checkpoint)
         condition = Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))
         return CheckpointStep(set_condition(anew, RETRIED, condition, moment) if value else anew, retry=True)
     if phase == CREATING and not before.get("jobName"):
-        return CheckpointStep({**_begun(status), "message": "checkpoint job is missing from status"}, requeue_after=RETRY_SOON)
+        return CheckpointStep({**_make_pending(status), "message": "checkpoint job is missing from status"}, requeue_after=RETRY_SOON)
     return CheckpointStep(status)
 
 
@@ -61,7 +61,7 @@ def on_job_refused(checkpoint: Node, status: Node, reason: str, message: str, mo
     kept = _without(status, "jobName", "createdAt") if final else status
     now = {**kept, "phase": FAILED if final else PENDING, "message": message}
     condition = Condition(JOB_CREATED, "False", reason, message)
-    return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed" if final else reason, message))
+    return _report(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed" if final else reason, message))
 
 
 def on_job_created(checkpoint: Node, status: Node, generation: int, moment: datetime) -> CheckpointStep:
@@ -72,14 +72,16 @@ def on_job_created(checkpoint: Node, status: Node, generation: int, moment: date
         previous for previous in status.get("conditions") or () if previous.get("type") not in (JOB_COMPLETED, TEMPLATE_CHANGED)
     ]
     condition = Condition(JOB_CREATED, "True", "JobCreated", f"Checkpoint job {name} created", generation)
-    return _tell(checkpoint, now, condition, moment, NewEvent("Normal", "CreateJob", f"Created Job {name}"))
+    return _report(checkpoint, now, condition, moment, NewEvent("Normal", "CreateJob", f"Created Job {name}"))
 
 
 def on_job_lost(checkpoint: Node, status: Node, moment: datetime) -> CheckpointStep:
     """The status when the Job was deleted before its end had been noted."""
     text = "checkpoint job was deleted"
     condition = Condition(JOB_CREATED, "False", "JobDeleted", text.capitalize())
-    return _tell(checkpoint, {**status, "phase": FAILED, "message": text}, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
+    return _report(
+        checkpoint, {**status, "phase": FAILED, "message": text}, condition, moment, NewEvent("Warning", "CheckpointFailed", text)
+    )
 
 
 def needs_lease(job: Node) -> bool:
@@ -123,7 +125,7 @@ def on_template_change(checkpoint: Node, status: Node, moment: datetime) -> Chec
         return CheckpointStep(set_condition(status, TEMPLATE_CHANGED, None, moment))
     text = f"spec changed after Job {status.get('jobName')} was made; set annotation {ARTIFACT_VERSION} to another version to take it anew"
     condition = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text)
-    return _tell(checkpoint, status, condition, moment, NewEvent("Warning", TEMPLATE_CHANGED, text))
+    return _report(checkpoint, status, condition, moment, NewEvent("Warning", TEMPLATE_CHANGED, text))
 
 
 def count_lease_seconds(lease: Node | None, moment: datetime) -> float:
@@ -138,7 +140,7 @@ def count_lease_seconds(lease: Node | None, moment: datetime) -> float:
 def _duplicate(checkpoint: Node, status: Node, twin: str, moment: datetime) -> CheckpointStep:
     text = f"{_OWNED}{status['identityHash']} is already owned by {twin}"
     now = {**_without(status, "jobName", "createdAt", "location", "storageType"), "phase": FAILED, "message": text}
-    return _tell(checkpoint, now, Condition(JOB_CREATED, "False", DUPLICATE, text), moment, NewEvent("Warning", "CheckpointFailed", text))
+    return _report(checkpoint, now, Condition(JOB_CREATED, "False", DUPLICATE, text), moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
 def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
@@ -148,7 +150,7 @@ def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
         return True
     if created.get("reason") == SWITCHED_OFF and gate:
         return True
-    retry = _asked(checkpoint)
+    retry = _read_retry(checkpoint)
     if retry and retry != condition_of(before, RETRIED).get("message"):
         return True
     seen = [condition_of(before, kind).get("observedGeneration") for kind in (JOB_CREATED, JOB_COMPLETED)]
@@ -156,11 +158,11 @@ def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
     return bool(known) and max(known) < (_generation(checkpoint) or 0)
 
 
-def _asked(checkpoint: Node) -> str:
+def _read_retry(checkpoint: Node) -> str:
     return string_map(checkpoint["metadata"].get("annotations")).get(RETRY, "")[:200]
 
 
-def _begun(status: Node) -> Node:
+def _make_pending(status: Node) -> Node:
     return {**_without(status, "jobName", "createdAt", "message", "location", "storageType"), "phase": PENDING}
 
 
@@ -170,17 +172,17 @@ def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, mome
     if kept is not None:
         at = f"{kept.path.rstrip('/')}/{status['identityHash']}/versions/{read_artifact_version(checkpoint)}"
         now |= {"location": at, "storageType": "pvc"}
-    return _tell(
+    return _report(
         checkpoint, now, Condition(JOB_COMPLETED, "True", "JobSucceeded", text), moment, NewEvent("Normal", "CheckpointReady", text)
     )
 
 
 def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> CheckpointStep:
     condition, now = Condition(JOB_COMPLETED, "False", reason, text), {**status, "phase": FAILED, "message": text}
-    return _tell(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
+    return _report(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
 
 
-def _tell(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: NewEvent) -> CheckpointStep:
+def _report(checkpoint: Node, status: Node, condition: Condition, moment: datetime, news: NewEvent) -> CheckpointStep:
     """A status with a condition, of today's generation if it names none, and the Event, unless the stored condition says the same."""
     was = condition_of(checkpoint.get("status") or {}, condition.type)
     known = (was.get("status"), was.get("reason"), was.get("message")) == (condition.status, condition.reason, condition.message)

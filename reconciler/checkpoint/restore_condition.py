@@ -28,9 +28,9 @@ from ..render.graph import (
     spans_pods,
     waits_for_checkpoint,
 )
-from ..render.held import ObjectIndex
 from ..render.merge import object_items, string_map
 from ..render.names import ARTIFACT_VERSION, CHECKPOINT_ID, MAIN, PART, RESTORE_STATUS, RESTORE_TARGET, lower_name
+from ..render.object_index import ObjectIndex
 from ..render.observed import NOTHING, ObservedState
 from ..render.settings import CheckpointSettings, Settings
 from ..render.workload import read_graph_label

@@ -102,7 +102,7 @@ def read_checkpoint_block(component: Node) -> Node | None:
 
 def is_unlisted(context: Context, settings: Settings) -> bool:
     """Whether it is not known yet which checkpoints there are; where they can't be read, it is known that there are none for us."""
-    return not settings.pod_snapshots and not context.cache.knows(CHECKPOINT) and CHECKPOINT not in context.cache.lacking()
+    return not settings.pod_snapshots and not context.cache.knows(CHECKPOINT) and CHECKPOINT not in context.cache.unavailable()
 
 
 async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None, settings: Settings) -> RestoreChoice:
@@ -157,7 +157,7 @@ def _waiting(
 ) -> RestoreState | None:
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
     others = bool((read_experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
-    awaited = CHECKPOINT not in context.cache.lacking() and (others or SWITCH.is_on(context.settings, context.detector.known))
+    awaited = CHECKPOINT not in context.cache.unavailable() and (others or SWITCH.is_on(context.settings, context.detector.known))
     if pods is None or pods.has_pods or not (settings.checkpoints.enabled and awaited):
         return None
     return describe_waiting(hindered, component)
@@ -181,7 +181,7 @@ def _decided(pods: PodTemplates, wanted: Restore, name: str, held: str, *, ready
 
 def _kept(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSettings) -> RestoreChoice | None:
     """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
-    lacking = context.cache.lacking().get(CHECKPOINT)
+    lacking = context.cache.unavailable().get(CHECKPOINT)
     if lacking is None or pods is None or pods.live is None or not checkpoints.enabled:
         return None
     if not is_restored(pods.live) or list_images(pods.live) != list_images(pods.cold):
@@ -204,17 +204,19 @@ async def write_choices(context: Context, obj: Node, choices: Collection[Restore
     if given_up := {name: text for choice in choices for name, text in choice.annotations.items()}:
         await context.writer.patch_metadata(obj, {"uid": uid_of(obj), "annotations": given_up})
     for name, _, uid in [failure for choice in choices for failure in choice.failed_pods]:
-        context.writer.ask(obj)
+        context.writer.check_may_write(obj)
         try:
             await context.cluster.delete(PODS, name, key_of(obj).namespace, uid=uid)
         except ConflictError:
             continue  # another pod has the name now
         except ForbiddenError as error:
-            await context.say(
+            await context.record_event(
                 obj, "Warning", "Forbidden", f"Pod {name} could not be restored, and must be deleted by hand: {error.message}"
             )
             continue
-        await context.say(obj, "Normal", "PodReplaced", f"Pod {name} could not be restored, and is replaced by one that starts cold")
+        await context.record_event(
+            obj, "Normal", "PodReplaced", f"Pod {name} could not be restored, and is replaced by one that starts cold"
+        )
 
 
 async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, labels: str, replicas: int, *, ready: bool) -> RestoreChoice:
@@ -249,7 +251,7 @@ async def record_restore_event(context: Context, obj: Node, before: Node, now: N
     """An Event when the reason of the condition has changed."""
     condition = condition_of(now, RESTORE)
     if condition and condition["reason"] != condition_of(before, RESTORE).get("reason"):
-        await context.say(obj, "Normal" if condition["reason"] in CALM else "Warning", condition["reason"], condition["message"])
+        await context.record_event(obj, "Normal" if condition["reason"] in CALM else "Warning", condition["reason"], condition["message"])
 
 
 async def _storage(context: Context, namespace: str, settings: Settings) -> storage.Storage | RestoreState:

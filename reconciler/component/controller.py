@@ -42,7 +42,7 @@ class ComponentController(Controller):
 
     kind = COMPONENT
     watches = (
-        Watch(COMPONENTS, need=Need.READABLE, places=index_user),
+        Watch(COMPONENTS, need=Need.READABLE, index_values=index_user),
         *CHILDREN,
         Watch(LEADER_WORKER_SETS, (LABELLED, (f"{disaggregated_set.SET_NAME},{RECONCILED}!=true", "")), when=served("leader-worker-sets")),
         Watch(STATEFUL_SETS, ((SET_NAME, ""),), when=served("leader-worker-sets"), trim=_trim),
@@ -57,7 +57,7 @@ class ComponentController(Controller):
 
     async def reconcile(self, context: Context, obj: Node) -> PassResult:
         """Bring one component's object to its spec. Raises: ApiError, StandDownError."""
-        if await context.let_go_deleted(obj):
+        if await context.finalize_deleted(obj):
             return PassResult()
         state = await observe(context, obj)
         if isinstance(state, Refusal):
@@ -85,7 +85,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
         except ApiError as error:
             problems.append(problem_of_error(error, "what is not asked for any more"))
     await context.report_repairs(obj)
-    if any(problem.passing for problem in problems) and not context.queue.lasts(key_of(obj)):
+    if any(problem.passing for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
         return PassResult(tuple(problems))  # retried at once, and not reported yet
     if problems or workload is None:
         return await _fail(context, obj, problems, RETRY_SLOW)
@@ -97,7 +97,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
     news = was or (became == "True" and not is_of_a_graph(obj))
     if await context.writer.patch_status(obj, now) and was != became and news:
         condition = condition_of(now, "DynamoComponentReady")
-        await context.say(obj, "Normal", condition["reason"], condition["message"])
+        await context.record_event(obj, "Normal", condition["reason"], condition["message"])
     if not is_of_a_graph(obj):
         await record_restore_event(context, obj, before, now)
         await context.report_ignored(obj, before, now)
@@ -109,7 +109,7 @@ async def _refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
     if not refusal.reason:
         return PassResult((), refusal.after)
     if refusal.reason == REFUSED:
-        await context.say(obj, "Warning", refusal.reason, refusal.message)
+        await context.record_event(obj, "Warning", refusal.reason, refusal.message)
     return await _fail(context, obj, [Problem(refusal.message, "validation")], refusal.after)
 
 
@@ -117,7 +117,7 @@ async def _fail(context: Context, obj: Node, problems: list[Problem], after: flo
     text = f"Failed to reconcile DynamoComponentDeployment: {join_messages(problems)}"
     condition = Condition(AVAILABLE, "False", RECONCILING, text)
     if await context.writer.patch_status(obj, set_condition(obj.get("status") or {}, AVAILABLE, condition, context.clocks.wall())):
-        await context.say(obj, "Warning", FAILED, join_messages(problems))
+        await context.record_event(obj, "Warning", FAILED, join_messages(problems))
     return PassResult(tuple(problems), after)
 
 

@@ -32,9 +32,9 @@ class Cache:
         self._clocks, self._clock = clocks, clocks.monotonic
         self._index: dict[Hashable, set[Key]] = {}
         self._written: dict[Key, tuple[float, Node]] = {}
-        self._held: dict[Key, list[tuple[Node | None, Node | None]]] = {}  # reported while a write of the object is under way
+        self._withheld: dict[Key, list[tuple[Node | None, Node | None]]] = {}  # reported while a write of the object is under way
         self._tasks: list[asyncio.Task[None]] = []
-        self._sharing = Interner()
+        self._interner = Interner()
         self.reflectors: dict[str, MergedReflector] = {}
         self.watches: dict[str, Watch] = {}
 
@@ -46,7 +46,7 @@ class Cache:
                 self.watches[kind] = watch
                 makes = [partial(self._selected, watch, labels=labels, fields=fields) for labels, fields in watch.selections]
                 made = self.reflectors[kind] = MergedReflector(watch.namespaces(settings), *makes)
-                made.subscribe(partial(self._hear, watch))
+                made.subscribe(partial(self._on_event, watch))
                 self._tasks.append(asyncio.ensure_future(made.run()))
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ class Cache:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
-    def waiting(self) -> list[str]:
+    def unsynced(self) -> list[str]:
         """Kinds without which nothing may be decided: not listed, though they are needed and as far as is known can be read."""
         lacking = [(name, self.watches[name].need) for name, each in self.reflectors.items() if not each.synced.is_set()]
         return [
@@ -65,14 +65,14 @@ class Cache:
             if need is Need.READABLE or (need is not Need.NONE and self.reflectors[name].state not in _UNREADABLE)
         ]
 
-    def lacking(self) -> dict[str, str]:
+    def unavailable(self) -> dict[str, str]:
         """Kinds that can't be read, and why."""
         return {kind: each.reason for kind, each in self.reflectors.items() if each.state in _UNREADABLE}
 
     def unreadable(self) -> list[str]:
         """Unreadable kinds that somebody must do something about: forbidden ones, and missing definitions of ours."""
         forbidden = WatchState.FORBIDDEN
-        return [kind for kind in self.lacking() if self.watches[kind].need >= Need.OURS or self.reflectors[kind].state is forbidden]
+        return [kind for kind in self.unavailable() if self.watches[kind].need >= Need.OURS or self.reflectors[kind].state is forbidden]
 
     def knows(self, kind: str) -> bool:
         """Whether all objects of a kind have been listed, so that one that isn't here does not exist."""
@@ -91,18 +91,18 @@ class Cache:
             return heard
         return mine[1]
 
-    def keys(self, place: Hashable) -> list[Key]:
-        """The keys of objects that an index has at a place, in a stable order."""
-        return sorted(self._index.get(place, ()))
+    def index_keys(self, value: Hashable) -> list[Key]:
+        """The keys of objects that an index has for a value, in a stable order."""
+        return sorted(self._index.get(value, ()))
 
-    def find(self, place: Hashable) -> list[Node]:
-        """The objects that an index has at a place, in a stable order."""
-        return [obj for key in self.keys(place) if (obj := self.get(key)) is not None]
+    def by_index(self, value: Hashable) -> list[Node]:
+        """The objects that an index has for a value, in a stable order."""
+        return [obj for key in self.index_keys(value) if (obj := self.get(key)) is not None]
 
     def owned(self, owner: Node) -> list[Node]:
         """The objects that `owner` controls, in a stable order; owner references from other namespaces are ignored."""
         namespace = key_of(owner).namespace
-        return [obj for obj in self.find(str(owner["metadata"].get("uid"))) if key_of(obj).namespace == namespace]
+        return [obj for obj in self.by_index(str(owner["metadata"].get("uid"))) if key_of(obj).namespace == namespace]
 
     def all(self, kind: str, namespace: str = "") -> list[Node]:
         """All objects of a kind, of one namespace or of every one."""
@@ -112,24 +112,24 @@ class Cache:
     @contextlib.contextmanager
     def writing(self, key: Key) -> Iterator[None]:
         """Hold back reported changes of an object during a write of it."""
-        self._held.setdefault(key, [])
+        self._withheld.setdefault(key, [])
         try:
             yield
         finally:
-            for old, new in self._held.pop(key, ()):
-                self._tell(key, old, new)
+            for old, new in self._withheld.pop(key, ()):
+                self._report(key, old, new)
 
-    def wrote(self, obj: Node) -> None:
+    def add_write(self, obj: Node) -> None:
         """Take the response to a write, until the watch has reported it."""
         watch = self.watches.get(str(obj["kind"]))
-        key, now = key_of(_lighten(watch, obj)), self._clock()
+        key, now = key_of(_trim_object(watch, obj)), self._clock()
         while self._written and now - next(iter(self._written.values()))[0] > OWN_WRITE_SECONDS:  # also of kinds that aren't watched
             del self._written[next(iter(self._written))]
         self._written.pop(key, None)
         self._written[key] = (now, obj)
-        self._move(watch, key, obj)
+        self._reindex(watch, key, obj)
 
-    def removed(self, key: Key) -> None:
+    def forget_write(self, key: Key) -> None:
         """Forget the own write of an object that this process deleted."""
         self._written.pop(key, None)
 
@@ -140,34 +140,34 @@ class Cache:
         )
 
     def _trim(self, watch: Watch, obj: Node) -> None:
-        self._sharing.share(_lighten(watch, obj))
+        self._interner.share(_trim_object(watch, obj))
 
-    def _hear(self, watch: Watch, old: Node | None, new: Node | None) -> None:
+    def _on_event(self, watch: Watch, old: Node | None, new: Node | None) -> None:
         key = Change(old, new).key
-        self._move(watch, key, new, old)
-        if key in self._held:
-            self._held[key].append((old, new))
+        self._reindex(watch, key, new, old)
+        if key in self._withheld:
+            self._withheld[key].append((old, new))
         else:
-            self._tell(key, old, new)
+            self._report(key, old, new)
 
-    def _tell(self, key: Key, old: Node | None, new: Node | None) -> None:
+    def _report(self, key: Key, old: Node | None, new: Node | None) -> None:
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])
         if mine is not None and (new is None or _version(new) >= _version(mine[1])):
             del self._written[key]
         self._changed(Change(old, new, ours))
 
-    def _move(self, watch: Watch | None, key: Key, new: Node | None, old: Node | None = None) -> None:
-        before, now = _places(watch, old), _places(watch, new)
-        for place in (before - now) & self._index.keys():
-            self._index[place].discard(key)
-            if not self._index[place]:
-                del self._index[place]
-        for place in now:
-            self._index.setdefault(place, set()).add(key)
+    def _reindex(self, watch: Watch | None, key: Key, new: Node | None, old: Node | None = None) -> None:
+        before, now = _index_values(watch, old), _index_values(watch, new)
+        for value in (before - now) & self._index.keys():
+            self._index[value].discard(key)
+            if not self._index[value]:
+                del self._index[value]
+        for value in now:
+            self._index.setdefault(value, set()).add(key)
 
 
-def _lighten(watch: Watch | None, obj: Node) -> Node:
+def _trim_object(watch: Watch | None, obj: Node) -> Node:
     """Drop unread parts, often half of an object. The object is the cache's own: a reflector's, or the response to a write."""
     obj["metadata"].pop("managedFields", None)
     if watch is None or not watch.flat:
@@ -177,11 +177,11 @@ def _lighten(watch: Watch | None, obj: Node) -> Node:
     return obj
 
 
-def _places(watch: Watch | None, obj: Node | None) -> set[Hashable]:
+def _index_values(watch: Watch | None, obj: Node | None) -> set[Hashable]:
     """Where an index has an object: at the uid of its controller, and where its watch says."""
     if obj is None:
         return set()
-    own: Iterable[Hashable] = watch.places(obj) if watch is not None else ()
+    own: Iterable[Hashable] = watch.index_values(obj) if watch is not None else ()
     return {*own, owner_uid(obj)} - {""}
 
 

@@ -33,7 +33,7 @@ def render_settings(context: Context, namespace: str) -> Settings:
 
 def find_pods_account(cache: Cache, namespace: str) -> str:
     """The account of a namespace's pods with discovery by etcd that name none."""
-    return next((key.name for key in cache.keys((_ACCOUNTS, namespace))), "default")
+    return next((key.name for key in cache.index_keys((_ACCOUNTS, namespace))), "default")
 
 
 def read_served(known: Mapping[str, Presence]) -> Settings:

@@ -58,7 +58,7 @@ class Context:
         except NotServedError as error:
             problem = problem_of_error(error, f"{child['kind']} {child['metadata']['name']}")
             if owner is not None and child["kind"] in ROUTES and is_acted_on(owner):
-                await self.say(owner, "Warning", "NotServed", problem.text, lasting=True)
+                await self.record_event(owner, "Warning", "NotServed", problem.text, lasting=True)
             else:
                 problems.append(problem)
         except ApiError as error:
@@ -69,7 +69,9 @@ class Context:
             problems.append(Problem(str(error), "conflict"))
         return None
 
-    async def say(self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str, *, lasting: bool = False) -> None:
+    async def record_event(
+        self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str, *, lasting: bool = False
+    ) -> None:
         """Record an Event, once for each change; `lasting` if each pass finds it again and no status shows it."""
         await self.recorder.record(obj, kind, reason, message, lasting=lasting)
 
@@ -83,9 +85,9 @@ class Context:
                 await self.writer.drop(child)
             except NotServedError:  # it went with its kind
                 continue
-            await self.say(owner, "Normal", f"Deleted{child['kind']}", f"{child['kind']} {name} is not asked for any more")
+            await self.record_event(owner, "Normal", f"Deleted{child['kind']}", f"{child['kind']} {name} is not asked for any more")
 
-    async def let_go_deleted(self, obj: Node) -> bool:
+    async def finalize_deleted(self, obj: Node) -> bool:
         """Whether an object is being deleted; the Go operator's finalizer is removed then, this reconciler uses none.
 
         Raises: ApiError, StandDownError.
@@ -94,7 +96,7 @@ class Context:
             return False
         finalizers = obj["metadata"].get("finalizers") or []
         if FINALIZER in finalizers:
-            self.writer.ask(obj)
+            self.writer.check_may_write(obj)
             key = key_of(obj)
             at = f"/metadata/finalizers/{finalizers.index(FINALIZER)}"
             steps = [{"op": "test", "path": at, "value": FINALIZER}, {"op": "remove", "path": at}]
@@ -105,9 +107,11 @@ class Context:
         """Record an Event if the status newly lists fields without effect."""
         condition = condition_of(now, IGNORED)
         if condition and condition["message"] != condition_of(before, IGNORED).get("message"):
-            await self.say(obj, "Warning", "NotActedOn", condition["message"])
+            await self.record_event(obj, "Warning", "NotActedOn", condition["message"])
 
     async def report_repairs(self, owner: Node) -> None:
         """Record which changes by others of an owner's children were undone."""
-        for key, others in self.writer.repaired(owner):
-            await self.say(owner, "Warning", "DriftRepaired", f"{key.kind} {key.name} was changed by {others}, and is again as rendered")
+        for key, others in self.writer.pop_repairs(owner):
+            await self.record_event(
+                owner, "Warning", "DriftRepaired", f"{key.kind} {key.name} was changed by {others}, and is again as rendered"
+            )

@@ -37,7 +37,7 @@ class WatchedNamespaces:
         self._leases = MergedReflector(
             namespaces, lambda namespace: Reflector(cluster, LEASES, namespace, name=LEASE_NAME, relist=RELIST, clocks=clocks)
         )
-        self._leases.subscribe(self._heard)
+        self._leases.subscribe(self._on_lease)
 
     @property
     def known(self) -> bool:
@@ -63,21 +63,21 @@ class WatchedNamespaces:
         try:
             while True:
                 heard = self._leases.state is WatchState.SYNCED
-                (self._claims.regained if heard else self._claims.lost)(self._clock())
-                self._look()
+                (self._claims.resume if heard else self._claims.suspend)(self._clock())
+                self._update_excluded()
                 await self._clocks.sleep(TICK)
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
 
-    def _heard(self, old: Node | None, new: Node | None) -> None:
+    def _on_lease(self, old: Node | None, new: Node | None) -> None:
         if new is not None:
-            self._claims.seen(new, self._clock(), self._clocks.wall())
+            self._claims.observe(new, self._clock(), self._clocks.wall())
         elif old is not None:
-            self._claims.gone(old["metadata"].get("namespace", ""))
-        self._look()
+            self._claims.forget(old["metadata"].get("namespace", ""))
+        self._update_excluded()
 
-    def _look(self) -> None:
+    def _update_excluded(self) -> None:
         now = self._claims.excluded(self._clock())
         before, self.excluded = self.excluded, now
         for namespace in sorted(before - now):

@@ -24,13 +24,13 @@ class StatusPacer:
     def __len__(self) -> int:
         return len(self._last)
 
-    def wait(self, key: Key, before: Node, now: Node) -> float:
+    def delay(self, key: Key, before: Node, now: Node) -> float:
         """The delay of a changed status in seconds; 0 to write at once."""
         moment = self._clock()
         begins = not before and _is_beginning(now)
         last = self._last.get(key, moment if begins else -math.inf)
         left = last + MAX_STATUS_DELAY_SECONDS - moment
-        if left <= 0 or not (begins or _told(before) == _told(now)):
+        if left <= 0 or not (begins or _without_progress(before) == _without_progress(now)):
             while self._last and moment - self._last[oldest := next(iter(self._last))] >= _WRITE_MEMORY_SECONDS:
                 del self._last[oldest]
             self._last.pop(key, None)
@@ -47,7 +47,7 @@ def _is_beginning(now: Node) -> bool:
     return bool(conditions) and quiet and now.get("state", "pending") == "pending"
 
 
-def _told(status: Node) -> Node:
+def _without_progress(status: Node) -> Node:
     """A status without numbers and messages."""
     conditions = [(condition.get("type"), condition.get("status"), condition.get("reason")) for condition in status.get("conditions") or ()]
     return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}

@@ -21,9 +21,9 @@ class Cause(IntEnum):
     """Smaller values come first."""
 
     EDIT = 0  # the object was changed or is being deleted
-    BEGUN = 1  # a part of it changed, it is a new part of something else, or the last pass failed
+    IN_PROGRESS = 1  # a part of it changed, it is a new part of something else, or the last pass failed
     NEW = 2  # nothing was done for it
-    LOOK = 3  # no known change: after a restart, or periodically
+    RESYNC = 3  # no known change: after a restart, or periodically
 
 
 def cause_of(obj: Node, *, known: bool) -> Cause:
@@ -32,11 +32,11 @@ def cause_of(obj: Node, *, known: bool) -> Cause:
     if metadata.get("deletionTimestamp"):
         return Cause.EDIT
     if not status:
-        return Cause.BEGUN if controller_reference(obj) else Cause.NEW
+        return Cause.IN_PROGRESS if controller_reference(obj) else Cause.NEW
     acted_on = status.get("observedGeneration")
     if known or (acted_on is not None and acted_on != metadata.get("generation")):
         return Cause.EDIT
-    return Cause.LOOK
+    return Cause.RESYNC
 
 
 class ReadyKeys:
@@ -123,7 +123,7 @@ class Queue:
         if after > 0:
             self._add_later(key, after, cause)
             return
-        self.turns.came(key)
+        self.turns.on_added(key)
         if key in self._running:
             self._again[key] = min(cause, self._again.get(key, cause))
         else:
@@ -137,12 +137,12 @@ class Queue:
             await self._news.wait()
         key = self._ready.take()
         self._running.add(key)
-        self.turns.began(key)
+        self.turns.on_started(key)
         if (later := self._later.pop(key, None)) is not None:
             later.task.cancel()
         return key
 
-    def done(self, key: Key, after: float = 0.0, cause: Cause = Cause.LOOK) -> None:
+    def done(self, key: Key, after: float = 0.0, cause: Cause = Cause.RESYNC) -> None:
         """Finish a successful or permanently failed key; work on it again after so many seconds, 0 for never."""
         self._failures.pop(key, None)
         self._end(key)
@@ -156,10 +156,10 @@ class Queue:
         pause = failures.next()
         self._end(key)
         self.turns.repeated[key.kind] += 1
-        self.add(key, pause, Cause.BEGUN if failures.errors <= URGENT else Cause.LOOK)
+        self.add(key, pause, Cause.IN_PROGRESS if failures.errors <= URGENT else Cause.RESYNC)
         return pause
 
-    def lasts(self, key: Key) -> bool:
+    def keeps_failing(self, key: Key) -> bool:
         """Whether a key has failed more than `URGENT` times in a row, which takes some seconds."""
         return key in self._failures and self._failures[key].errors > URGENT
 
@@ -181,7 +181,7 @@ class Queue:
 
     def _end(self, key: Key) -> None:
         self._running.discard(key)
-        self.turns.ended(key)
+        self.turns.on_ended(key)
         cause = self._again.pop(key, None)
         if cause is not None:
             self.add(key, cause=cause)

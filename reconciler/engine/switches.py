@@ -36,17 +36,17 @@ class WaitTimes:
         return moment - since
 
 
-async def reconcile_switched(context: Context, waits: WaitTimes, controller: Controller, switch: Switch, obj: Node) -> PassResult:
+async def reconcile_switched(context: Context, wait_times: WaitTimes, controller: Controller, switch: Switch, obj: Node) -> PassResult:
     """One pass over an object, or a condition that says why nothing acts on it. Raises: ApiError, StandDownError."""
     if switch.is_over(context.settings):
-        return await _report_no_controller(context, waits, obj, "NoController", switch.ended, others=False)
+        return await _report_no_controller(context, wait_times, obj, "NoController", switch.ended, others=False)
     if not switch.is_on(context.settings, context.detector.known):
-        return await _report_no_controller(context, waits, obj, *_explain_inaction(context, switch, controller.kind))
+        return await _report_no_controller(context, wait_times, obj, *_explain_inaction(context, switch, controller.kind))
     if not context.cache.knows(controller.kind):  # which of two objects is the older one, say, is not known yet
         return PassResult((), RETRY_UNLISTED)
     try:
         outcome = await controller.reconcile(context, obj)
-        await _tell(context, obj)
+        await _set_reconciled(context, obj)
     except ForbiddenError as error:
         if not lacks_permission(error):
             raise
@@ -66,7 +66,7 @@ def _explain_inaction(context: Context, switch: Switch, kind: str) -> tuple[str,
 
 
 async def _report_no_controller(
-    context: Context, waits: WaitTimes, obj: Node, reason: str, text: str, *, others: bool = True
+    context: Context, wait_times: WaitTimes, obj: Node, reason: str, text: str, *, others: bool = True
 ) -> PassResult:
     """Put a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
     status: Node = obj.get("status") or {}
@@ -76,27 +76,27 @@ async def _report_no_controller(
     if others and (
         any(condition.get("type") != RECONCILED for condition in status.get("conditions") or ()) or status.get("observedGeneration")
     ):
-        await _tell(context, obj)
+        await _set_reconciled(context, obj)
         return PassResult()
-    if not condition_of(status, RECONCILED) and (waited := waits.seconds(uid_of(obj))) < OTHERS_TIMEOUT_SECONDS:
+    if not condition_of(status, RECONCILED) and (waited := wait_times.seconds(uid_of(obj))) < OTHERS_TIMEOUT_SECONDS:
         return PassResult((), OTHERS_TIMEOUT_SECONDS - waited)
-    if await _tell(context, obj, reason, text):
-        await context.say(obj, "Warning", reason, text)
+    if await _set_reconciled(context, obj, reason, text):
+        await context.record_event(obj, "Warning", reason, text)
     return PassResult()
 
 
 async def _report_forbidden(context: Context, obj: Node, text: str) -> PassResult:
     """Tells in a condition, or else an Event, of the missing permission that ended a pass. Raises: ApiError, StandDownError."""
     try:
-        changed = await _tell(context, obj, FORBIDDEN, text)
+        changed = await _set_reconciled(context, obj, FORBIDDEN, text)
     except ForbiddenError:
         changed = True
     if changed:
-        await context.say(obj, "Warning", FORBIDDEN, text, lasting=True)
+        await context.record_event(obj, "Warning", FORBIDDEN, text, lasting=True)
     return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), RETRY_SLOW)
 
 
-async def _tell(context: Context, obj: Node, reason: str = "", text: str = "") -> bool:
+async def _set_reconciled(context: Context, obj: Node, reason: str = "", text: str = "") -> bool:
     """Makes the condition say so, or takes it away without a reason; returns whether it was another before."""
     now = context.cache.get(key_of(obj)) or obj
     status: Node = now.get("status") or {}

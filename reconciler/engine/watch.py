@@ -37,10 +37,10 @@ class Watch(NamedTuple):
     when: Callable[[OperatorConfiguration, Known], bool] = lambda _settings, _known: True
     trim: Callable[[Node], None] = lambda _obj: None  # drops what isn't read
     flat: bool = False  # whether the schema ends before any bound of nesting
-    places: Callable[[Node], Iterable[Hashable]] = lambda _obj: ()  # what else than their owners objects are found by
+    index_values: Callable[[Node], Iterable[Hashable]] = lambda _obj: ()  # what else than their owners objects are found by
     namespaces: Callable[[OperatorConfiguration], Sequence[str]] = lambda settings: settings.namespace.watched
     pause: float = PROGRESS  # seconds for which changes of status are gathered
-    cause: Cause = Cause.BEGUN  # of passes over what a change concerns beside the object itself
+    cause: Cause = Cause.IN_PROGRESS  # of passes over what a change concerns beside the object itself
 
 
 def served(capability: str) -> Callable[[OperatorConfiguration, Known], bool]:

@@ -40,7 +40,7 @@ class Writer:
     ) -> None:
         """`later(key, seconds)` is called for a pass that writes a delayed status."""
         self._cluster, self._cache, self.may_write, self._clock = cluster, cache, may_write, clock
-        self._pace, self._later = StatusPacer(clock), later
+        self._pacer, self._later = StatusPacer(clock), later
         self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (applied digest, resulting fingerprint)
         self._repaired: dict[Key, deque[float]] = {}
         self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> reverted children and their changers
@@ -73,20 +73,20 @@ class Writer:
             return live
         if live is not None and self._is_same(live, wanted):
             return live
-        self._ask(key.namespace)
+        self._check_may_write(key.namespace)
         with self._cache.writing(key):
             if key.kind in ONCE:
-                return self._took(wanted, await self._cluster.create(resource, wanted, key.namespace))
-            return self._took(wanted, await self._apply(key, wanted, live))
+                return self._record_write(wanted, await self._cluster.create(resource, wanted, key.namespace))
+            return self._record_write(wanted, await self._apply(key, wanted, live))
 
-    def repaired(self, owner: Node) -> list[tuple[Key, str]]:
+    def pop_repairs(self, owner: Node) -> list[tuple[Key, str]]:
         """The owner's children reverted since the last call, and who had changed them."""
         return self._repairs.pop(uid_of(owner), [])
 
     async def scale(self, obj: Node, replicas: int, owner: Node) -> None:
         """Scale another controller's object. Raises: ApiError, ContestedError, StandDownError."""
         key, mark = key_of(obj), ("replicas", str(replicas))
-        self._ask(key.namespace)
+        self._check_may_write(key.namespace)
         if self._applied.get(uid_of(obj)) == mark:
             message = f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}"
             self._contest(key, uid_of(owner), ["others through its scale"], message)
@@ -96,17 +96,17 @@ class Writer:
         # the response is only the scale
         metadata = {**obj["metadata"], "resourceVersion": scaled["metadata"]["resourceVersion"]}
         metadata["generation"] = metadata.get("generation", 0) + 1
-        self._cache.wrote({**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}})
+        self._cache.add_write({**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}})
 
     async def drop(self, obj: Node, grace: int | None = None) -> None:
         """Delete an object, if it still has this uid; a pod has `grace` seconds to end. Raises: ApiError, StandDownError."""
         key = key_of(obj)
-        self._ask(key.namespace)
+        self._check_may_write(key.namespace)
         try:
             await self._cluster.delete(resource_of(obj), key.name, key.namespace, uid=uid_of(obj), grace=grace)
         except ConflictError:
             return  # another object has the name now
-        self._cache.removed(key)
+        self._cache.forget_write(key)
 
     async def drop_left_behind(self, live: Node, owner: Node) -> bool:
         """Delete an object of an earlier owner of the same name; returns whether it was one. Raises: ApiError, StandDownError.
@@ -129,32 +129,32 @@ class Writer:
         patch = make_status_patch(before, status)
         if patch is None:
             return False
-        self.ask(obj)
+        self.check_may_write(obj)
         key = key_of(obj)
-        if (seconds := self._pace.wait(key, before, status)) > 0:
+        if (seconds := self._pacer.delay(key, before, status)) > 0:
             self._later(key, seconds)
             return False
         with self._cache.writing(key):
             made = await self._cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
-            self._cache.wrote(made)
+            self._cache.add_write(made)
         return True
 
     async def merge(self, obj: Node, resource: Resource, name: str, change: Node) -> Node:
         """Merge a change into an object or one of its children; returns the changed one. Raises: ApiError, StandDownError."""
-        self.ask(obj)
+        self.check_may_write(obj)
         made = await self._cluster.merge_patch(resource, name, change, key_of(obj).namespace)
-        self._cache.wrote(made)
+        self._cache.add_write(made)
         return made
 
     async def patch_metadata(self, obj: Node, metadata: Node) -> Node:
         """Merge a change into an object's metadata; returns the object. Raises: ApiError, StandDownError."""
         return await self.merge(obj, resource_of(obj), key_of(obj).name, {"metadata": metadata})
 
-    def ask(self, obj: Node) -> None:
+    def check_may_write(self, obj: Node) -> None:
         """Raises: StandDownError if nothing may be written for the object any more."""
-        self._ask(key_of(obj).namespace)
+        self._check_may_write(key_of(obj).namespace)
 
-    def _ask(self, namespace: str) -> None:
+    def _check_may_write(self, namespace: str) -> None:
         if not self.may_write(namespace):
             raise StandDownError(namespace)
 
@@ -186,10 +186,10 @@ class Writer:
         return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": make_co_owner(owner)})
 
     async def _own(self, key: Key, live: Node, step: Node) -> Node:
-        self._ask(key.namespace)
+        self._check_may_write(key.namespace)
         steps = [{"op": "test", "path": "/metadata/uid", "value": uid_of(live)}, step]
         made = await self._cluster.json_patch(resource_of(live), key.name, steps, key.namespace)
-        self._cache.wrote(made)
+        self._cache.add_write(made)
         return made
 
     async def _is_orphan(self, key: Key, live: Node, owner: Node) -> bool:
@@ -215,10 +215,10 @@ class Writer:
         """The created object; None if the name exists, or the kind isn't watched."""
         if key.kind in ONCE or not self._cache.knows(key.kind):
             return None
-        self._ask(key.namespace)
+        self._check_may_write(key.namespace)
         fresh = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": ABSENT}}
         with self._cache.writing(key), contextlib.suppress(ConflictError):
-            return self._took(wanted, await self._cluster.apply(resource_of(wanted), fresh, manager=MANAGER))
+            return self._record_write(wanted, await self._cluster.apply(resource_of(wanted), fresh, manager=MANAGER))
         return None
 
     async def _apply(self, key: Key, wanted: Node, live: Node | None) -> Node:
@@ -236,14 +236,14 @@ class Writer:
                 raise
             if others and key.kind != ADAPTER:
                 self._contest(key, owner_uid(wanted), others, error.message)
-        self._ask(key.namespace)
+        self._check_may_write(key.namespace)
         return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
 
     async def _is_newest(self, key: Key, live: Node) -> bool:
         """Whether the decision was based on the current state, so as not to overwrite an autoscaler's newer number."""
         fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)
         if fresh is not None and fresh["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
-            self._cache.wrote(fresh)
+            self._cache.add_write(fresh)
             return False
         return fresh is not None
 
@@ -258,12 +258,12 @@ class Writer:
         if owner:
             self._repairs.setdefault(owner, []).append((key, ", ".join(others)))
 
-    def _took(self, wanted: Node, made: Node) -> Node:
+    def _record_write(self, wanted: Node, made: Node) -> Node:
         if contains(made, wanted):
             self._applied.pop(uid_of(made), None)
         else:
             self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
-        self._cache.wrote(made)
+        self._cache.add_write(made)
         return made
 
     def _remember(self, uid: str, what: tuple[str, str]) -> None:

@@ -47,7 +47,7 @@ async def act(context: Context, keyed: set[str], state: GraphState, plan: GraphP
     result = await _write_children(context, keyed, state, plan)
     await context.report_repairs(obj)
     problems = tuple(result.problems)
-    if any(problem.passing for problem in problems) and not context.queue.lasts(key_of(obj)):
+    if any(problem.passing for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
         return PassResult(problems)  # retried at once, and not reported yet
     status, look = report(state, plan, result, context.clocks.wall()), 0.0
     if status["state"] == "pending":
@@ -71,9 +71,11 @@ async def _adopt(context: Context, state: GraphState) -> float:
     try:
         await context.writer.patch_metadata(graph.object, {"uid": uid_of(graph.object), "annotations": {WORKLOAD_PROVIDER: provider}})
     except (ForbiddenError, InvalidError) as error:
-        await context.say(graph.object, "Warning", "NotAdopted", f"{WORKLOAD_PROVIDER} can't be set: {error.message}", lasting=True)
+        await context.record_event(
+            graph.object, "Warning", "NotAdopted", f"{WORKLOAD_PROVIDER} can't be set: {error.message}", lasting=True
+        )
         return RETRY_SLOW
-    await context.say(graph.object, "Normal", "Adopted", f'{WORKLOAD_PROVIDER} is "{provider}", where the graph runs')
+    await context.record_event(graph.object, "Normal", "Adopted", f'{WORKLOAD_PROVIDER} is "{provider}", where the graph runs')
     return 0.0
 
 
@@ -129,7 +131,7 @@ async def _put(context: Context, graph: Graph, child: Node, problems: list[Probl
         warnings: list[Problem] = []
         live = await context.put(child, owner, warnings)
         for problem in warnings:
-            await context.say(graph.object, "Warning", "PlannerRights", problem.text)
+            await context.record_event(graph.object, "Warning", "PlannerRights", problem.text)
         return live
     if child["kind"] == ADAPTER:
         child = prepare_adapter(child, context.cache)
@@ -156,15 +158,15 @@ async def _remove_old(context: Context, obj: Node, plan: GraphPlan, problems: li
 
 async def _note_digest(context: Context, graph: Graph, plan: GraphPlan) -> None:
     """Record our digest of a generation that is named otherwise, by which later changes of the workers are found."""
-    context.writer.ask(graph.object)
+    context.writer.check_may_write(graph.object)
     patch: Node = {"apiVersion": graph.object["apiVersion"], "kind": graph.object["kind"]}
     patch["metadata"] = {
         "name": graph.name,
         "namespace": graph.namespace,
         "annotations": {CURRENT_HASH: plan.roll.name, WORKER_DIGEST: plan.digest},
     }
-    context.cache.wrote(await context.cluster.apply(GRAPHS, patch, manager=MANAGER, force=True))
-    await context.say(graph.object, "Normal", "WorkerHashMigrated", f"workers keep the generation {plan.observed.worker_hash}")
+    context.cache.add_write(await context.cluster.apply(GRAPHS, patch, manager=MANAGER, force=True))
+    await context.record_event(graph.object, "Normal", "WorkerHashMigrated", f"workers keep the generation {plan.observed.worker_hash}")
 
 
 async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
@@ -173,7 +175,7 @@ async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
     if refusal.reason in EVENTS:
         status = make_refused_status(before, generation, refusal.message, context.clocks.wall(), refusal.reason)
         if await context.writer.patch_status(obj, status):
-            await context.say(obj, "Warning", EVENTS[refusal.reason], refusal.message)
+            await context.record_event(obj, "Warning", EVENTS[refusal.reason], refusal.message)
         return PassResult((Problem(refusal.message, "validation"),), refusal.after)
     if refusal.reason:
         await _write_status(context, obj, make_unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))
@@ -193,6 +195,6 @@ async def _write_status(context: Context, obj: Node, status: Node, roll: Roll) -
     if not await context.writer.patch_status(obj, status):
         return
     for event in list_events(before, status, roll):
-        await context.say(obj, *event)
+        await context.record_event(obj, *event)
     await record_restore_event(context, obj, before, status)
     await context.report_ignored(obj, before, status)

@@ -24,12 +24,12 @@ async def read_cliques(context: Context, graph: Graph) -> None:
     with contextlib.suppress(ForbiddenError, NotServedError):  # the write fails for the same reason, and reports it
         live = await context.cluster.get(CLIQUE_SETS, key.name, key.namespace)
         if live is not None and is_controlled(live, graph.object):
-            context.cache.wrote(live)
+            context.cache.add_write(live)
 
 
 async def put_cliques(context: Context, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
     """Apply a graph's set, and scale each component; returns the set as it is. Raises: StandDownError."""
-    lacking = context.cache.lacking()  # without these kinds the state is unknown
+    lacking = context.cache.unavailable()  # without these kinds the state is unknown
     problems += [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
     refused, live = list[Problem](), context.cache.get(key_of(rendered))
     made = await context.put(align_with_live(rendered, live), graph.object, refused)
@@ -96,4 +96,4 @@ async def _scale(context: Context, graph: Graph, made: Node, problems: list[Prob
         except ContestedError as error:
             problems.append(Problem(str(error), "conflict"))
         else:
-            await context.say(graph.object, "Normal", "Scaled", f"{what} has {wanted} replicas")
+            await context.record_event(graph.object, "Normal", "Scaled", f"{what} has {wanted} replicas")

@@ -45,7 +45,7 @@ class GraphController(Controller):
 
     kind = GRAPH
     watches = (
-        Watch(GRAPHS, need=Need.READABLE, places=index_user),
+        Watch(GRAPHS, need=Need.READABLE, index_values=index_user),
         *CHILDREN,
         Watch(WORKER_METADATA, trim=lighten_registration),
         Watch(DISAGGREGATED_SETS, (LABELLED,), when=served("disaggregated-sets")),
@@ -77,7 +77,7 @@ class GraphController(Controller):
 
     async def reconcile(self, context: Context, obj: Node) -> PassResult:
         """Bring a graph one step nearer to its spec. Raises: ApiError, StandDownError."""
-        if await context.let_go_deleted(obj):
+        if await context.finalize_deleted(obj):
             return PassResult()
         state = await observe(context, obj)
         if isinstance(state, Refusal):

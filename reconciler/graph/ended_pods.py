@@ -145,7 +145,7 @@ async def _replace(context: Context, graph: Node, ended: EndedPod, problems: lis
     context.retries.note(ended.name, ended.why)
     names = ", ".join(pod["metadata"]["name"] for pod in ended.pods)
     reason = "FailoverCascade" if ended.is_group else "PodReplaced"
-    await context.say(graph, "Warning", reason, f"{ended.why}; deleted {names}, which Grove makes anew")
+    await context.record_event(graph, "Warning", reason, f"{ended.why}; deleted {names}, which Grove makes anew")
 
 
 def _remedy(ended: EndedPod, graph: Node) -> str:

@@ -49,7 +49,7 @@ async def ensure_ssh_keys(context: Context, keyed: set[str], graph: Graph, rende
         try:
             there = await context.cluster.get(SECRETS, secret["metadata"]["name"], where)
             if there is None:
-                context.writer.ask(graph.object)
+                context.writer.check_may_write(graph.object)
                 # a new key takes some tenths of a second, once for an installation
                 data = keys or _pair(generate_private_key(65537, _KEY_BITS), PrivateFormat.TraditionalOpenSSL)
                 there = await _made(context.cluster, {**secret, "data": data}, where)
@@ -71,7 +71,7 @@ async def _give_own(context: Context, keyed: set[str], graph: Graph, secret: Nod
                 return
             there = None
         if there is None:
-            context.writer.ask(graph.object)
+            context.writer.check_may_write(graph.object)
             with contextlib.suppress(AlreadyExistsError):  # made before this process began, by us as far as we may know
                 data = _pair(Ed25519PrivateKey.generate(), PrivateFormat.OpenSSH)
                 there = await context.cluster.create(SECRETS, {**secret, "data": data}, graph.namespace)

@@ -39,31 +39,31 @@ RESULTS: Final = {"requeue": "requeue_after"}  # our result -> the framework's, 
 class QueueStatistics:
     """The statistics of a queue. A waiting key that is added again isn't counted."""
 
-    __slots__ = ("_began", "_came", "_clock", "added", "repeated", "waited", "worked")
+    __slots__ = ("_added_at", "_clock", "_started_at", "added", "repeated", "waited", "worked")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._came: dict[Key, float] = {}
-        self._began: dict[Key, float] = {}
+        self._added_at: dict[Key, float] = {}
+        self._started_at: dict[Key, float] = {}
         self.added: Counter[str] = Counter()
         self.repeated: Counter[str] = Counter()  # delayed, after an error or for another look
         self.waited: dict[str, list[float]] = {}
         self.worked: dict[str, list[float]] = {}
 
-    def came(self, key: Key) -> None:
+    def on_added(self, key: Key) -> None:
         """Record an added key."""
-        if key not in self._came:
-            self._came[key] = self._clock()
+        if key not in self._added_at:
+            self._added_at[key] = self._clock()
             self.added[key.kind] += 1
 
-    def began(self, key: Key) -> None:
+    def on_started(self, key: Key) -> None:
         """Record the begin of a pass."""
-        now = self._began[key] = self._clock()
-        observe(self.waited, key.kind, BUCKETS, now - self._came.pop(key, now))
+        now = self._started_at[key] = self._clock()
+        observe(self.waited, key.kind, BUCKETS, now - self._added_at.pop(key, now))
 
-    def ended(self, key: Key) -> None:
+    def on_ended(self, key: Key) -> None:
         """Record the end of a pass."""
-        began = self._began.pop(key, None)
+        began = self._started_at.pop(key, None)
         if began is not None:
             observe(self.worked, key.kind, BUCKETS, self._clock() - began)
 
@@ -71,14 +71,14 @@ class QueueStatistics:
         """The seconds of each running pass, by kind."""
         now = self._clock()
         durations: dict[str, list[float]] = {}
-        for key, began in self._began.items():
+        for key, began in self._started_at.items():
             durations.setdefault(key.kind, []).append(now - began)
         return durations
 
     def clear(self) -> None:
         """Forget waiting and running keys; keep the counts."""
-        self._came.clear()
-        self._began.clear()
+        self._added_at.clear()
+        self._started_at.clear()
 
 
 def export_passes(

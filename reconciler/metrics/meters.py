@@ -68,11 +68,11 @@ class Meters:
         """The labels of an object's series."""
         return (kind, result, namespace) if self.namespaces else (kind, result)
 
-    def passed(self, label: Label, seconds: float) -> None:
+    def count_pass(self, label: Label, seconds: float) -> None:
         """Counts one pass."""
         observe(self.passes, label, BUCKETS, seconds)
 
-    def text(self, objects: Mapping[Label, int], gauges: Gauges) -> bytes:
+    def export_text(self, objects: Mapping[Label, int], gauges: Gauges) -> bytes:
         """All metrics in Prometheus text format, with counts of objects."""
         return export(
             chain(

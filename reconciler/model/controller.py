@@ -52,8 +52,8 @@ class ModelController(Controller):
     kind = MODEL
     switch = SWITCH
     watches = (
-        Watch(MODELS, need=Need.NONE, trim=trim_model, places=_index_model, pause=GATHER),
-        Watch(ENDPOINT_SLICES, ((BASE_MODEL_HASH, ""),), when=SWITCH.is_on, trim=trim_slice, places=_index_slice, pause=GATHER),
+        Watch(MODELS, need=Need.NONE, trim=trim_model, index_values=_index_model, pause=GATHER),
+        Watch(ENDPOINT_SLICES, ((BASE_MODEL_HASH, ""),), when=SWITCH.is_on, trim=trim_slice, index_values=_index_slice, pause=GATHER),
     )
 
     def __init__(self, caller: Callable[[ModelSettings], WorkerClient] = WorkerClient) -> None:
@@ -73,7 +73,7 @@ class ModelController(Controller):
                 self._loader.forget(change.key)
             if not change.there or change.differs(_asks):
                 places = {adapter_of(model) for model in known}
-        return {key for place in places for key in cache.keys(place)} - {change.key}
+        return {key for place in places for key in cache.index_keys(place)} - {change.key}
 
     async def run(self, context: Context) -> None:
         """Calls workers until it is cancelled."""
@@ -82,7 +82,7 @@ class ModelController(Controller):
 
         def called(key: Key) -> None:
             """Have the status written: at once after the last call, and now and then while more are under way."""
-            context.queue.add(key, STATUS_PAUSE_SECONDS if loader.busy(key) else 0.0, Cause.BEGUN)
+            context.queue.add(key, STATUS_PAUSE_SECONDS if loader.busy(key) else 0.0, Cause.IN_PROGRESS)
 
         how = context.settings.models
         stray = None if how.any_slice else partial(_stray, context.cluster)
@@ -117,11 +117,11 @@ class ModelController(Controller):
         metadata, cache, how = model["metadata"], context.cache, context.settings.models
         unlisted = "" if cache.knows(SLICE) else cache.reflectors[SLICE].reason or "not listed yet"
         base = digest(str((model.get("spec") or {}).get("baseModelName") or ""))
-        slices = cache.find(("slices", str(metadata["namespace"]), base))
+        slices = cache.by_index(("slices", str(metadata["namespace"]), base))
         pods = ModelEndpoints((), ()) if unlisted else list_endpoints(slices, any_slice=how.any_slice)
         services = () if metadata.get("deletionTimestamp") else pods.services
         bases = [(name, await self._base_of(context, metadata["namespace"], name)) for name in services]
-        same = [model if other["metadata"].get("uid") == metadata.get("uid") else other for other in cache.find(adapter_of(model))]
+        same = [model if other["metadata"].get("uid") == metadata.get("uid") else other for other in cache.by_index(adapter_of(model))]
         owner = str(owner_of(model, same)["metadata"]["name"])
         return ModelState(model, pods, bases, owner, unlisted, base_as_reference=how.base_ready == "legacy")
 
@@ -162,8 +162,8 @@ async def _load(context: Context, loader: Loader, state: ModelState, plan: Model
         change = {"finalizers": [*finalizers, FINALIZER], "resourceVersion": model["metadata"]["resourceVersion"]}
         model = await context.writer.patch_metadata(model, change)
     model = await _record_names(context, model, plan.names)
-    loader.keep(key, wanted, pods, check=plan.check)
-    progress = loader.standing(key)
+    loader.set_wanted(key, wanted, pods, check=plan.check)
+    progress = loader.progress(key)
     if progress.clean:
         model = await _record_names(context, model, {wanted.lora.name: wanted.lora.digest})
     await _write_status(context, model, state, progress.ready, judge_lora(pods, progress.ready, progress.failures, busy=progress.busy))
@@ -174,15 +174,15 @@ async def _release(context: Context, loader: Loader, state: ModelState, plan: Mo
     """Unloads adapters for a bounded time, and removes the finalizer."""
     model, key, event = state.model, key_of(state.model), plan.event
     if plan.wanted is not None:
-        loader.keep(key, plan.wanted, state.pods.endpoints, check=False)
+        loader.set_wanted(key, plan.wanted, state.pods.endpoints, check=False)
         left = context.settings.models.unload_timeout - loader.seconds(key)
-        event = report_unload(state, loader.standing(key), left)
+        event = report_unload(state, loader.progress(key), left)
         if event is None:
             return PassResult((), left)
     if event is not None:
-        await context.say(model, *event)
+        await context.record_event(model, *event)
     loader.forget(key)
-    await context.let_go_deleted(model)
+    await context.finalize_deleted(model)
     return PassResult()
 
 
@@ -198,4 +198,4 @@ async def _write_status(context: Context, model: Node, state: ModelState, ready:
     status, events = make_status(model, state.pods, ready, verdict, context.clocks.wall())
     if await context.writer.patch_status(model, status):
         for event in events:
-            await context.say(model, *event)
+            await context.record_event(model, *event)

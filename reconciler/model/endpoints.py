@@ -38,7 +38,7 @@ class ModelEndpoints(NamedTuple):
 
 
 def trim_slice(endpoint_slice: Node) -> None:
-    """Reduces a slice in place to what `endpoints_in` reads; one that was reduced stays as it is."""
+    """Reduces a slice in place to what `list_endpoints` reads; one that was reduced stays as it is."""
     if isinstance(endpoint_slice.get("endpoints"), tuple):
         return
     namespace = str(endpoint_slice["metadata"].get("namespace") or "")

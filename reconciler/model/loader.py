@@ -66,7 +66,7 @@ class Loader:
             await self._sleep(self._settings.verify_interval / 10)
             for key, loads in [*self._models.items()]:
                 if self._clock() >= loads.due and not loads.wanted.unload:
-                    loads.due = self._next_look()
+                    loads.due = self._next_check_at()
                     self._verify(key, loads)
 
     async def close(self) -> None:
@@ -79,15 +79,15 @@ class Loader:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._caller.close()
 
-    def keep(self, key: Key, wanted: WantedAdapter, endpoints: Sequence[Endpoint], *, check: bool) -> None:
+    def set_wanted(self, key: Key, wanted: WantedAdapter, endpoints: Sequence[Endpoint], *, check: bool) -> None:
         """What a model wants now, on which pods. With `check`, pods are asked first, if nothing was known of the model."""
         loads = self._models.get(key)
         if loads is None:
-            loads = self._models[key] = _ModelLoads(wanted, self._clock(), self._next_look())
+            loads = self._models[key] = _ModelLoads(wanted, self._clock(), self._next_check_at())
         else:
             check = False
         if loads.wanted != wanted:
-            self._wish(loads, wanted)
+            self._set_wanted(loads, wanted)
         for uid in loads.pods.keys() - {present.uid for present in endpoints}:
             self._drop(loads, uid)
         for endpoint in endpoints:
@@ -106,8 +106,8 @@ class Loader:
                 loads.pending.setdefault(endpoint.uid)
         self._start(key, loads)
 
-    def standing(self, key: Key) -> LoadProgress:
-        """How it stands with a model that was told to `keep`."""
+    def progress(self, key: Key) -> LoadProgress:
+        """How it stands with a model that was told to `set_wanted`."""
         loads = self._models[key]
         pods = loads.pods
         callable_pods = [pod for pod in pods.values() if pod.endpoint.callable or loads.wanted.unload]
@@ -135,10 +135,10 @@ class Loader:
             for uid in [*loads.pods]:
                 self._drop(loads, uid)
 
-    def _next_look(self) -> float:
+    def _next_check_at(self) -> float:
         return self._clock() + self._settings.verify_interval * (0.9 + 0.2 * self._chance())
 
-    def _wish(self, loads: _ModelLoads, wanted: WantedAdapter) -> None:
+    def _set_wanted(self, loads: _ModelLoads, wanted: WantedAdapter) -> None:
         again = (wanted.lora, wanted.unload, wanted.replace) != (loads.wanted.lora, loads.wanted.unload, loads.wanted.replace)
         if wanted.unload and not loads.wanted.unload:
             loads.began = self._clock()

@@ -120,7 +120,7 @@ async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> N
     """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
     lora, present = wanted.lora, frozenset[str]()
     if pod.check and not wanted.replace:
-        names = await _look(caller, pod)
+        names = await _read_names(caller, pod)
         pod.check = False
         if names is None and pod.done:
             return  # looking again told nothing: it stays as it was
@@ -138,7 +138,7 @@ async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> N
     pod.clean = True
 
 
-async def _look(caller: WorkerClient, pod: WorkerPod) -> frozenset[str] | None:
+async def _read_names(caller: WorkerClient, pod: WorkerPod) -> frozenset[str] | None:
     try:
         names = await _first(pod.endpoint, caller.names)
     except UnreachableError:

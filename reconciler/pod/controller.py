@@ -69,7 +69,7 @@ class PodController:
 
     def _hear(self, _old: Node | None, new: Node | None) -> None:
         if self._leads and new is not None and (find_missing_label(new) or decide(new, None).broken):
-            self._queue.add(key_of(new), cause=Cause.BEGUN)
+            self._queue.add(key_of(new), cause=Cause.IN_PROGRESS)
 
     async def _passes(self, context: Context) -> None:
         while True:
@@ -114,4 +114,4 @@ async def _say(context: Context, pod: Node, reason: str, message: str) -> None:
     """An Event about the pod, and about its graph, where users look."""
     graph = context.cache.get(Key(GRAPH, key_of(pod).namespace, str((pod["metadata"].get("labels") or {}).get(GRAPH_NAME))))
     for obj in (pod, *([graph] if graph is not None else ())):
-        await context.say(obj, "Warning", reason, message)
+        await context.record_event(obj, "Warning", reason, message)

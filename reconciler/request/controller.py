@@ -42,7 +42,7 @@ class RequestController(Controller):
         """Looks for GPUs whenever a request asks, until it is cancelled."""
         if SWITCH.is_off(context.settings):
             return
-        requeue = partial(context.queue.add, cause=Cause.BEGUN)
+        requeue = partial(context.queue.add, cause=Cause.IN_PROGRESS)
         gpus = GpuDiscovery(context.cluster, context.settings, self._scraper(), requeue, context.clocks.monotonic)
         self._requests = RequestContext(context.cluster, context.settings, gpus)
         try:

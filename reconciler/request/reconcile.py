@@ -113,7 +113,7 @@ def _read(request: Node, data: Node | None, line: Line) -> tuple[ProfilingResult
 
 async def reconcile_request(context: Context, requests: RequestContext, obj: Node) -> PassResult:
     """Brings a request as far as it can go now. Raises: ApiError, StandDownError."""
-    if await context.let_go_deleted(obj):  # the garbage collector deletes its children
+    if await context.finalize_deleted(obj):  # the garbage collector deletes its children
         return PassResult()
     plan = RequestPlan()
     for _ in range(MAX_PHASES):
@@ -144,7 +144,7 @@ async def _reconcile_phase(context: Context, requests: RequestContext, obj: Node
 async def _write_status(context: Context, obj: Node, step: RequestStep) -> bool:
     wrote = await context.writer.patch_status(obj, phases.make_status(obj, step, context.clocks.wall()))
     for event in step.events if wrote else ():
-        await context.say(obj, *event)
+        await context.record_event(obj, *event)
     return wrote
 
 
@@ -218,9 +218,9 @@ async def begin(context: Context, request: Node, settings: OperatorConfiguration
     for child in render_rights(request, account):
         await context.writer.put(child, request)
     await _put_output(context, request, render_output(request, hardware))
-    context.writer.ask(request)
+    context.writer.check_may_write(request)
     try:
-        context.cache.wrote(await context.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
+        context.cache.add_write(await context.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
     except AlreadyExistsError:
         await read_job(context, request)  # somebody else's is told; ours was made in this moment
 
@@ -250,10 +250,10 @@ async def make_graph(context: Context, request: Node, result: ProfilingResult) -
     """Creates the graph. Raises: ApiError, StandDownError."""
     wanted = prepare_graph(request, result.graph)
     beta = wanted["apiVersion"] == GRAPHS.api_version
-    context.writer.ask(request)
+    context.writer.check_may_write(request)
     made = await context.cluster.create(GRAPHS if beta else GRAPHS_ALPHA, wanted, wanted["metadata"]["namespace"])
     if beta:
-        context.cache.wrote(made)
+        context.cache.add_write(made)
     return made
 
 
@@ -265,7 +265,7 @@ async def make_config_maps(context: Context, request: Node, wanted: Iterable[Nod
     owner = make_reference({**graph, "apiVersion": GRAPHS.api_version}) if graph is not None else None
     for config_map in wanted:
         metadata = config_map["metadata"]
-        context.writer.ask(request)
+        context.writer.check_may_write(request)
         owned = {**config_map, "metadata": {**metadata, "ownerReferences": [owner]}} if owner is not None else config_map
         try:
             await context.cluster.create(CONFIG_MAPS, owned, metadata["namespace"])
@@ -275,7 +275,9 @@ async def make_config_maps(context: Context, request: Node, wanted: Iterable[Nod
         except (ForbiddenError, InvalidError) as error:
             if not is_refusal(error):
                 raise
-            await context.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {metadata['name'][:253]}: {error.message}")
+            await context.record_event(
+                request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {metadata['name'][:253]}: {error.message}"
+            )
 
 
 def is_refusal(error: ForbiddenError | InvalidError) -> bool:
@@ -289,7 +291,7 @@ async def drop_config_maps(context: Context, request: Node, unwanted: Iterable[N
         name, namespace = config_map["metadata"]["name"], config_map["metadata"]["namespace"]
         live = await context.cluster.get(CONFIG_MAPS, name, namespace)
         if live is not None and controller_reference(live) is None and _is_labelled(live, request):
-            context.writer.ask(request)
+            context.writer.check_may_write(request)
             await context.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
 
 
@@ -300,7 +302,7 @@ async def _adopt_output(context: Context, request: Node, wanted: Node, owner: No
         return
     controller = controller_reference(live)
     if not _is_labelled(live, request) or (controller is not None and controller.get("uid") != owner.get("uid")):
-        await context.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
+        await context.record_event(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
         return
     if controller is None:
         patch = {
@@ -321,7 +323,7 @@ async def _put_output(context: Context, request: Node, wanted: Node) -> None:
     live = await _own(context, request, CONFIG_MAPS, name)
     if live is not None and set(live.get("data") or ()) <= {SPEC_KEY} and (live.get("data") or {}) == wanted.get("data", {}):
         return
-    context.writer.ask(request)
+    context.writer.check_may_write(request)
     if live is not None:
         await context.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
     await context.cluster.create(CONFIG_MAPS, wanted, namespace)
@@ -330,9 +332,9 @@ async def _put_output(context: Context, request: Node, wanted: Node) -> None:
 async def _drop_job(context: Context, request: Node, live: Node | None) -> None:
     """Deletes the Job of a request that starts again, if there is one. Raises: ApiError, StandDownError."""
     if live is not None:
-        context.writer.ask(request)
+        context.writer.check_may_write(request)
         await context.cluster.delete(JOBS, live["metadata"]["name"], live["metadata"]["namespace"], uid=uid_of(live))
-        context.cache.removed(key_of({**live, "kind": JOBS.kind}))
+        context.cache.forget_write(key_of({**live, "kind": JOBS.kind}))
 
 
 def _is_current(live: Node, request: Node) -> bool:

@@ -127,8 +127,8 @@ def summarise_result(result: ProfilingResult, data: Fields) -> Fields:
 def _graph(request: Fields, graph: Fields) -> Fields:
     """Nothing of the metadata counts but labels and annotations, and none of those that are ours."""
     head, legacy = as_map(graph.get("metadata")), read_alpha_fields(request)
-    labels = {**_said(head.get("labels")), **legacy.labels}
-    notes = {**_said(head.get("annotations")), **_said(legacy.annotations)}
+    labels = {**_quote(head.get("labels")), **legacy.labels}
+    notes = {**_quote(head.get("annotations")), **_quote(legacy.annotations)}
     out: Fields = {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_name(request)}}
     out["metadata"] |= {key: value for key, value in (("labels", labels), ("annotations", notes)) if value}
     return {**out, "spec": as_map(graph.get("spec"))}
@@ -145,9 +145,9 @@ def prepare_graph(request: Fields, graph: Fields) -> Fields:
 
 def _config_map(request: Fields, config_map: Fields) -> Fields:
     metadata: Fields = config_map["metadata"]
-    labels = {**_said(metadata.get("labels")), **labels_of(request)}
+    labels = {**_quote(metadata.get("labels")), **labels_of(request)}
     head: Fields = {"name": _name(config_map), "namespace": str(request["metadata"]["namespace"]), "labels": labels}
-    if notes := _said(metadata.get("annotations")):
+    if notes := _quote(metadata.get("annotations")):
         head["annotations"] = notes
     content = {name: string_map(config_map[name]) for name in ("data", "binaryData") if isinstance(config_map.get(name), dict)}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, **content}
@@ -162,7 +162,7 @@ def _name(document: Fields) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _said(value: Any) -> dict[str, str]:
+def _quote(value: Any) -> dict[str, str]:
     entries = string_map(as_map(value))
     return {name: text for name, text in entries.items() if not name.startswith(OURS)}
 

@@ -80,7 +80,7 @@ class GpuDiscovery:
             while True:
                 await self._wanted.wait()
                 self._wanted.clear()
-                hardware = await self._look()
+                hardware = await self._discover()
                 self._found = (self._clock(), hardware)
                 asking, self._asking = self._asking, set()
                 for key in asking:
@@ -88,7 +88,7 @@ class GpuDiscovery:
         finally:
             await self._scraper.close()
 
-    async def _look(self) -> Hardware:
+    async def _discover(self) -> Hardware:
         """At most one list of nodes, three of pods, and `MAX_EXPORTERS` calls within `SCRAPES_TIMEOUT_SECONDS`."""
         why = ""
         labelled: tuple[Machine, ...] = ()

@@ -27,7 +27,7 @@ def _watch(selections: tuple[tuple[str, str], ...], *, labelled: bool) -> Watch:
         when=lambda configuration, _: configuration.secrets.pull != NONE and labelled == (configuration.secrets.pull == LABELLED),
         trim=trim_secret,
         namespaces=lambda configuration: configuration.pull_secret_namespaces,
-        cause=Cause.LOOK,
+        cause=Cause.RESYNC,
     )
 
 
@@ -51,5 +51,5 @@ class PullSecretController(Controller):
         if obj.get(ADDRESSES) is None:
             wanted = f"must hold at most {MAX_ADDRESSES} registries, as in a Secret of type {DOCKER_CONFIG}"
             text = f"data: {wanted}; only pods that name this Secret get it"
-            await context.say(obj, "Warning", UNREADABLE, text)
+            await context.record_event(obj, "Warning", UNREADABLE, text)
         return PassResult()

@@ -91,7 +91,7 @@ def find_orchestrator(context: Context, graph: Node) -> Orchestrator:
     """Where a graph runs or is to run."""
     served, switch = read_served(context.detector.known).grove, context.settings.orchestrators.grove.enabled
     usable = served if switch is None else switch
-    gone = CLIQUES in context.cache.lacking() and CLIQUES not in context.cache.unreadable()
+    gone = CLIQUES in context.cache.unavailable() and CLIQUES not in context.cache.unreadable()
     return choose_orchestrator(graph, context.cache.owned(graph), usable=usable and not gone, served=served and not gone)
 
 

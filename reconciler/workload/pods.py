@@ -87,7 +87,7 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
         return status, left
     message = f"{ready['message']}{_MARK}{text}"[:MAX_MESSAGE_CHARACTERS]
     if message.partition(_MARK)[2] != previous:
-        await context.say(obj, "Warning", "PodsWait", text)
+        await context.record_event(obj, "Warning", "PodsWait", text)
     return {**status, "conditions": [{**ready, "message": message} if entry is ready else entry for entry in status["conditions"]]}, left
 
 

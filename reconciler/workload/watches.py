@@ -12,7 +12,7 @@ from ..engine.watch import LABELLED, Watch, served
 
 CHILDREN: Final = (
     *(Watch(each, (LABELLED,), flat=True) for each in PLAIN),
-    Watch(resources.SERVICE_ACCOUNTS, (LABELLED, (f"{POD_ACCOUNT}=true,{RECONCILED}!=true", "")), flat=True, places=index_account),
+    Watch(resources.SERVICE_ACCOUNTS, (LABELLED, (f"{POD_ACCOUNT}=true,{RECONCILED}!=true", "")), flat=True, index_values=index_account),
     *(Watch(each, (LABELLED,)) for each in (resources.INGRESSES, resources.CLAIM_TEMPLATES, resources.CONFIG_MAPS)),
     Watch(resources.INFERENCE_POOLS, (LABELLED,), when=served("inference-pools")),
     Watch(VIRTUAL_SERVICES, (LABELLED,), when=served("istio")),

@@ -150,7 +150,7 @@ async def _list(client: Client, server: int, number: int) -> Costs:
     """What it costs to list all graphs again, of which none has changed."""
     cache, watch = Cache(client, lambda _: None), GraphController.watches[0]
     reflector = cache._selected(watch, "", labels="", fields="")
-    reflector.subscribe(partial(cache._hear, watch))
+    reflector.subscribe(partial(cache._on_event, watch))
     await reflector._list()
     ours, beside = time.process_time(), spent(server)
     await reflector._list()

@@ -15,8 +15,8 @@ from dynamo_webhooks.reconciler.checkpoint.restore_condition import ANY_IMAGE
 from dynamo_webhooks.reconciler.common.keys import controller_reference
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.job import FINISHED_JOB_SECONDS
-from dynamo_webhooks.reconciler.render.held import ObjectIndex
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
+from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from dynamo_webhooks.reconciler.render.objects import make_reference
 from dynamo_webhooks.reconciler.render.settings import make_settings
 from tests.golden.corpus import cases, compare, compare_render

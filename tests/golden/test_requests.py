@@ -17,7 +17,7 @@ from dynamo_webhooks.reconciler.common.resources import GRAPHS, GRAPHS_ALPHA, RE
 from dynamo_webhooks.reconciler.component.controller import ComponentController
 from dynamo_webhooks.reconciler.graph.controller import GraphController
 from dynamo_webhooks.reconciler.render.children import RenderedChildren
-from dynamo_webhooks.reconciler.render.held import ObjectIndex
+from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request import reconcile
 from dynamo_webhooks.reconciler.request.controller import RequestController

@@ -172,7 +172,7 @@ def _managed(fields: Any) -> Node:
 
 def _claimed(lease: Any) -> None:
     for item in answers.read_items({"kind": "List", "metadata": {}, "items": [lease]}, "list"):
-        Claims(ScopeSettings("", 30, 10, 10, 60)).seen(item, 0.0, datetime.now(UTC))
+        Claims(ScopeSettings("", 30, 10, 10, 60)).observe(item, 0.0, datetime.now(UTC))
 
 
 async def _hashes(client: Any) -> storage_versions.StorageHashes:

@@ -53,7 +53,7 @@ async def test_the_claim_is_renewed_from_its_creation_on_and_made_again() -> Non
         await timing.advance(10)
         assert (await stored(cluster))["spec"]["renewTime"] > spec["renewTime"]
         await timing.advance(600)
-        assert lease.held
+        assert lease.is_held
         await cluster.delete(LEASES, NAME, "n")
         await timing.advance(10)
         assert (await stored(cluster))["spec"]["holderIdentity"] == IDENTITY
@@ -64,9 +64,9 @@ async def test_a_claim_that_cannot_be_renewed_ends_when_others_think_so() -> Non
     async with claimed(cluster, timing) as lease:
         cluster.fail(lambda *_: UnavailableError(0, "", "away"))
         await timing.advance(29.9)
-        assert lease.held
+        assert lease.is_held
         await timing.advance(0.1)
-        assert not lease.held
+        assert not lease.is_held
         assert lease.reason == "away"
 
 
@@ -92,7 +92,7 @@ async def test_a_dead_claim_of_another_operator_is_taken_over() -> None:
     assert not task.done()
     await timing.advance(10)
     assert task.done()
-    assert lease.held
+    assert lease.is_held
     assert (await stored(cluster))["spec"]["holderIdentity"] == IDENTITY
 
 
@@ -105,7 +105,7 @@ async def test_a_replica_that_stops_leaves_the_claim_to_the_others() -> None:
         await first.release()
         assert await cluster.get(LEASES, NAME, "n") is not None
         await timing.advance(100)
-        assert second.held
+        assert second.is_held
     await second.release()
     assert await cluster.get(LEASES, NAME, "n") is None
 
@@ -115,7 +115,7 @@ async def test_a_claim_lost_to_another_identity_is_not_held() -> None:
     async with claimed(cluster, timing) as lease:
         await cluster.merge_patch(LEASES, NAME, {"spec": {"holderIdentity": "other"}}, "n")
         await timing.advance(10)
-        assert not lease.held
+        assert not lease.is_held
         assert "'other'" in lease.reason
 
 
@@ -146,7 +146,7 @@ def lease(
 def claims(*leases: dict[str, Any], now: float = 100, restricted: str = "") -> Claims:
     found = Claims(SCOPE if not restricted else ScopeSettings(restricted, 30, 10, 10, 60))
     for each in leases:
-        found.seen(each, now, WALL)
+        found.observe(each, now, WALL)
     return found
 
 
@@ -163,7 +163,7 @@ def test_a_holder_with_a_wrong_clock_keeps_its_claim_while_it_renews(skew: float
     found = claims()
     for turn in range(20):
         now = 100 + turn * 10
-        found.seen(lease(renewed=turn * 10 + skew), now, WALL + timedelta(seconds=turn * 10))
+        found.observe(lease(renewed=turn * 10 + skew), now, WALL + timedelta(seconds=turn * 10))
         assert not found.governs("a", now)
         assert not found.governs("a", now + 39)
 
@@ -200,9 +200,9 @@ def test_a_lease_seen_for_the_first_time(seen: dict[str, Any], ours: bool) -> No
 
 def test_a_deleted_lease_frees_its_namespace_at_once() -> None:
     found = claims(lease("a", renewed=0), lease("b", renewed=0))
-    found.gone("a")
+    found.forget("a")
     assert found.excluded(100) == {"b"}
-    found.gone("never-seen")
+    found.forget("never-seen")
 
 
 def test_other_leases_are_not_looked_at() -> None:
@@ -215,13 +215,13 @@ def test_other_leases_are_not_looked_at() -> None:
 
 def test_nothing_runs_out_while_the_watch_is_down() -> None:
     found = claims(lease(renewed=0))
-    found.lost(110)
-    found.lost(120)  # the first word counts
+    found.suspend(110)
+    found.suspend(120)  # the first word counts
     assert not found.governs("a", 5000)
-    found.regained(5000)
+    found.resume(5000)
     assert not found.governs("a", 5029)
     assert found.governs("a", 5030)
-    found.regained(6000)
+    found.resume(6000)
     assert found.governs("a", 5030)
 
 
@@ -246,7 +246,7 @@ def test_a_claim_exempts_a_named_namespace_alone_and_keeps_the_reconciler_out_of
     found = Claims(replace(SCOPE, claimable=claimable))
     for namespace in ("a", "b"):
         spec = {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 30}
-        found.seen({"metadata": {"name": LEASE_NAME, "namespace": namespace}, "spec": spec}, 0.0, datetime(2026, 1, 1, tzinfo=UTC))
+        found.observe({"metadata": {"name": LEASE_NAME, "namespace": namespace}, "spec": spec}, 0.0, datetime(2026, 1, 1, tzinfo=UTC))
     assert found.exempt(1.0) == exempt
     assert found.excluded(1.0) == {"a", "b"}
     assert found.exempt(60.0) == set()

@@ -61,7 +61,7 @@ class Watcher:
     def look(self) -> None:
         """Reports when something is different, or nothing was reported for a while; not before every source has spoken or failed."""
         now = self._clocks.monotonic()
-        (self.claims.regained if self._leases.state is WatchState.SYNCED else self.claims.lost)(now)
+        (self.claims.resume if self._leases.state is WatchState.SYNCED else self.claims.suspend)(now)
         if not self._last and not self._settled():
             return
         observed = self._observed(now)
@@ -105,9 +105,9 @@ class Watcher:
 
     def _lease(self, old: Node | None, new: Node | None) -> None:
         if new is not None:
-            self.claims.seen(new, self._clocks.monotonic(), self._clocks.wall())
+            self.claims.observe(new, self._clocks.monotonic(), self._clocks.wall())
         elif old is not None:
-            self.claims.gone(old["metadata"].get("namespace", ""))
+            self.claims.forget(old["metadata"].get("namespace", ""))
         self.look()
 
 

@@ -15,10 +15,10 @@ from ....reconciler.render.generation import list_restarts
 from ....reconciler.render.gms import find_refusal
 from ....reconciler.render.graph import read_graph
 from ....reconciler.render.grove.clique_set import CLIQUE_SETS_DEFINITION, does_definition_pack_by_name
-from ....reconciler.render.held import ObjectIndex
 from ....reconciler.render.kv_transfer import find_domain_key, read_topology, with_label_key
 from ....reconciler.render.merge import string_map
 from ....reconciler.render.names import COMPONENT as COMPONENT_LABEL
+from ....reconciler.render.object_index import ObjectIndex
 from ....reconciler.render.pod.registries import index_secrets, list_addresses
 from ....reconciler.render.settings import ClaimDependencies, Settings
 

@@ -10,8 +10,8 @@ from ....admission.userrules.evaluate import UnknownError
 from ....api.wording import shorten
 from ....conversion.lens.protocol import Fields
 from ....policies.facts import Facts
-from ....reconciler.render.held import ObjectIndex
 from ....reconciler.render.names import WORKER_HASH
+from ....reconciler.render.object_index import ObjectIndex
 from ....reconciler.render.template import read_pod_templates
 from ...objects.forms import FormError, create
 from ...objects.pairs import Placed, pair_up

@@ -15,7 +15,7 @@ from ....conversion.lens.protocol import Fields
 from ....conversion.translate import translate_path
 from ....policies.facts import UNKNOWN, Facts
 from ....reconciler.render.errors import RenderError
-from ....reconciler.render.held import ObjectIndex
+from ....reconciler.render.object_index import ObjectIndex
 from ....reconciler.render.settings import Settings, make_settings
 from ....reconciler.render.without_effect import Note
 from ...console.exits import UsageError

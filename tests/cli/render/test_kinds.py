@@ -9,7 +9,7 @@ from dynamo_webhooks.cli.commands.render import kinds
 from dynamo_webhooks.cli.commands.render.kinds import Operator
 from dynamo_webhooks.reconciler.render.children import RenderedChildren
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.held import ObjectIndex
+from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from dynamo_webhooks.reconciler.render.template import read_pod_templates
 from tests.cli.conftest import Command, Files
 from tests.cli.daemon.processes import CONFIG

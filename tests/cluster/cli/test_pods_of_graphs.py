@@ -20,7 +20,7 @@ from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
 from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE
-from dynamo_webhooks.reconciler.render.held import ObjectIndex
+from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from tests.cluster.harness import ControlPlane, Reply
 from tests.cluster.mistaken import LINES, Mistakes
 

@@ -263,11 +263,11 @@ async def test_a_pod_that_took_the_name_of_a_failed_one_stays() -> None:
         asked.append((name, uid))
         raise ConflictError(409, "Conflict", "another uid")
 
-    async def say(_obj: Node, _type: str, reason: str, _message: str) -> None:
+    async def record_event(_obj: Node, _type: str, reason: str, _message: str) -> None:
         told.append(reason)
 
-    writer = SimpleNamespace(ask=lambda _obj: None)
-    context: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), writer=writer, say=say)
+    writer = SimpleNamespace(check_may_write=lambda _obj: None)
+    context: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), writer=writer, record_event=record_event)
     component = {"metadata": {"name": "c", "namespace": NAMESPACE}, "kind": "x"}
     await write_choices(context, component, [RestoreChoice(failed_pods=[FailedPod("w-0", "main", "old")])])
     assert (asked, told) == ([("w-0", "old")], [])

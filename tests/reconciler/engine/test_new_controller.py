@@ -68,7 +68,7 @@ def test_a_kind_has_one_controller_and_what_several_watch_is_watched_alike() -> 
     for each in made:
         for watch in each.watches:
             other, known = first.setdefault(watch.resource.kind, (each.kind, watch))
-            alike = (known.selections, known.trim, known.places) == (watch.selections, watch.trim, watch.places)
+            alike = (known.selections, known.trim, known.index_values) == (watch.selections, watch.trim, watch.index_values)
             assert alike or other == each.kind, (  # one controller's watches of a kind exclude each other
                 f"{watch.resource.kind} is watched for {other} and {each.kind}, and only the first counts: share one Watch"
             )

@@ -53,7 +53,7 @@ async def test_what_others_do_during_a_write_is_told_after_it() -> None:
             made = await told.cluster.create(SERVICES, SERVICE)
             await told.cluster.merge_patch(SERVICES, "s", {"spec": {"ports": [{"port": 81}]}}, "n")
             await settle()
-            told.cache.wrote({**made, "apiVersion": "v1", "kind": "Service"})
+            told.cache.add_write({**made, "apiVersion": "v1", "kind": "Service"})
         assert told.changes == [(False, True, True), (True, True, False)]
 
 
@@ -85,7 +85,7 @@ def test_a_child_that_was_just_made_concerns_nobody_else() -> None:
     }
     cache = Cache(MemoryCluster(), lambda _: None)
     controllers: Controllers = {each.kind: each for each in (GraphController(), ComponentController())}
-    cache.wrote({"kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "n", "uid": "1", "resourceVersion": "1"}})
+    cache.add_write({"kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "n", "uid": "1", "resourceVersion": "1"}})
     assert route_change(Change(None, made, ours=True), cache, controllers) == []
     assert route_change(Change(None, made), cache, controllers) == [Key("DynamoComponentDeployment", "n", "c")]
     ready = {**made, "status": {"replicas": 1}}
@@ -172,7 +172,7 @@ async def test_news_that_nobody_waits_for_are_held_back(steps: list[tuple[float,
     pace = StatusPacer(timing.clock)
     for seconds, before, ready, wait in steps:
         await timing.advance(seconds)
-        assert pace.wait(A, before, _status("False", ready)) == wait
+        assert pace.delay(A, before, _status("False", ready)) == wait
 
 
 async def test_what_somebody_waits_for_is_written_at_once() -> None:
@@ -186,17 +186,17 @@ async def test_what_somebody_waits_for_is_written_at_once() -> None:
         (_status("False"), _status("False", state="failed")),
     ):
         pace = StatusPacer(Timing().clock)
-        assert pace.wait(A, before, before | {"component": {"readyReplicas": 7}}) >= 0
-        assert pace.wait(A, before, now) == 0
+        assert pace.delay(A, before, before | {"component": {"readyReplicas": 7}}) >= 0
+        assert pace.delay(A, before, now) == 0
 
 
 async def test_nothing_is_remembered_for_long() -> None:
     timing = Timing()
     pace = StatusPacer(timing.clock)
     for number in range(100):
-        pace.wait(Key("K", "n", str(number)), _status("False"), _status("True"))
+        pace.delay(Key("K", "n", str(number)), _status("False"), _status("True"))
     await timing.advance(61)
-    pace.wait(A, _status("False"), _status("True"))
+    pace.delay(A, _status("False"), _status("True"))
     assert len(pace) == 1
 
 

@@ -41,16 +41,16 @@ async def test_an_edit_goes_before_what_has_begun_that_before_new_work_and_that_
 async def test_of_several_causes_the_most_urgent_counts_also_of_what_comes_later_or_meanwhile() -> None:
     queue, timing = _queue()
     queue.add(A, cause=Cause.NEW)
-    queue.add(B, cause=Cause.LOOK)
+    queue.add(B, cause=Cause.RESYNC)
     queue.add(B, cause=Cause.EDIT)
-    queue.add(B, cause=Cause.LOOK)
+    queue.add(B, cause=Cause.RESYNC)
     assert await queue.get() == B
     queue.add(B, cause=Cause.EDIT)
-    queue.add(B, cause=Cause.LOOK)
+    queue.add(B, cause=Cause.RESYNC)
     queue.done(B)
     assert await queue.get() == B
     queue.done(B)
-    queue.add(B, 5, Cause.LOOK)
+    queue.add(B, 5, Cause.RESYNC)
     queue.add(B, 7, Cause.EDIT)
     await timing.advance(5.1)
     assert await queue.get() == B
@@ -69,7 +69,7 @@ async def test_kinds_of_one_cause_take_turns_and_so_do_namespaces_of_one_kind(fe
 
 async def test_nobody_waits_for_ever_while_others_are_edited_again_and_again() -> None:
     queue, _ = _queue()
-    queue.add(B, cause=Cause.LOOK)
+    queue.add(B, cause=Cause.RESYNC)
     turns = []
     for _ in range(FAIR):
         queue.add(A, cause=Cause.EDIT)
@@ -99,12 +99,12 @@ OWNED = {"ownerReferences": [{"controller": True, "uid": "u"}]}
     ("metadata", "status", "known", "cause"),
     [
         ({"generation": 1}, {}, False, Cause.NEW),
-        ({"generation": 1, **OWNED}, {}, False, Cause.BEGUN),
+        ({"generation": 1, **OWNED}, {}, False, Cause.IN_PROGRESS),
         ({"generation": 2}, {}, True, Cause.NEW),
-        ({"generation": 1}, {"observedGeneration": 1}, False, Cause.LOOK),
+        ({"generation": 1}, {"observedGeneration": 1}, False, Cause.RESYNC),
         ({"generation": 2}, {"observedGeneration": 1}, False, Cause.EDIT),
         ({"generation": 1}, {"observedGeneration": 1}, True, Cause.EDIT),
-        ({"generation": 1}, {"state": "failed"}, False, Cause.LOOK),
+        ({"generation": 1}, {"state": "failed"}, False, Cause.RESYNC),
         ({"generation": 2}, {"state": "failed"}, True, Cause.EDIT),
         ({"generation": 1, "deletionTimestamp": "now"}, {}, False, Cause.EDIT),
     ],

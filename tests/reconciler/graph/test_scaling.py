@@ -110,10 +110,10 @@ async def test_an_adapter_that_was_there_first_is_woken_by_its_graph_alone_and_f
         await site.make(disagg(), disagg("other"))
         assert await _pods(site) == 4
         graph, other = (Key(GRAPHS.kind, NAMESPACE, name) for name in ("g", "other"))
-        assert site.cache.keys(adapters_of(graph)) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
-        assert site.cache.keys(adapters_of(other)) == []
+        assert site.cache.index_keys(adapters_of(graph)) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
+        assert site.cache.index_keys(adapters_of(other)) == []
         await site.delete(ADAPTERS, "mine")
-        assert site.cache.keys(adapters_of(graph)) == []
+        assert site.cache.index_keys(adapters_of(graph)) == []
 
 
 async def _adapter(site: Site, name: str, replicas: int) -> None:

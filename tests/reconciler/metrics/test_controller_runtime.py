@@ -28,7 +28,7 @@ class Measured:
 
     def text(self) -> str:
         queued = dict.fromkeys((GRAPH, COMPONENT), 0) | self.queue.waiting()
-        return self.meters.text({}, Gauges(True, queued, self.queue.turns, 4, 0, 0)).decode()
+        return self.meters.export_text({}, Gauges(True, queued, self.queue.turns, 4, 0, 0)).decode()
 
     def value(self, name: str, labels: str = LINE) -> float:
         return sample(self.text(), f"{name}{labels}")
@@ -48,7 +48,7 @@ async def test_how_long_keys_wait_and_how_long_work_takes() -> None:
     queue, timing = measured.queue, measured.timing
     for key in (A, B, A):
         queue.add(key)
-    queue.add(C, cause=Cause.LOOK)
+    queue.add(C, cause=Cause.RESYNC)
     assert measured.value("workqueue_adds_total") == 2, "one that waits already doesn't come again"
     assert measured.value("workqueue_depth") == 2
     await timing.advance(2)
@@ -108,7 +108,7 @@ async def test_who_does_not_lead_any_more_works_on_nothing_and_has_counted_what_
 
 async def test_all_that_is_declared_is_printed_and_nothing_else() -> None:
     measured = Measured()
-    measured.meters.passed(measured.meters.label(GRAPH, "error", "n"), 0.1)
+    measured.meters.count_pass(measured.meters.label(GRAPH, "error", "n"), 0.1)
     measured.meters.errors[measured.meters.label(GRAPH, "internal", "n")] += 1
     measured.queue.add(A)
     await measured.queue.get()

@@ -34,7 +34,7 @@ class Scene:
         self, *pods: Node | str, wish: WantedAdapter = WISH, check: bool = False, key: Key = MODEL, seconds: float | None = 0
     ) -> None:
         """Says what is wanted, and lets time pass unless it is None."""
-        self.loader.keep(key, wish, endpoints(*pods), check=check)
+        self.loader.set_wanted(key, wish, endpoints(*pods), check=check)
         if seconds is not None:
             await self.run(seconds)
 
@@ -49,7 +49,7 @@ class Scene:
     @property
     def ready(self) -> int:
         """Pods that have what is wanted."""
-        return len(self.loader.standing(MODEL).ready)
+        return len(self.loader.progress(MODEL).ready)
 
 
 @contextlib.asynccontextmanager
@@ -92,7 +92,7 @@ async def test_each_pod_is_called_once_however_often_it_is_asked_for() -> None:
         await at.keep(*many(5), seconds=30)
         assert sorted(at.workers.of("POST")) == [(address, "a") for address in many(5)]
         assert at.ready == 5
-        assert at.loader.standing(MODEL) == (frozenset(f"uid-p-{address}" for address in many(5)), (), False, True)
+        assert at.loader.progress(MODEL) == (frozenset(f"uid-p-{address}" for address in many(5)), (), False, True)
 
 
 async def test_a_pod_that_fails_is_tried_after_1_2_and_4_seconds_and_holds_up_no_other() -> None:
@@ -100,7 +100,7 @@ async def test_a_pod_that_fails_is_tried_after_1_2_and_4_seconds_and_holds_up_no
         at.workers.status["10.0.0.2"] = 500
         await at.keep(*many(3))
         assert at.ready == 2
-        assert at.loader.standing(MODEL).failures == (("p-10.0.0.2", "500 busy"),)
+        assert at.loader.progress(MODEL).failures == (("p-10.0.0.2", "500 busy"),)
         moments = []
         for quarter in range(1, 32):
             before = len(at.workers.calls)
@@ -149,7 +149,7 @@ async def test_one_namespace_holds_no_more_calls_than_its_share(monkeypatch: pyt
         other = Key("DynamoModel", "other", "good")
         await until(lambda: at.workers.open == 10)
         await at.keep("10.9.0.1", key=other, seconds=None)
-        await until(lambda: bool(at.loader.standing(other).ready))
+        await until(lambda: bool(at.loader.progress(other).ready))
         assert at.workers.most <= 11
 
 
@@ -194,7 +194,7 @@ async def test_where_workers_do_not_tell_it_loads() -> None:
         assert at.workers.calls == []
 
 
-async def test_an_adapter_that_a_worker_has_lost_is_loaded_again_at_the_next_look() -> None:
+async def test_an_adapter_that_a_worker_has_lost_is_loaded_again_at_the_next_check_at() -> None:
     async with scene(*many(3), settings=Models(verify_interval=600)) as at:
         at.heard.clear()
         await at.run(700)
@@ -214,7 +214,7 @@ async def test_a_renamed_adapter_is_loaded_before_the_old_name_goes() -> None:
         assert at.workers.loaded == {address: {"b": "s3://b/a"} for address in many(2)}
         for address in many(2):
             assert [verb for verb, where, _ in at.workers.calls if where == address] == ["POST", "DELETE"]
-        assert at.loader.standing(MODEL).clean
+        assert at.loader.progress(MODEL).clean
 
 
 async def test_another_source_is_loaded_after_unloading_on_a_quarter_of_the_pods_at_a_time() -> None:
@@ -241,13 +241,13 @@ async def test_a_wish_that_changes_during_a_call_is_met_afterwards() -> None:
         at.workers.gate.set()
         await at.run()
         assert at.workers.loaded == {"10.0.0.1": {"b": "s3://b/b"}}
-        assert at.loader.standing(MODEL).clean
+        assert at.loader.progress(MODEL).clean
 
 
 async def test_the_other_address_family_is_tried_where_the_first_takes_no_connection() -> None:
     async with scene() as at:
         at.workers.status["10.0.0.1"] = None
-        at.loader.keep(MODEL, WISH, [Endpoint("u", "p", "10.0.0.1", 9090, callable=True, other="fd00::1")], check=False)
+        at.loader.set_wanted(MODEL, WISH, [Endpoint("u", "p", "10.0.0.1", 9090, callable=True, other="fd00::1")], check=False)
         await at.run()
         assert at.workers.of("POST") == [("10.0.0.1", "a"), ("[fd00::1]", "a")]
         assert at.ready == 1
@@ -258,10 +258,10 @@ async def test_unloading_goes_on_until_every_pod_has_let_go() -> None:
         at.workers.status["10.0.0.1"] = 500
         await at.keep("10.0.0.1", "10.0.0.2", pod("10.0.0.3", ready=False), wish=WantedAdapter(Lora("a", ""), unload=True), seconds=10)
         assert at.ready == 2
-        assert not at.loader.standing(MODEL).clean
+        assert not at.loader.progress(MODEL).clean
         at.workers.status["10.0.0.1"] = 200
         await at.run(4)
-        assert at.loader.standing(MODEL).clean
+        assert at.loader.progress(MODEL).clean
         assert at.loader.seconds(MODEL) == 14
         assert at.workers.loaded == {address: {} for address in many(3)}
 
@@ -284,7 +284,7 @@ async def test_a_fault_of_ours_is_a_failure_that_is_tried_again(caplog: pytest.L
 
         at.workers.load = broken  # type: ignore[assignment, method-assign]
         await at.keep("10.0.0.1")
-        assert at.loader.standing(MODEL).failures == (("p-10.0.0.1", "internal error; see the reconciler's log"),)
+        assert at.loader.progress(MODEL).failures == (("p-10.0.0.1", "internal error; see the reconciler's log"),)
         assert "oops" in caplog.text
 
 
@@ -297,7 +297,7 @@ async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
             found = slice_of(*(pod(one, name=f"qwen-decode-7c9d8b6f5-{one}", uid=f"{one:0>36}") for one in addresses))
             del addresses
             trim_slice(found)
-            at.loader.keep(MODEL, WISH, list_endpoints([found]).endpoints, check=False)
+            at.loader.set_wanted(MODEL, WISH, list_endpoints([found]).endpoints, check=False)
             for _ in range(40):
                 await at.run()
             assert at.ready == 1000

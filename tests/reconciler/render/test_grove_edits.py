@@ -21,7 +21,7 @@ from dynamo_webhooks.cli.objects.forms import create
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import UPDATE
 from dynamo_webhooks.policies.rule import Level
-from dynamo_webhooks.reconciler.render.held import ObjectIndex
+from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from tests.cluster.mistaken import Mistakes
 from tests.reconciler.rendering import component, graph, vllm
 

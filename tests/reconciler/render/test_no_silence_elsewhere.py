@@ -13,7 +13,7 @@ from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.paths import Path as FieldPath
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.cli.commands.render.kinds import Operator, children
-from dynamo_webhooks.reconciler.render.held import ObjectIndex
+from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from tests.cli.render.test_kinds import CLAIM, IDENTITY
 from tests.reconciler.render.single_fields import COMPONENT, GRAPH, leaves, put, text_of
 from tests.reconciler.render.test_no_silence import SETTINGS, WITH_CHECKPOINTS

@@ -109,7 +109,7 @@ class Detector:
         self._ask_permission, self._interval = ask_permission, interval
         self._clocks = clocks
         self._subscribers: list[Callable[[Mapping[str, Presence]], None]] = []
-        self._asked: float | None = None
+        self._detected_at: float | None = None
 
     def subscribe(self, subscriber: Callable[[Mapping[str, Presence]], None]) -> None:
         """Calls `subscriber` whenever something changed."""
@@ -117,7 +117,7 @@ class Detector:
 
     def stale_seconds(self) -> float | None:
         """Seconds since all of it was last known to be so; None when it never was."""
-        return None if self._asked is None else self._clocks.monotonic() - self._asked
+        return None if self._detected_at is None else self._clocks.monotonic() - self._detected_at
 
     async def detect(self) -> bool:
         """Asks once; False when something could not be known, and is as it was before. Doesn't raise."""
@@ -131,7 +131,7 @@ class Detector:
                 LOG.warning("which optional APIs there are can't be asked: %s", error.message)
             self.reason = error.message
         else:
-            self.reason, self._asked = "", self._clocks.monotonic()
+            self.reason, self._detected_at = "", self._clocks.monotonic()
         if self.known != before:
             for subscriber in self._subscribers:
                 subscriber(dict(self.known))

@@ -48,7 +48,7 @@ class NamespaceLease:
         self._duration, self._interval = int(duration), interval
         self._clocks, self._clock = clocks, clocks.monotonic
         self._observed = ObservedLease(clocks.monotonic)
-        self._seen = ("", "")  # holder and resourceVersion, as last read
+        self._last_read = ("", "")  # holder and resourceVersion, as last read
         self._renewed: float | None = None  # when the last write that succeeded was begun
         self._version = ""  # of the last own write
         self._shared: float | None = None  # when another replica of this operator was last seen to renew
@@ -63,12 +63,12 @@ class NamespaceLease:
         """Claims the namespace, also from one who doesn't renew for its duration, by our clock. Raises LeaseTakenError; ApiError."""
         before = ("", "")
         while not await self._claim():
-            if self._seen[0] == before[0] and self._seen != before:
+            if self._last_read[0] == before[0] and self._last_read != before:
                 raise LeaseTakenError(
                     f"namespace {self._namespace} must be claimed by one restricted operator, seen the Lease {LEASE_NAME} renewed by "
                     f"{before[0]!r}; remove that operator, or restrict this one to another namespace"
                 )
-            before = self._seen
+            before = self._last_read
             await self._clocks.sleep(self._pause() / 2)
 
     async def run(self) -> None:
@@ -77,7 +77,7 @@ class NamespaceLease:
             await self._clocks.sleep(self._pause())
             try:
                 if not await self._claim():
-                    self._renewed, self.reason = None, f"the Lease {LEASE_NAME} is held by {self._seen[0]!r}"
+                    self._renewed, self.reason = None, f"the Lease {LEASE_NAME} is held by {self._last_read[0]!r}"
                     LOG.error("namespace %s: %s", self._namespace, self.reason)
             except ApiError as error:
                 self.reason = error.message
@@ -117,8 +117,8 @@ class NamespaceLease:
 
     def _may_take(self, lease: Node) -> bool:
         version = lease["metadata"]["resourceVersion"]
-        self._seen = (holder_of(lease), version)
-        if self._seen[0] == self._identity:
+        self._last_read = (holder_of(lease), version)
+        if self._last_read[0] == self._identity:
             if self._version and version != self._version:
                 self._shared = self._clock()
             return True

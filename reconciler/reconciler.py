@@ -25,15 +25,15 @@ from .engine.queue import Cause, Queue, cause_of
 from .engine.reads import PodReadLimiter
 from .engine.retries import Retries
 from .engine.routing import is_overwritten, route_change
-from .engine.watch import GATHER, Change, Known, Watch, read_intent
+from .engine.watch import GATHER_SECONDS, Change, Known, Watch, read_intent
 from .engine.write import Writer
 from .metrics.meters import Gauges, Meters, count_objects
 from .pod.controller import PodController
 from .worker import Worker
 
 LOG: Final = logging.getLogger("reconciler")
-TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
-DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
+TICK_SECONDS: Final = 0.25  # seconds between two looks whether enough is known to begin
+DETECTION_SECONDS: Final = 30.0  # seconds between two questions for what the cluster can do
 
 
 class Reconciler:
@@ -63,7 +63,7 @@ class Reconciler:
             self.election = Election(cluster, name, settings.leader_namespace, identity, timings=lease, clocks=clocks)
         self.recorder = Recorder(cluster, MANAGER, clocks=clocks)
         watched = settings.namespace.watched
-        self.detector = Detector(cluster, namespace=watched[0], interval=DETECTION, clocks=clocks)
+        self.detector = Detector(cluster, namespace=watched[0], interval=DETECTION_SECONDS, clocks=clocks)
         self.detector.subscribe(self._detected)
         self._judge = Judge(policies)
         self.queue = Queue(clocks)
@@ -158,7 +158,7 @@ class Reconciler:
                 self.waiting = f"which namespaces other operators claim is not known: {self.namespaces.reason or 'not asked yet'}"
             if not self.waiting:
                 return
-            await self._clocks.sleep(TICK)
+            await self._clocks.sleep(TICK_SECONDS)
 
     def _unknown(self) -> str:
         """What must be known of the cluster to act, and isn't; empty when all is."""
@@ -190,7 +190,7 @@ class Reconciler:
             self.queue.add(key, cause=Cause.RESYNC)
         else:
             reported = change.there and not change.differs(read_intent)  # nothing but its status
-            self.queue.add(key, watch.pause if reported else GATHER, watch.cause)
+            self.queue.add(key, watch.pause if reported else GATHER_SECONDS, watch.cause)
 
     def _detected(self, known: Known) -> None:
         """What the cluster can do has changed, hence what is rendered."""

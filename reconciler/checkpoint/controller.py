@@ -14,7 +14,7 @@ from ..engine.cache import Cache
 from ..engine.cluster_settings import render_settings
 from ..engine.context import Context
 from ..engine.controller import Controller
-from ..engine.watch import GATHER, LABELLED, Change, Need, Watch
+from ..engine.watch import GATHER_SECONDS, LABELLED, Change, Need, Watch
 from ..render.checkpoint import storage
 from ..render.checkpoint.identity import job_name
 from ..render.checkpoint.job import FINISHED_JOB_SECONDS, make_job_objects
@@ -41,7 +41,7 @@ class CheckpointController(Controller):
     kind = CHECKPOINT
     switch = SWITCH
     watches = (
-        Watch(CHECKPOINTS, need=Need.NONE, index_values=index_checkpoint, pause=GATHER),
+        Watch(CHECKPOINTS, need=Need.NONE, index_values=index_checkpoint, pause=GATHER_SECONDS),
         Watch(JOBS, (LABELLED,), when=SWITCH.is_on),
     )
 

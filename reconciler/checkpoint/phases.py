@@ -96,13 +96,13 @@ def is_decided(job: Node) -> bool:
     return _mark(job) in ("completed", "failed") or is_true(status, "Complete") or is_true(status, "Failed")
 
 
-def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, kept: Storage | None, moment: datetime) -> CheckpointStep:
+def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, storage: Storage | None, moment: datetime) -> CheckpointStep:
     """The status after a look at the Job, and at the agent's Lease where that decides."""
     mark, complete, left = _mark(job), is_true(job.get("status") or {}, "Complete"), count_lease_seconds(lease, moment)
     if needs_lease(job) and left > 0:
         return CheckpointStep(status, requeue_after=max(1.0, min(left, 60.0)))
     if mark == "completed":
-        return _ready(checkpoint, status, job, kept, moment)
+        return _ready(checkpoint, status, job, storage, moment)
     if complete:
         why = "but snapshot-agent reported checkpoint failure" if mark == "failed" else "without snapshot-agent completion confirmation"
         return _failed(checkpoint, status, "CheckpointVerificationFailed", f"Checkpoint job completed {why}", moment)
@@ -166,11 +166,11 @@ def _make_pending(status: Node) -> Node:
     return {**_without(status, "jobName", "createdAt", "message", "location", "storageType"), "phase": PENDING}
 
 
-def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, moment: datetime) -> CheckpointStep:
+def _ready(checkpoint: Node, status: Node, job: Node, storage: Storage | None, moment: datetime) -> CheckpointStep:
     text = "Checkpoint job completed successfully"
     now = {**_without(status, "message"), "phase": READY, "createdAt": _ended(job, moment)}
-    if kept is not None:
-        at = f"{kept.path.rstrip('/')}/{status['identityHash']}/versions/{read_artifact_version(checkpoint)}"
+    if storage is not None:
+        at = f"{storage.path.rstrip('/')}/{status['identityHash']}/versions/{read_artifact_version(checkpoint)}"
         now |= {"location": at, "storageType": "pvc"}
     return _report(
         checkpoint, now, Condition(JOB_COMPLETED, "True", "JobSucceeded", text), moment, NewEvent("Normal", "CheckpointReady", text)

@@ -42,15 +42,15 @@ WAITING: Final = "RestoreAvailable"
 FAILED: Final = "RestoreFailed"
 MISSING: Final = "CheckpointMissing"
 MIN_FAILED_PODS: Final = 3  # that could not be restored show that it is the snapshot
-MARK: Final = "webhooks.nvidia.com/restore-failed"  # annotation: the snapshot from which pods are not restored any more
+FAILURE_KEY: Final = "webhooks.nvidia.com/restore-failed"  # annotation: the snapshot from which pods are not restored any more
 ANY_IMAGE: Final = "webhooks.nvidia.com/restore-any-image"
-COLD: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment: digest of the pods that it has without a snapshot
+COLD_DIGEST: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment: digest of the pods that it has without a snapshot
 _AWAITED: Final = frozenset({"CheckpointNotReady", "CheckpointFailed", MISSING})  # reasons that a checkpoint may end
 _COLD_START: Final = "pods start cold"
 # the worst first: what a graph says of several components
 _ALARMING: Final = ("Forbidden", "ControllerOff", MISSING, "CheckpointFailed", FAILED, "RestoreUnavailable", "ImageDiffers")
-CALM: Final = ("RestoreOff", "CheckpointNotReady", WAITING, RESTORED)  # reasons that are no warning
-_ORDER: Final = (*_ALARMING, *CALM)
+NORMAL_REASONS: Final = ("RestoreOff", "CheckpointNotReady", WAITING, RESTORED)  # reasons that are no warning
+_ORDER: Final = (*_ALARMING, *NORMAL_REASONS)
 
 
 class RestoreState(NamedTuple):
@@ -114,9 +114,9 @@ def summarize_states(states: Mapping[str, RestoreState]) -> RestoreState | None:
     return RestoreState(worst, text[:1000])
 
 
-def make_restore(checkpoint: Fields, kept: Storage, checkpoints: CheckpointSettings) -> Restore:
+def make_restore(checkpoint: Fields, volume: Storage, checkpoints: CheckpointSettings) -> Restore:
     """What pods are restored from."""
-    return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), kept, checkpoints.seccomp_profile)
+    return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), volume, checkpoints.seccomp_profile)
 
 
 def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
@@ -183,7 +183,7 @@ def find_failed_pods(pods: Iterable[Fields], restore: Restore) -> list[FailedPod
 
 def annotation_of(obj: Fields) -> str:
     """The annotation of a component's object, or of a graph on Grove for one of its components."""
-    return f"{MARK}.{lower_name(str(obj['spec'].get('name') or ''))[:40].rstrip('-.')}" if obj.get("kind") == GRAPH else MARK
+    return f"{FAILURE_KEY}.{lower_name(str(obj['spec'].get('name') or ''))[:40].rstrip('-.')}" if obj.get("kind") == GRAPH else FAILURE_KEY
 
 
 def format_snapshot(restore: Restore) -> str:
@@ -219,7 +219,7 @@ class PodStart(NamedTuple):
     is_waiting: bool = False  # whether there are none until their checkpoint is ready
 
 
-def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> ObservedState:
+def observe_offline(obj: Fields, index: ObjectIndex, settings: Settings) -> ObservedState:
     """What a graph or component would find, which has no pods yet. Costs one more render of a graph where checkpoints matter.
 
     Raises: RenderError where component, checkpoint and configuration contradict each other, or a part can't be rendered.
@@ -227,17 +227,17 @@ def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Obser
     namespace = str(obj["metadata"]["namespace"])
     if obj.get("kind") == COMPONENT:
         name = str(obj["metadata"]["name"])
-        left = frozenset({name}) if held.get(GRAPH, namespace, read_graph_label(obj)) is not None else frozenset()
-        return _noted(
-            {name: start_of(convert_for_render(obj, NEW._replace(line=settings.line)), held, settings)}, NOTHING._replace(orphans=left)
+        left = frozenset({name}) if index.get(GRAPH, namespace, read_graph_label(obj)) is not None else frozenset()
+        return _add_starts(
+            {name: find_start(convert_for_render(obj, NEW._replace(line=settings.line)), index, settings)}, NOTHING._replace(orphans=left)
         )
-    if obj.get("kind") != GRAPH or settings.pod_snapshots or not (held.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
+    if obj.get("kind") != GRAPH or settings.pod_snapshots or not (index.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
         return NOTHING
     graph = read_graph(obj, settings.line)
     known = {
         member.name
         for member in graph.members
-        if (wanted := read_experimental(member.fields, "checkpoint")) and _found(wanted, held, namespace)
+        if (wanted := read_experimental(member.fields, "checkpoint")) and _find_checkpoint(wanted, index, namespace)
     }
     observed = NOTHING._replace(checkpoints=frozenset(known))
     objects = {child["metadata"]["name"]: child for child in render_direct(obj, settings, observed).children if child["kind"] == COMPONENT}
@@ -246,30 +246,30 @@ def observe_offline(obj: Fields, held: ObjectIndex, settings: Settings) -> Obser
     starts = {}
     for name, component in objects.items():
         try:
-            starts[name] = start_of(component, held, settings, marks)
+            starts[name] = find_start(component, index, settings, marks)
         except RenderError as error:
             raise RenderError((*paths[component["spec"]["name"]], *error.path[1:]), error.reason) from None
-    return _noted(starts, observed)
+    return _add_starts(starts, observed)
 
 
-def start_of(component: Fields, held: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> PodStart:
+def find_start(component: Fields, index: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> PodStart:
     """How the pods of a component start. Raises: RenderError."""
     wanted = read_experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None or settings.pod_snapshots or not names_checkpoint(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return PodStart()
     namespace, checkpoints = str(component["metadata"]["namespace"]), settings.checkpoints
-    checkpoint = _found(wanted, held, namespace)
+    checkpoint = _find_checkpoint(wanted, index, namespace)
     annotations = {**(marks or {}), **string_map(component["metadata"].get("annotations"))}
     hindered = find_restore_obstacle(checkpoint, component["spec"], checkpoints, any_image=annotations.get(ANY_IMAGE) == "true")
     if hindered is not None or checkpoint is None:
         return PodStart(is_waiting=checkpoints.enabled and describe_waiting(hindered, component["spec"]) is not None)
-    if text := explain_missing_claim(held, checkpoints, namespace):
+    if text := explain_missing_claim(index, checkpoints, namespace):
         raise RenderError(("spec", "experimental", "checkpoint"), text)
-    kept = storage.find_configured_storage(checkpoints) or _at_agents(held, namespace)
-    return PodStart(make_restore(checkpoint, kept, checkpoints) if kept is not None else None)
+    volume = storage.find_configured_storage(checkpoints) or _find_agent_storage(index, namespace)
+    return PodStart(make_restore(checkpoint, volume, checkpoints) if volume is not None else None)
 
 
-def _noted(starts: Mapping[str, PodStart], observed: ObservedState = NOTHING) -> ObservedState:
+def _add_starts(starts: Mapping[str, PodStart], observed: ObservedState = NOTHING) -> ObservedState:
     restores = {name: start.restore for name, start in starts.items() if start.restore is not None}
     return observed._replace(restores=restores, waiting_components=frozenset(name for name, start in starts.items() if start.is_waiting))
 
@@ -283,22 +283,22 @@ def _mentions_waiting(graph: Fields) -> bool:
     return any(isinstance(block, dict) and block.get("startupPolicy") == WAIT for block in blocks)
 
 
-def explain_missing_claim(held: ObjectIndex, checkpoints: CheckpointSettings, namespace: str) -> str:
+def explain_missing_claim(index: ObjectIndex, checkpoints: CheckpointSettings, namespace: str) -> str:
     """What is said where the claim of the configuration is not held, and not to be made. Raises: RenderError as `storage.configured`."""
-    kept = storage.find_configured_storage(checkpoints)
-    if kept is None or checkpoints.pvc.create or held.get("PersistentVolumeClaim", namespace, kept.claim) is not None:
+    volume = storage.find_configured_storage(checkpoints)
+    if volume is None or checkpoints.pvc.create or index.get("PersistentVolumeClaim", namespace, volume.claim) is not None:
         return ""
-    return f"{storage.explain_missing(kept, namespace)}; where the cluster has it, add it to the input"
+    return f"{storage.explain_missing(volume, namespace)}; where the cluster has it, add it to the input"
 
 
-def _found(wanted: Fields, held: ObjectIndex, namespace: str) -> Fields | None:
+def _find_checkpoint(wanted: Fields, index: ObjectIndex, namespace: str) -> Fields | None:
     """The checkpoint that is asked for; of several of one identity the oldest."""
     if name := str(wanted.get("checkpointRef") or ""):
-        return held.get(CHECKPOINT, namespace, name)
+        return index.get(CHECKPOINT, namespace, name)
     identity = wanted.get("identity")
     if not isinstance(identity, dict) or not identity:
         return None
-    same = [checkpoint for checkpoint in held.all(CHECKPOINT, namespace) if read_identity_hash(checkpoint) == hash_identity(identity)]
+    same = [checkpoint for checkpoint in index.all(CHECKPOINT, namespace) if read_identity_hash(checkpoint) == hash_identity(identity)]
     return min(
         same,
         key=lambda checkpoint: (str(checkpoint["metadata"].get("creationTimestamp") or ""), str(checkpoint["metadata"]["name"])),
@@ -306,11 +306,11 @@ def _found(wanted: Fields, held: ObjectIndex, namespace: str) -> Fields | None:
     )
 
 
-def _at_agents(held: ObjectIndex, namespace: str) -> storage.Storage | None:
+def _find_agent_storage(index: ObjectIndex, namespace: str) -> storage.Storage | None:
     """Where an agent of the input keeps snapshots; None where none does, or what stands there is no DaemonSet's shape."""
     try:
         agents = [
-            agent for agent in held.all("DaemonSet", namespace) if string_map(agent["metadata"].get("labels")).get(PART) == storage.AGENT
+            agent for agent in index.all("DaemonSet", namespace) if string_map(agent["metadata"].get("labels")).get(PART) == storage.AGENT
         ]
         return storage.find_agent_storage(agents, namespace)
     except (RenderError, AttributeError, TypeError):

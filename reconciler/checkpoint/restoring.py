@@ -29,11 +29,11 @@ from ..workload.prerequisites import check_storage
 from .index import find_checkpoint
 from .restore_condition import (
     ANY_IMAGE,
-    CALM,
-    COLD,
+    COLD_DIGEST,
     FAILED,
     MIN_FAILED_PODS,
     MISSING,
+    NORMAL_REASONS,
     RESTORE,
     RESTORED,
     WAITING,
@@ -51,8 +51,8 @@ from .restore_condition import (
     make_restore,
 )
 
-TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
-UNDER_WAY: Final = frozenset({"CheckpointNotReady", "CheckpointFailed"})  # an earlier version may serve meanwhile
+TURN_SECONDS: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
+IN_PROGRESS: Final = frozenset({"CheckpointNotReady", "CheckpointFailed"})  # an earlier version may serve meanwhile
 SWITCH: Final = Switch(
     "checkpoints",
     Line.V1_5,
@@ -90,7 +90,7 @@ def find_pod_templates(context: Context, deployment: Node) -> PodTemplates:
     live = context.cache.get(key_of(deployment))
     if live is None:
         return PodTemplates(deployment["spec"]["template"])
-    mark = string_map(live["metadata"].get("annotations")).get(COLD)
+    mark = string_map(live["metadata"].get("annotations")).get(COLD_DIGEST)
     spec = live.get("spec") or {}
     return PodTemplates(deployment["spec"]["template"], spec.get("template") or {}, mark, has_pods=spec.get("replicas") != 0)
 
@@ -122,24 +122,24 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     checkpoint = find_checkpoint(context.cache, namespace, wanted)
     any_image = _any_image(context, obj)
     hindered = find_restore_obstacle(checkpoint, obj["spec"], checkpoints, any_image=any_image)
-    if (waits := _waiting(context, obj["spec"], pods, hindered, settings)) is not None:
+    if (waits := _find_wait(context, obj["spec"], pods, hindered, settings)) is not None:
         return RestoreChoice(state=waits, is_waiting=True)
     if checkpoint is None or pods is None:
-        return _kept(context, pods, checkpoints) or RestoreChoice(state=hindered)
+        return _keep_restored(context, pods, checkpoints) or RestoreChoice(state=hindered)
     roll = context.settings.checkpoint.roll
-    held = "" if roll else _held(pods)
-    if hindered is not None and not (held and hindered.reason in UNDER_WAY):
+    held_version = "" if roll else _read_running_version(pods)
+    if hindered is not None and not (held_version and hindered.reason in IN_PROGRESS):
         return RestoreChoice(state=hindered)
-    kept = await _storage(context, namespace, settings)
+    kept = await _find_storage(context, namespace, settings)
     if isinstance(kept, RestoreState):
         return RestoreChoice(state=kept)
     claims = storage.make_claims(checkpoints, namespace)
     if roll and pods.has_pods and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
-        return RestoreChoice(state=RestoreState(WAITING, text), after=TURN)
+        return RestoreChoice(state=RestoreState(WAITING, text), after=TURN_SECONDS)
     restore = make_restore(checkpoint, kept, checkpoints)
     name = str(checkpoint["metadata"]["name"])
-    made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
+    made = _choose(pods, restore, name, held_version, ready=hindered is None, roll=roll)
     tried = made.restore or restore
     if context.settings.checkpoint.fallback and string_map(obj["metadata"].get("annotations")).get(annotation_of(obj)) == format_snapshot(
         tried
@@ -152,7 +152,7 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     return made._replace(offer=format_offer(restore, list_targets(obj["spec"]), image, owner))
 
 
-def _waiting(
+def _find_wait(
     context: Context, component: Node, pods: PodTemplates | None, hindered: RestoreState | None, settings: Settings
 ) -> RestoreState | None:
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
@@ -163,13 +163,13 @@ def _waiting(
     return describe_waiting(hindered, component)
 
 
-def _decided(pods: PodTemplates, wanted: Restore, name: str, held: str, *, ready: bool, roll: bool) -> RestoreChoice:
+def _choose(pods: PodTemplates, wanted: Restore, name: str, held_version: str, *, ready: bool, roll: bool) -> RestoreChoice:
     """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
-    if held and not (ready and held == wanted.version):
-        text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
+    if held_version and not (ready and held_version == wanted.version):
+        text = f"pods are restored from version {held_version} of DynamoCheckpoint {name}"
         rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
         now = RestoreState(WAITING if ready else RESTORED, f"{text}; version {wanted.version} {rest}")
-        return RestoreChoice(wanted._replace(version=held), now)
+        return RestoreChoice(wanted._replace(version=held_version), now)
     live = pods.live if pods.has_pods else None
     same = contains(live, pods.cold) if pods.cold_digest is None else pods.cold_digest == digest(pods.cold)
     # workers that run well are not replaced for it, unless that is configured: the shape is taken with their next change
@@ -179,7 +179,7 @@ def _decided(pods: PodTemplates, wanted: Restore, name: str, held: str, *, ready
     return RestoreChoice(wanted, RestoreState(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
 
 
-def _kept(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSettings) -> RestoreChoice | None:
+def _keep_restored(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSettings) -> RestoreChoice | None:
     """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
     lacking = context.cache.unavailable().get(CHECKPOINT)
     if lacking is None or pods is None or pods.live is None or not checkpoints.enabled:
@@ -190,7 +190,7 @@ def _kept(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSe
     return RestoreChoice(read_restore(pods.live, checkpoints), RestoreState(RESTORED, text))
 
 
-def _held(pods: PodTemplates) -> str:
+def _read_running_version(pods: PodTemplates) -> str:
     """The version that running pods are restored from, if nothing else of them changes; empty otherwise."""
     if pods.live is None or not is_restored(pods.live) or pods.cold_digest != digest(pods.cold):
         return ""
@@ -251,10 +251,12 @@ async def record_restore_event(context: Context, obj: Node, before: Node, now: N
     """An Event when the reason of the condition has changed."""
     condition = condition_of(now, RESTORE)
     if condition and condition["reason"] != condition_of(before, RESTORE).get("reason"):
-        await context.record_event(obj, "Normal" if condition["reason"] in CALM else "Warning", condition["reason"], condition["message"])
+        await context.record_event(
+            obj, "Normal" if condition["reason"] in NORMAL_REASONS else "Warning", condition["reason"], condition["message"]
+        )
 
 
-async def _storage(context: Context, namespace: str, settings: Settings) -> storage.Storage | RestoreState:
+async def _find_storage(context: Context, namespace: str, settings: Settings) -> storage.Storage | RestoreState:
     """The claim that holds the snapshot, or why there is none. Raises: ApiError, RenderError."""
     kept = storage.find_configured_storage(settings.checkpoints)
     if kept is not None:

@@ -9,7 +9,7 @@ from ...kube.protocol import Node
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets|disaggregatedsets)\b")
 MAX_MESSAGE_CHARACTERS: Final = 2000  # of a condition; Events have at most a thousand
-LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
+MAX_LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
 _MARK: Final = "tooDeep"
 RETRY_UNLISTED: Final = 1.0  # seconds until the next pass while objects of a kind are being listed
 RETRY_SOON: Final = 2.0  # seconds until the next pass over an object that is about to change
@@ -75,7 +75,7 @@ def join_messages(problems: list[Problem]) -> str:
 def cut_nested(obj: Node) -> None:
     """Takes the spec from an object that is nested deeper than that. Linear in the size of the object."""
     level = _nested([obj.get("spec")])
-    for _ in range(LEVELS + 1):
+    for _ in range(MAX_LEVELS + 1):
         if not level:
             return
         level = _nested(inner for value in level for inner in (value.values() if isinstance(value, dict) else value))
@@ -84,7 +84,7 @@ def cut_nested(obj: Node) -> None:
 
 def explain_cut(obj: Node) -> str:
     """Why nothing is done for an object that was cut; empty for any other."""
-    return f"spec: must be nested at most {LEVELS} levels deep; flatten the deepest part" if _MARK in obj else ""
+    return f"spec: must be nested at most {MAX_LEVELS} levels deep; flatten the deepest part" if _MARK in obj else ""
 
 
 def _nested(values: Iterable[Any]) -> list[Any]:

@@ -69,11 +69,11 @@ CHILDREN: Final = (
 _OWN_KINDS: Final = (GRAPHS, COMPONENTS, ADAPTERS, MODELS, CHECKPOINTS, REQUESTS)
 _BELOW: Final = (STATEFUL_SETS, POD_CLIQUES, CLIQUE_GROUPS, POD_GANGS, resources.CLAIMS, resources.SECRETS, JOBS)
 _KNOWN: Final = {each.kind: each for each in (*_OWN_KINDS, *CHILDREN, *_BELOW)}
-ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
-KEPT: Final = ONCE | {resources.PODS.kind}  # never pruned: pods are none of our children
+CREATED_ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
+NEVER_PRUNED: Final = CREATED_ONCE | {resources.PODS.kind}  # never pruned: pods are none of our children
 ROUTES: Final = frozenset({"InferencePool", "VirtualService", "DestinationRule", "Ingress", "ResourceClaimTemplate"})  # beside workloads
 # nothing in them may be changed, so that they are made anew
-REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
+RECREATED: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 
 
 def resource_of(obj: Node) -> Resource:

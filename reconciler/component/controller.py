@@ -81,7 +81,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
             workload = made
     if not problems:
         try:
-            await context.prune(obj, {*map(kind_and_name, plan.children)}, plan.kept)
+            await context.prune(obj, {*map(kind_and_name, plan.children)}, plan.kept_names)
         except ApiError as error:
             problems.append(problem_of_error(error, "what is not asked for any more"))
     await context.report_repairs(obj)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ...kube.protocol import Node
-from ..checkpoint.restore_condition import COLD, set_restore_condition
+from ..checkpoint.restore_condition import COLD_DIGEST, set_restore_condition
 from ..common.applied_diff import digest
 from ..common.conditions import Condition, merge_conditions, note_ignored
 from ..common.problems import Problem
@@ -24,7 +24,7 @@ class ComponentPlan(NamedTuple):
     """The changes of one pass."""
 
     children: Sequence[Any] = ()  # to apply, in order
-    kept: frozenset[str] = frozenset()  # names of children that are not pruned
+    kept_names: frozenset[str] = frozenset()  # names of children that are not pruned
     problems: Sequence[Problem] = ()
     notes: Sequence[Note] = ()  # fields without effect
 
@@ -40,7 +40,7 @@ def decide(state: ComponentState) -> ComponentPlan:
     rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: render_direct(obj, settings, observed), problems)
     children = rendered.children
     if state.cold is not None:  # by which later passes see whether anything else changes
-        marks = {COLD: digest(state.cold["spec"]["template"])}
+        marks = {COLD_DIGEST: digest(state.cold["spec"]["template"])}
         children = [annotate(child, marks) if child["kind"] == "Deployment" else child for child in children]
     # a graph takes over the Services that earlier releases gave to its components
     names = {child["metadata"]["name"] for child in state.owned if is_model_service(child["kind"], child["metadata"]["name"])}

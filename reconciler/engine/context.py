@@ -13,7 +13,7 @@ from ...kube.protocol import Cluster, Node
 from ..common.conditions import IGNORED, condition_of, is_acted_on
 from ..common.keys import key_of
 from ..common.problems import ContestedError, NameTakenError, Problem, problem_of_error
-from ..common.resources import FINALIZER, KEPT, ROUTES, resource_of
+from ..common.resources import FINALIZER, NEVER_PRUNED, ROUTES, resource_of
 from .cache import Cache
 from .judge import Judge
 from .queue import Queue
@@ -75,11 +75,16 @@ class Context:
         """Record an Event, once for each change; `lasting` if each pass finds it again and no status shows it."""
         await self.recorder.record(obj, kind, reason, message, lasting=lasting)
 
-    async def prune(self, owner: Node, wanted: set[tuple[str, str]], kept: frozenset[str] = frozenset()) -> None:
+    async def prune(self, owner: Node, wanted: set[tuple[str, str]], kept_names: frozenset[str] = frozenset()) -> None:
         """Delete children that are no longer rendered, unless they hold data. Raises: ApiError, StandDownError."""
         for child in self.cache.owned(owner):
             name = child["metadata"]["name"]
-            if (child["kind"], name) in wanted or name in kept or child["kind"] in KEPT or child["metadata"].get("deletionTimestamp"):
+            if (
+                (child["kind"], name) in wanted
+                or name in kept_names
+                or child["kind"] in NEVER_PRUNED
+                or child["metadata"].get("deletionTimestamp")
+            ):
                 continue
             try:
                 await self.writer.drop(child)

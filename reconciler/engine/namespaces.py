@@ -13,8 +13,8 @@ from ...kube.resources import LEASES
 from ...kube.scope import LEASE_NAME, Claims
 
 LOG: Final = logging.getLogger("reconciler.territory")
-TICK: Final = 1.0  # seconds between checks for expired claims
-RELIST: Final = 300.0
+TICK_SECONDS: Final = 1.0  # seconds between checks for expired claims
+RELIST_SECONDS: Final = 300.0
 
 
 class WatchedNamespaces:
@@ -35,7 +35,7 @@ class WatchedNamespaces:
         self._clocks, self._clock = clocks, clocks.monotonic
         self._claims = Claims(scope)
         self._leases = MergedReflector(
-            namespaces, lambda namespace: Reflector(cluster, LEASES, namespace, name=LEASE_NAME, relist=RELIST, clocks=clocks)
+            namespaces, lambda namespace: Reflector(cluster, LEASES, namespace, name=LEASE_NAME, relist=RELIST_SECONDS, clocks=clocks)
         )
         self._leases.subscribe(self._on_lease)
 
@@ -65,7 +65,7 @@ class WatchedNamespaces:
                 heard = self._leases.state is WatchState.SYNCED
                 (self._claims.resume if heard else self._claims.suspend)(self._clock())
                 self._update_excluded()
-                await self._clocks.sleep(TICK)
+                await self._clocks.sleep(TICK_SECONDS)
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)

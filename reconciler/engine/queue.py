@@ -11,10 +11,10 @@ from ...kube.protocol import Node
 from ..common.keys import Key, controller_reference
 from ..metrics.controller_runtime import QueueStatistics
 
-FAIR: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
-FIRST: Final = 0.5  # seconds before the first retry
+FAIR_TURN_INTERVAL: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
+FIRST_RETRY_SECONDS: Final = 0.5  # seconds before the first retry
 MAX_RETRY_SECONDS: Final = 120.0
-URGENT: Final = 3  # retries before new work; later ones come after it
+MAX_URGENT_RETRIES: Final = 3  # retries before new work; later ones come after it
 
 
 class Cause(IntEnum):
@@ -69,7 +69,7 @@ class ReadyKeys:
     def take(self) -> Key:
         """Remove the next key. Raises: ValueError if none waits."""
         self._turn += 1
-        if self._turn % FAIR == 0 and self._causes:
+        if self._turn % FAIR_TURN_INTERVAL == 0 and self._causes:
             key, cause = next(iter(self._causes.items()))
         else:
             at = min((at for at, lane in self._lanes.items() if lane), key=lambda at: (at[0], self._served[at]))
@@ -152,16 +152,16 @@ class Queue:
 
     def failed(self, key: Key) -> float:
         """Finish a failed key; returns the seconds until its retry."""
-        failures = self._failures.setdefault(key, Backoff(FIRST, MAX_RETRY_SECONDS, self._clocks.chance))
+        failures = self._failures.setdefault(key, Backoff(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS, self._clocks.chance))
         pause = failures.next()
         self._end(key)
         self.turns.repeated[key.kind] += 1
-        self.add(key, pause, Cause.IN_PROGRESS if failures.errors <= URGENT else Cause.RESYNC)
+        self.add(key, pause, Cause.IN_PROGRESS if failures.errors <= MAX_URGENT_RETRIES else Cause.RESYNC)
         return pause
 
     def keeps_failing(self, key: Key) -> bool:
-        """Whether a key has failed more than `URGENT` times in a row, which takes some seconds."""
-        return key in self._failures and self._failures[key].errors > URGENT
+        """Whether a key has failed more than `MAX_URGENT_RETRIES` times in a row, which takes some seconds."""
+        return key in self._failures and self._failures[key].errors > MAX_URGENT_RETRIES
 
     async def close(self) -> None:
         """Cancel delayed keys."""

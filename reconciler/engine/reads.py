@@ -11,7 +11,7 @@ from ..common.keys import uid_of
 
 SETTLE_SECONDS: Final = 5.0  # in which pods are placed and images found, mostly
 READ_SECONDS: Final = 60.0  # between two reads for one object, once it has waited for so long; before, as long as it has waited
-MAX_WAITS: Final = 4  # that one object begins in that time and that are looked at soon: its start, a roll, its undo and one more
+MAX_WAIT_STARTS: Final = 4  # that one object begins in that time and that are looked at soon: its start, a roll, its undo and one more
 MAX_READS: Final = 20  # for all graphs within a tenth of that time
 _SETTLE: Final = timedelta(seconds=SETTLE_SECONDS)
 
@@ -30,28 +30,28 @@ class PodReadLimiter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
-        self._waits: dict[str, list[_WaitStart]] = {}  # uid of the object -> since when it has waited, oldest first
+        self._wait_starts: dict[str, list[_WaitStart]] = {}  # uid of the object -> since when it has waited, oldest first
         self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
 
     def begin(self, obj: Node, since: datetime, moment: datetime) -> tuple[datetime, bool]:
         """Since when an object waits: `since`, or when its spec was edited, if that is later; and whether it is looked at soon.
 
-        It is for `MAX_WAITS` such moments in `READ_SECONDS`, and further edits don't count. Moments near each other count once.
+        It is for `MAX_WAIT_STARTS` such moments in `READ_SECONDS`, and further edits don't count. Moments near each other count once.
         Another writer of its status may set the moment anew each time, and a pass for each would fight over the status.
         """
         now, uid, generation = self._clock(), uid_of(obj), obj["metadata"].get("generation")
-        self._waits = {waiter: waits for waiter, waits in self._waits.items() if now - waits[-1].noted < READ_SECONDS}
+        self._wait_starts = {waiter: waits for waiter, waits in self._wait_starts.items() if now - waits[-1].noted < READ_SECONDS}
         known = generation if is_acted_on(obj) else None
-        waits = [wait for wait in self._waits.get(uid, ()) if now - wait.noted < READ_SECONDS] or [_WaitStart(since, now, known)]
+        waits = [wait for wait in self._wait_starts.get(uid, ()) if now - wait.noted < READ_SECONDS] or [_WaitStart(since, now, known)]
         last = waits[-1]
         begun = max(since, last.since) if generation == last.generation else moment
         if abs(begun - last.since) < _SETTLE:
             waits[-1] = last._replace(generation=generation)
-        elif len(waits) < MAX_WAITS:
+        elif len(waits) < MAX_WAIT_STARTS:
             waits.append(_WaitStart(begun, now, generation))
         else:
             return since, False
-        self._waits[uid] = waits
+        self._wait_starts[uid] = waits
         return waits[-1].since, True
 
     def may(self, uid: str, namespace: str, pause: float = READ_SECONDS) -> bool:

@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-FIRST: Final = 10.0  # seconds before the second try; the first one is at once
+FIRST_PAUSE_SECONDS: Final = 10.0  # seconds before the second try; the first one is at once
 MAX_RETRY_SECONDS: Final = 300.0
-CALM: Final = 600.0  # seconds after which a try no longer counts
+TRY_MEMORY_SECONDS: Final = 600.0  # seconds after which a try no longer counts
 MAX_CACHED_TRIES: Final = 5000  # those that are forgotten earlier are tried at once
 
 
@@ -21,7 +21,7 @@ class Tries(NamedTuple):
     @property
     def pause(self) -> float:
         """Seconds between the last try and the next."""
-        return min(MAX_RETRY_SECONDS, FIRST * 2.0 ** (self.times - 1)) if self.times else 0.0
+        return min(MAX_RETRY_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (self.times - 1)) if self.times else 0.0
 
 
 class Retries:
@@ -34,7 +34,7 @@ class Retries:
     def find(self, name: tuple[str, ...]) -> Tries:
         """The recent tries."""
         tries = self._tries.get(name, Tries())
-        return tries if self._clock() - tries.last < CALM else Tries()
+        return tries if self._clock() - tries.last < TRY_MEMORY_SECONDS else Tries()
 
     def left(self, name: tuple[str, ...]) -> float:
         """Seconds until the next try; 0 for now."""

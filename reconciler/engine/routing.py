@@ -17,10 +17,10 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
     keys: list[Key] = []
     if controller is not None and (not change.there or change.differs(read_intent)):
         keys.append(key)
-    elif controller is not None and controller.switch is not None and not change.ours and change.differs(read_status):
+    elif controller is not None and controller.switch is not None and not change.is_own_write and change.differs(read_status):
         keys.append(key)  # another controller may have begun, or ended, to act on it
     # the pass that made a change knows all about it
-    if not change.ours or (controller is not None and change.differs(read_status)):
+    if not change.is_own_write or (controller is not None and change.differs(read_status)):
         # an owner that is gone may have been the one that controlled it: what else waits for that object, its pass finds
         keys += [owner for owner, controls in _owners(change, controllers).items() if controls or cache.get(owner) is not None]
     for each in controllers.values():
@@ -31,7 +31,7 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
 def is_overwritten(change: Change, controllers: Controllers) -> bool:
     """Whether somebody else has written the status of an object of ours, of which its own pass must have another look."""
     controller = controllers.get(change.key.kind)
-    if change.ours or not change.there or controller is None or controller.switch is not None:
+    if change.is_own_write or not change.there or controller is None or controller.switch is not None:
         return False
     return change.differs(read_status)
 

@@ -15,8 +15,8 @@ from .queue import Cause
 Known = Mapping[str, Presence]  # capabilities of the cluster
 EVERY: Final = ("", "")
 LABELLED: Final = (f"{RECONCILED}=true", "")
-GATHER: Final = 0.1  # seconds for which changes are gathered before what they concern is passed over once for all
-PROGRESS: Final = 0.5  # seconds of the same for status: a roll-out changes it many times
+GATHER_SECONDS: Final = 0.1  # seconds for which changes are gathered before what they concern is passed over once for all
+PROGRESS_SECONDS: Final = 0.5  # seconds of the same for status: a roll-out changes it many times
 
 
 class Need(IntEnum):
@@ -39,7 +39,7 @@ class Watch(NamedTuple):
     flat: bool = False  # whether the schema ends before any bound of nesting
     index_values: Callable[[Node], Iterable[Hashable]] = lambda _obj: ()  # what else than their owners objects are found by
     namespaces: Callable[[OperatorConfiguration], Sequence[str]] = lambda settings: settings.namespace.watched
-    pause: float = PROGRESS  # seconds for which changes of status are gathered
+    pause: float = PROGRESS_SECONDS  # seconds for which changes of status are gathered
     cause: Cause = Cause.IN_PROGRESS  # of passes over what a change concerns beside the object itself
 
 
@@ -53,7 +53,7 @@ class Change(NamedTuple):
 
     old: Node | None
     new: Node | None
-    ours: bool = False  # whether it is what the last write of this process gave back
+    is_own_write: bool = False  # whether it is what the last write of this process gave back
 
     @property
     def obj(self) -> Node:

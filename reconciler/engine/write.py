@@ -15,14 +15,14 @@ from ..common.applied_diff import contains, digest, fingerprint
 from ..common.conditions import make_status_patch
 from ..common.keys import Key, controller_reference, is_controlled, key_of, kind_and_name, owner_uid, uid_of
 from ..common.problems import ContestedError, NameTakenError, StandDownError
-from ..common.resources import ADAPTER, APPLIED_HASH, MANAGER, ONCE, RECONCILED, REMADE, resource_of
+from ..common.resources import ADAPTER, APPLIED_HASH, CREATED_ONCE, MANAGER, RECONCILED, RECREATED, resource_of
 from ..render.objects import make_co_owner, make_reference
 from ..render.service import is_model_service
 from .cache import Cache
 from .pace import StatusPacer
 
-REPAIRS: Final = 3  # limit of reverted changes to one child within the window
-WINDOW: Final = 600.0  # the window in seconds
+MAX_REPAIRS: Final = 3  # limit of reverted changes to one child within the window
+REPAIR_WINDOW_SECONDS: Final = 600.0  # the window in seconds
 MAX_CACHED_CHILDREN: Final = 20_000  # that a server writes differently; forgetting one costs a call without effect
 _OTHERS: Final = re.compile(r'conflicts? with "([^"]+)"')
 
@@ -59,23 +59,23 @@ class Writer:
         if live is None and (made := await self._created(key, wanted)) is not None:
             return made
         live = live or await self._cluster.get(resource, key.name, key.namespace)
-        if live is not None and owner is not None and key.kind not in ONCE and await self.drop_left_behind(live, owner):
+        if live is not None and owner is not None and key.kind not in CREATED_ONCE and await self.drop_left_behind(live, owner):
             if (made := await self._created(key, wanted)) is not None:
                 return made
             live = await self._cluster.get(resource, key.name, key.namespace)
         if live is not None and not self._is_ours(live, owner):
-            if owner is None or key.kind in ONCE:
+            if owner is None or key.kind in CREATED_ONCE:
                 return live
             if _is_shared(live, wanted) and not inherits(owner_uid(live)):
                 return await self._share(key, live, owner)
             live = await self._take(key, live, owner, inherits)
-        if live is not None and (key.kind in ONCE or live["metadata"].get("deletionTimestamp")):
+        if live is not None and (key.kind in CREATED_ONCE or live["metadata"].get("deletionTimestamp")):
             return live
         if live is not None and self._is_same(live, wanted):
             return live
         self._check_may_write(key.namespace)
         with self._cache.writing(key):
-            if key.kind in ONCE:
+            if key.kind in CREATED_ONCE:
                 return self._record_write(wanted, await self._cluster.create(resource, wanted, key.namespace))
             return self._record_write(wanted, await self._apply(key, wanted, live))
 
@@ -213,7 +213,7 @@ class Writer:
 
     async def _created(self, key: Key, wanted: Node) -> Node | None:
         """The created object; None if the name exists, or the kind isn't watched."""
-        if key.kind in ONCE or not self._cache.knows(key.kind):
+        if key.kind in CREATED_ONCE or not self._cache.knows(key.kind):
             return None
         self._check_may_write(key.namespace)
         fresh = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": ABSENT}}
@@ -226,7 +226,7 @@ class Writer:
         try:
             return await self._cluster.apply(resource, wanted, manager=MANAGER)
         except InvalidError:
-            if key.kind not in REMADE or live is None:
+            if key.kind not in RECREATED or live is None:
                 raise
             await self._cluster.delete(resource, key.name, key.namespace, uid=uid_of(live))
             return await self._cluster.apply(resource, wanted, manager=MANAGER)
@@ -250,9 +250,9 @@ class Writer:
     def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
         """Count others' changes of a child, for the owner's status. Raises: ContestedError if there are too many."""
         if len(self._repaired) > MAX_CACHED_CHILDREN:
-            self._repaired = {child: then for child, then in self._repaired.items() if self._clock() - then[-1] < WINDOW}
-        times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
-        if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
+            self._repaired = {child: then for child, then in self._repaired.items() if self._clock() - then[-1] < REPAIR_WINDOW_SECONDS}
+        times = self._repaired.setdefault(key, deque(maxlen=MAX_REPAIRS))
+        if len(times) == MAX_REPAIRS and self._clock() - times[0] < REPAIR_WINDOW_SECONDS:
             raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
         times.append(self._clock())
         if owner:

@@ -149,7 +149,7 @@ async def _remove_old(context: Context, obj: Node, plan: GraphPlan, problems: li
         if roll.rolling and not roll.retired:
             return 0.0
         used = await find_used_permissions(context, obj, plan.wanted)
-        await context.prune(obj, plan.wanted, roll.old | used | plan.kept)
+        await context.prune(obj, plan.wanted, roll.old | used | plan.kept_names)
     except ApiError as error:
         problems.append(problem_of_error(error, "what is not asked for any more"))
         return 0.0

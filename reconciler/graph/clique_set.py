@@ -78,9 +78,9 @@ def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
     return sorted(ours, key=lambda entry: places.get(entry["name"], len(places)))
 
 
-async def _scale(context: Context, graph: Graph, made: Node, problems: list[Problem]) -> None:
+async def _scale(context: Context, graph: Graph, live: Node, problems: list[Problem]) -> None:
     """Scale what Grove has made; what it has not made yet is scaled when it appears."""
-    for member, runner in pair_with_runners(graph, context.cache.owned(made)):
+    for member, runner in pair_with_runners(graph, context.cache.owned(live)):
         wanted = member.fields.get("replicas")
         if runner is None or wanted in (None, runner["spec"].get("replicas")) or runner["metadata"].get("deletionTimestamp"):
             continue

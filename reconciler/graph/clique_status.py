@@ -47,22 +47,22 @@ def pair_with_runners(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Mem
         yield member, there.get((kind_of(member), names.runner(graph, member)))
 
 
-def list_below(cache: Cache, made: Node) -> list[Node]:
+def list_below(cache: Cache, clique_set: Node) -> list[Node]:
     """All cliques and groups of a set."""
-    return [obj for child in cache.owned(made) for obj in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
+    return [obj for child in cache.owned(clique_set) for obj in (child, *(cache.owned(child) if child["kind"] == CLIQUE_GROUP else ()))]
 
 
-def read_grove_status(graph: Graph, made: Node, owned: Sequence[Node], line: Line) -> GroveStatus:
+def read_grove_status(graph: Graph, clique_set: Node, owned: Sequence[Node], line: Line) -> GroveStatus:
     """The state of a graph's set and the objects below it."""
     waits, figures = {}, {}
-    if why := _unprocessed(made, [child for child in owned if child["kind"] == CLIQUE]):
-        waits[made["metadata"]["name"]] = why
+    if why := _unprocessed(clique_set, [child for child in owned if child["kind"] == CLIQUE]):
+        waits[clique_set["metadata"]["name"]] = why
     for member, runner in pair_with_runners(graph, owned):
         if why := explain_not_ready(member, runner):
             waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
         if runner is not None:
-            figures[member.name] = _figures(runner) | read_runtime_figures(line, _templates(made, member), runner.get("status") or {})
-    return GroveStatus(waits, figures, _place(graph, made), read_placement(line, owned))
+            figures[member.name] = _figures(runner) | read_runtime_figures(line, _templates(clique_set, member), runner.get("status") or {})
+    return GroveStatus(waits, figures, _place(graph, clique_set), read_placement(line, owned))
 
 
 def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> ObservedState:
@@ -122,10 +122,10 @@ def _unseen(obj: Node) -> str:
     return "observedGeneration is nil" if observed is None else explain_unprocessed(obj, observed)
 
 
-def _unprocessed(made: Node, cliques: Sequence[Node]) -> str:
+def _unprocessed(clique_set: Node, cliques: Sequence[Node]) -> str:
     """Why a set isn't as it should be. Grove says so only at the end of a roll; until then its cliques show the progress."""
-    why, updated = _unseen(made), sum(map(_is_current, cliques))
-    if why and updated < len(cliques) and "observedGeneration" in (made.get("status") or {}):
+    why, updated = _unseen(clique_set), sum(map(_is_current, cliques))
+    if why and updated < len(cliques) and "observedGeneration" in (clique_set.get("status") or {}):
         return f"performing rolling update: {updated} of {len(cliques)} podcliques are updated"
     return why
 
@@ -149,13 +149,15 @@ def _is_restarted(name: str, restart: str, owned: Sequence[Node]) -> bool:
     return bool(mine) and marked and reported and all(map(_is_current, mine))
 
 
-def _is_updated(made: Node) -> bool:
-    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= read_replicas(made["spec"])
+def _is_updated(clique_set: Node) -> bool:
+    return not _unseen(clique_set) and int(clique_set["status"].get("updatedReplicas") or 0) >= read_replicas(clique_set["spec"])
 
 
-def _templates(made: Node, member: Member) -> Iterator[Node]:
+def _templates(clique_set: Node, member: Member) -> Iterator[Node]:
     """The pod templates of a component."""
-    yield from (template for template in read_pod_templates(made).values() if (template.get("labels") or {}).get(COMPONENT) == member.name)
+    yield from (
+        template for template in read_pod_templates(clique_set).values() if (template.get("labels") or {}).get(COMPONENT) == member.name
+    )
 
 
 def _figures(runner: Node) -> Node:
@@ -164,11 +166,11 @@ def _figures(runner: Node) -> Node:
     return {"componentKind": runner["kind"], "componentNames": [runner["metadata"]["name"]], **counts}
 
 
-def _place(graph: Graph, made: Node) -> Condition | None:
+def _place(graph: Graph, clique_set: Node) -> Condition | None:
     """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
     if not is_constrained(graph):
         return None
-    condition = condition_of(made.get("status") or {}, NO_LEVELS)
+    condition = condition_of(clique_set.get("status") or {}, NO_LEVELS)
     state = "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework"
     if condition.get("reason") == "ClusterTopologyNotFound":
         state = "False", "TopologyDefinitionNotFound", str(condition.get("message") or "")

@@ -65,7 +65,7 @@ class GraphController(Controller):
         Also that of a component's object without an owner, and of a pod.
         """
         key, owner, labels = change.key, controller_reference(change.obj) or {}, change.obj["metadata"].get("labels") or {}
-        if owner.get("kind") in (CLIQUES, CLIQUE_GROUP, DISAGGREGATED_SET) and not change.ours and change.differs(read_counts):
+        if owner.get("kind") in (CLIQUES, CLIQUE_GROUP, DISAGGREGATED_SET) and not change.is_own_write and change.differs(read_counts):
             yield from find_owner(cache, Key(str(owner["kind"]), key.namespace, str(owner["name"])), self.kind)
         if (key.kind == PODS.kind and change.differs(read_counts)) or (key.kind == COMPONENT and not owner and labels.get(GRAPH_NAME)):
             yield Key(self.kind, key.namespace, str(labels.get(GRAPH_NAME)))

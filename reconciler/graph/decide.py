@@ -38,11 +38,11 @@ def decide(state: GraphState) -> GraphPlan | Refusal:
     if way.grove:
         return plan
     kept = find_shared_services(graph.object, state.owned, state.settings, observed, plan.wanted)
-    return plan._replace(kept=kept | frozenset(observed.kept_revisions))
+    return plan._replace(kept_names=kept | frozenset(observed.kept_revisions))
 
 
 def _roll(state: GraphState) -> tuple[Roll, ObservedState]:
-    checkpoints = frozenset(state.snapshots.found)
+    checkpoints = frozenset(state.snapshots.existing)
     if state.orchestrator.grove:
         choices = state.snapshots.choices.items()
         waits = frozenset(name for name, choice in choices if choice.is_waiting)

@@ -77,7 +77,7 @@ def find_ended(cliques: Cliques) -> list[EndedPod]:
 
 def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...]], str]) -> dict[str, str]:
     """Why engine groups lack engines, which Grove calls available; `replaced` says why a group was replaced lately, empty if it wasn't."""
-    waits: dict[str, str] = {}
+    waiting_reasons: dict[str, str] = {}
     for clique, pods in cliques:
         labels, wanted = clique["metadata"].get("labels") or {}, (clique.get("spec") or {}).get("replicas")
         if labels.get(ENGINE_GROUP) != "true" or not isinstance(wanted, int):
@@ -87,8 +87,8 @@ def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...
             there = {_place(pod) for pod in runs}
             places = (_place(clique, str(index)) for index in range(min(wanted, _MAX_ENGINES)))
             why = [f"replaced since {reason}" for place in places if place not in there and (reason := replaced(place))]
-            waits[f"podclique/{clique['metadata']['name']}"] = "; ".join([f"desired={wanted}, running={len(runs)}", *why])
-    return waits
+            waiting_reasons[f"podclique/{clique['metadata']['name']}"] = "; ".join([f"desired={wanted}, running={len(runs)}", *why])
+    return waiting_reasons
 
 
 def _has_ended(pod: Node) -> bool:
@@ -117,13 +117,13 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
     cliques = [
         (clique, [pod for pod in context.cache.owned(clique) if pod["kind"] == PODS.kind]) for clique in below if clique["kind"] == CLIQUE
     ]
-    waits, looks = dict[str, str](), list[float]()
+    waiting_reasons, looks = dict[str, str](), list[float]()
     allowed = context.may(POD_REPLACEMENT)
     replaced = 0
     for ended in find_ended(cliques):
         left, tries = context.retries.left(ended.name), context.retries.find(ended.name)
         again = f"; it ended {tries.times + 1} times in a row, and is replaced after {tries.pause:.0f} s" if left else ""
-        waits["/".join(("pod", *ended.name[1:]))] = ended.why + (again if allowed and ended.pods else _remedy(ended, graph))
+        waiting_reasons["/".join(("pod", *ended.name[1:]))] = ended.why + (again if allowed and ended.pods else _remedy(ended, graph))
         if not allowed or not ended.pods:
             continue
         if left or replaced == MAX_REPLACED_GROUPS:
@@ -132,7 +132,7 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
         replaced += 1
         await _replace(context, graph, ended, problems)
     missing = explain_missing_engines(cliques, lambda place: context.retries.find(place).why)
-    return {**missing, **waits}, pick_shortest(*looks)
+    return {**missing, **waiting_reasons}, pick_shortest(*looks)
 
 
 async def _replace(context: Context, graph: Node, ended: EndedPod, problems: list[Problem]) -> None:

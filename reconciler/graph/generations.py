@@ -110,7 +110,7 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
     replicas: dict[str, int] = {}
     resized: list[Resize] = []
     updated = []
-    ranked = _kept_first(old)
+    ranked = _sort_old(old)
     all_sizes = {name: _sizes(member, new.get(name), [obj for obj in old if component_of(obj) == name]) for name, member in workers.items()}
     for name, member in workers.items():
         annotations = read_template_annotations(member)
@@ -119,19 +119,19 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
         left, replicas[name] = next_sizes(sizes, surge, unavailable)
         before = [obj for obj in ranked if component_of(obj) == name]
         resized += _shared_out(before, max(left, count_held_back(name, all_sizes, surge, unavailable)))
-        ready = _standing([new[name]]).ready if name in new else -1
-        if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _standing(before).ready == 0:
+        ready = _sum_replicas([new[name]]).ready if name in new else -1
+        if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _sum_replicas(before).ready == 0:
             updated.append(name)
     done = len(updated) == len(workers)
     return roll._replace(replicas=replicas, resized=resized, updated=sorted(updated), retired=old if done else ())
 
 
 def _sizes(member: Member, new: Node | None, old: list[Node]) -> RollSizes:
-    now, then = _standing([new] if new is not None else []), _standing(old)
+    now, then = _sum_replicas([new] if new is not None else []), _sum_replicas(old)
     return RollSizes(read_replicas(member.fields), then.desired, then.available, now.desired, now.available)
 
 
-def _standing(objects: list[Node]) -> ReplicaCounts:
+def _sum_replicas(objects: list[Node]) -> ReplicaCounts:
     """The sums of some objects. Surplus pods don't count: they are terminating."""
     desired = available = ready = 0
     for obj in objects:
@@ -145,7 +145,7 @@ def _standing(objects: list[Node]) -> ReplicaCounts:
     return ReplicaCounts(desired, available, ready)
 
 
-def _kept_first(old: list[Node]) -> list[Node]:
+def _sort_old(old: list[Node]) -> list[Node]:
     """Older objects, those that keep replicas longest first: of the generation that serves most, then of newer ones.
 
     A change during a roll leaves two older generations, of which the newer one may be broken.
@@ -153,7 +153,7 @@ def _kept_first(old: list[Node]) -> list[Node]:
     least: dict[str, int] = {}  # generation -> fewest available replicas of a component
     for obj in old:
         name = generation_of(obj)
-        least[name] = min(least.get(name, sys.maxsize), _standing([obj]).available)
+        least[name] = min(least.get(name, sys.maxsize), _sum_replicas([obj]).available)
     by_name = sorted(old, key=lambda obj: (str(obj["metadata"].get("creationTimestamp") or ""), obj["metadata"]["name"]), reverse=True)
     return sorted(by_name, key=lambda obj: -least[generation_of(obj)])
 

@@ -90,7 +90,7 @@ async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator
         settings = keep_scheduler(graph, sets, settings)._replace(explicit_packing=await _packs_by_name(context, graph, sets))
         on_grove = observe_on_grove(graph, sets, [child for clique_set in sets for child in list_below(context.cache, clique_set)])
         if snapshots.wanted:
-            on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.found))
+            on_grove = on_grove._replace(grove=True, checkpoints=frozenset(snapshots.existing))
             snapshots = await choose_restore_on_grove(context, graph, snapshots, settings, on_grove)
     blocker = await find_blocking_pods(context, obj, orchestrator)
     condition, owned = make_orchestrator_condition(orchestrator, obj, blocker), context.cache.owned(obj)

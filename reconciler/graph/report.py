@@ -61,7 +61,7 @@ def report(state: GraphState, plan: GraphPlan, result: GraphResult, moment: date
         parts["placement"] = read_placement(state.settings.line, None)
     now |= {name: value for name, value in parts.items() if value}
     now = note_ignored(now, plan.notes, generation, moment)
-    snapshots = note_forbidden(state.snapshots._replace(found=result.checkpoints), result.optional_problems)
+    snapshots = note_forbidden(state.snapshots._replace(existing=result.checkpoints), result.optional_problems)
     return add_checkpoint_status(now, snapshots, result.components, plan.roll.name, generation, moment)
 
 

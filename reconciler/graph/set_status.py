@@ -26,21 +26,21 @@ class SetStatus(NamedTuple):
     marks: Mapping[str, str] = {}  # component -> restart id that its pods are to carry
 
 
-def read_set_status(graph: Graph, made: Node | None, below: Sequence[Node], line: Line) -> SetStatus:
-    """The state of a graph's set, if it is `made`, and the LeaderWorkerSets below it."""
-    if made is None:
+def read_set_status(graph: Graph, live_set: Node | None, below: Sequence[Node], line: Line) -> SetStatus:
+    """The state of a graph's set, if there is one, and the LeaderWorkerSets below it."""
+    if live_set is None:
         return SetStatus()
-    roles: dict[str, Node] = {role["name"]: role["spec"] for role in made["spec"]["roles"]}
+    roles: dict[str, Node] = {role["name"]: role["spec"] for role in live_set["spec"]["roles"]}
     by_role = {name: [lws for lws in below if _label(lws, ROLE) == name] for name in roles}
     revision, members = _find_revision(roles, below), list_roles(graph, line)
-    set_name, waits, figures = made["metadata"]["name"], {}, {}
+    set_name, waits, figures = live_set["metadata"]["name"], {}, {}
     for name, spec in roles.items():
         if why := _why_not(spec, by_role[name], revision):
             waits[f"{set_name}/{name}"] = why
         if by_role[name] and name in members:
             figures[members[name].name] = _figures(by_role[name], revision, line)
     waits |= {f"{set_name}/{name}": "role not created yet" for name in members if name not in roles}
-    return SetStatus(revision, _read_generation(made), waits, figures, dict(_marks(made)))
+    return SetStatus(revision, _read_generation(live_set), waits, figures, dict(_marks(live_set)))
 
 
 def read_revisions(children: Sequence[Node]) -> dict[str, str]:
@@ -117,13 +117,13 @@ def _figures(sets: Sequence[Node], revision: str, line: Line) -> Node:
     return {"componentKind": "LeaderWorkerSet", "componentNames": names, **counts, **read_runtime_figures(line, templates, {})}
 
 
-def _read_generation(made: Node) -> str:
-    labels = ((template.get("metadata") or {}).get("labels") or {} for template in read_pod_templates(made).values())
+def _read_generation(live_set: Node) -> str:
+    labels = ((template.get("metadata") or {}).get("labels") or {} for template in read_pod_templates(live_set).values())
     return str(next((template_labels[WORKER_HASH] for template_labels in labels if template_labels.get(WORKER_HASH)), ""))
 
 
-def _marks(made: Node) -> Iterator[tuple[str, str]]:
-    for template in read_pod_templates(made).values():
+def _marks(live_set: Node) -> Iterator[tuple[str, str]]:
+    for template in read_pod_templates(live_set).values():
         metadata = template.get("metadata") or {}
         if mark := (metadata.get("annotations") or {}).get(RESTART_AT):
             yield (metadata.get("labels") or {}).get(COMPONENT, ""), mark

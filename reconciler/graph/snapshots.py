@@ -33,7 +33,7 @@ class GraphCheckpoints(NamedTuple):
     """The checkpoints of one graph in one pass."""
 
     wanted: Mapping[str, Node]  # component -> its field `checkpoint`
-    found: Mapping[str, Node] = {}  # component -> its existing checkpoint
+    existing: Mapping[str, Node] = {}  # component -> its existing checkpoint
     off: RestoreState | None = None  # why no checkpoint is made
     choices: Mapping[str, RestoreChoice] = {}  # component on Grove -> what its pods are restored from
 
@@ -60,7 +60,7 @@ def plan_owners(graph: Graph, snapshots: GraphCheckpoints) -> list[tuple[Node, l
     Only the graph that makes a checkpoint begins that, so that graphs that disagree don't undo each other.
     """
     changes = []
-    for name, checkpoint in snapshots.found.items():
+    for name, checkpoint in snapshots.existing.items():
         wanted, owners = snapshots.wanted[name], object_items(checkpoint["metadata"].get("ownerReferences"))
         graphs = [owner for owner in owners if owner.get("kind") == GRAPH]
         if not graphs or wanted.get("checkpointRef"):
@@ -107,14 +107,14 @@ def add_checkpoint_status(
 ) -> Node:
     """The graph's status with its checkpoints and their condition; `objects` are those of its components."""
     now = {name: value for name, value in status.items() if name != "checkpoints"}
-    if snapshots.found:
-        now["checkpoints"] = {name: _entry(checkpoint) for name, checkpoint in sorted(snapshots.found.items())}
+    if snapshots.existing:
+        now["checkpoints"] = {name: _entry(checkpoint) for name, checkpoint in sorted(snapshots.existing.items())}
     reported = {component_of(obj): read_restore_condition(obj.get("status") or {}) for obj in objects if generation_of(obj) in ("", roll)}
     states = {}
     for name, wanted in snapshots.wanted.items():
         state = snapshots.choices[name].state if name in snapshots.choices else None
         state = state or reported.get(name)
-        if snapshots.off is not None and _is_blocked(snapshots.found.get(name), wanted, snapshots.off):
+        if snapshots.off is not None and _is_blocked(snapshots.existing.get(name), wanted, snapshots.off):
             state = snapshots.off
         states[name] = state or RestoreState("CheckpointNotReady", "its pods have not been looked at yet")
     return set_restore_condition(now, summarize_states(states), generation, moment)
@@ -157,7 +157,7 @@ async def choose_restore_on_grove(
     if rendered is None:
         return snapshots
     made = context.cache.get(key_of(rendered))
-    cold, live, wanted = _templates(rendered), _templates(made), _asked_replicas(made)
+    cold, live, wanted = _templates(rendered), _templates(made), _read_live_replicas(made)
     choices = {}
     for member, runner in pair_with_runners(graph, context.cache.owned(made) if made is not None else ()):
         if member.name not in snapshots.wanted:
@@ -176,9 +176,9 @@ async def choose_restore_on_grove(
     return snapshots._replace(choices=choices)
 
 
-def _asked_replicas(made: Node | None) -> dict[str, int | None]:
+def _read_live_replicas(live: Node | None) -> dict[str, int | None]:
     """The replicas that the template of a set asks for, by the name of the clique or the group: they count before that is there."""
-    template = ((made or {}).get("spec") or {}).get("template") or {}
+    template = ((live or {}).get("spec") or {}).get("template") or {}
     groups = {str(group.get("name")): group.get("replicas") for group in object_items(template.get("podCliqueScalingGroups"))}
     return {
         str(clique.get("name")): (clique.get("spec") or {}).get("replicas") for clique in object_items(template.get("cliques"))

@@ -52,7 +52,7 @@ async def ensure_ssh_keys(context: Context, keyed: set[str], graph: Graph, rende
                 context.writer.check_may_write(graph.object)
                 # a new key takes some tenths of a second, once for an installation
                 data = keys or _pair(generate_private_key(65537, _KEY_BITS), PrivateFormat.TraditionalOpenSSL)
-                there = await _made(context.cluster, {**secret, "data": data}, where)
+                there = await _create_secret(context.cluster, {**secret, "data": data}, where)
         except ApiError as error:
             problems.append(_problem(error, f"Secret {secret['metadata']['name']} in {where}"))
             return
@@ -93,7 +93,7 @@ def _problem(error: ApiError, what: str) -> Problem:
     )
 
 
-async def _made(cluster: Cluster, secret: Node, where: str) -> Node:
+async def _create_secret(cluster: Cluster, secret: Node, where: str) -> Node:
     """Create it, or read the one created meanwhile."""
     try:
         return await cluster.create(SECRETS, secret, where)

@@ -45,7 +45,7 @@ class GraphPlan(NamedTuple):
     rendered: Sequence[Any] = ()  # all wanted children
     applied: Sequence[Any] = ()  # children to apply now, in order
     owners: Sequence[tuple[Any, list[Any]]] = ()  # checkpoints and their new owner references
-    kept: frozenset[str] = frozenset()  # names of children that components take over
+    kept_names: frozenset[str] = frozenset()  # names of children that components take over
     problems: Sequence[Problem] = ()
     notes: Sequence[Note] = ()  # fields without effect
 

@@ -82,13 +82,13 @@ class QueueStatistics:
 
 
 def export_passes(
-    made: Mapping[tuple[str, ...], list[float]], terminal: Counter[str], panics: Counter[str], queued: Mapping[str, int]
+    passes: Mapping[tuple[str, ...], list[float]], terminal: Counter[str], panics: Counter[str], queued: Mapping[str, int]
 ) -> Iterator[tuple[MetricSpec, Values]]:
     """The `controller_runtime_` metrics of passes, without namespaces; `queued` has every kind."""
     results: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str]] = Counter()
     times: dict[tuple[str], list[float]] = {}
-    for (kind, result, *_), series in made.items():
+    for (kind, result, *_), series in passes.items():
         controller, total = kind.lower(), count_of(series)
         results[controller, RESULTS.get(result, result)] += total
         if result == "error":

@@ -16,7 +16,7 @@ from ..engine.context import Context
 from ..engine.controller import Controller
 from ..engine.queue import Cause
 from ..engine.switch import Switch
-from ..engine.watch import GATHER, Change, Need, Watch
+from ..engine.watch import GATHER_SECONDS, Change, Need, Watch
 from ..render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from .decide import ModelPlan, ModelState, Verdict, decide, judge_lora, make_status, report_unload, trim_model
 from .endpoints import Endpoint, ModelEndpoints, list_endpoints, trim_slice
@@ -52,8 +52,10 @@ class ModelController(Controller):
     kind = MODEL
     switch = SWITCH
     watches = (
-        Watch(MODELS, need=Need.NONE, trim=trim_model, index_values=_index_model, pause=GATHER),
-        Watch(ENDPOINT_SLICES, ((BASE_MODEL_HASH, ""),), when=SWITCH.is_on, trim=trim_slice, index_values=_index_slice, pause=GATHER),
+        Watch(MODELS, need=Need.NONE, trim=trim_model, index_values=_index_model, pause=GATHER_SECONDS),
+        Watch(
+            ENDPOINT_SLICES, ((BASE_MODEL_HASH, ""),), when=SWITCH.is_on, trim=trim_slice, index_values=_index_slice, pause=GATHER_SECONDS
+        ),
     )
 
     def __init__(self, caller: Callable[[ModelSettings], WorkerClient] = WorkerClient) -> None:

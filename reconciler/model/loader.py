@@ -17,12 +17,12 @@ from .lora import LoadProgress, WantedAdapter
 from .worker import RefusedError, UnreachableError, WorkerClient, WorkerPod, load, unload_all
 
 LOG: Final = logging.getLogger("reconciler.models")
-FIRST: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
+FIRST_RETRY_SECONDS: Final = 1.0  # seconds before the second attempt on a pod, doubled each time
 MAX_RETRY_SECONDS: Final = 120.0  # between two attempts
-REFUSED: Final = 600.0  # between two attempts where the worker says that it won't ever
-UNLOADING: Final = 4.0  # between two attempts to unload from a model that is being deleted, whose time is bounded
+REFUSED_RETRY_SECONDS: Final = 600.0  # between two attempts where the worker says that it won't ever
+UNLOAD_RETRY_SECONDS: Final = 4.0  # between two attempts to unload from a model that is being deleted, whose time is bounded
 SLOW_CALL_SECONDS: Final = 10.0  # after which a call gives its turn to others, and goes on beside them
-IN_NAMESPACE: Final = 128  # calls under way for the models of one namespace, slow ones included
+MAX_NAMESPACE_CALLS: Final = 128  # calls under way for the models of one namespace, slow ones included
 PORTION: Final = 4  # a changed source is loaded on one of so many pods at a time
 
 
@@ -184,7 +184,7 @@ class Loader:
 
     async def _run(self, key: Key, loads: _ModelLoads) -> None:
         """Serves one pod after the other until none waits, or others have come to share with."""
-        share = self._namespaces.setdefault(key.namespace, asyncio.Semaphore(IN_NAMESPACE))
+        share = self._namespaces.setdefault(key.namespace, asyncio.Semaphore(MAX_NAMESPACE_CALLS))
         try:
             while loads.pending and loads.runners <= self._limit(loads):
                 await share.acquire()
@@ -255,8 +255,8 @@ class Loader:
         return wrong
 
     def _later(self, key: Key, loads: _ModelLoads, pod: WorkerPod, *, refused: bool) -> None:
-        most = UNLOADING if loads.wanted.unload else REFUSED if refused else MAX_RETRY_SECONDS
-        pause = min(most, FIRST * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
+        most = UNLOAD_RETRY_SECONDS if loads.wanted.unload else REFUSED_RETRY_SECONDS if refused else MAX_RETRY_SECONDS
+        pause = min(most, FIRST_RETRY_SECONDS * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
         pod.wait = self._begin(self._again(key, loads, pod, pause))
 

@@ -10,7 +10,7 @@ from ...kube.protocol import Node
 
 LORA: Final = "lora"
 LOADED: Final = "webhooks.nvidia.com/loaded"  # annotation: JSON, name -> digest of the source it was loaded from
-NAMES: Final = 8  # in that annotation at most
+MAX_LOADED_NAMES: Final = 8  # in that annotation at most
 _PLAIN: Final = "!$&'()*+,;=:@~"  # what needs no escape within a segment of a path, RFC 3986
 
 
@@ -78,12 +78,12 @@ def read_names(model: Node) -> dict[str, str]:
         return {}
     if not isinstance(names, dict):
         return {}
-    return {name: digest for name, digest in list(names.items())[:NAMES] if isinstance(digest, str)}
+    return {name: digest for name, digest in list(names.items())[:MAX_LOADED_NAMES] if isinstance(digest, str)}
 
 
 def encode_names(names: Mapping[str, str]) -> str | None:
     """The annotation's value, the newest names; None for no annotation."""
-    newest = dict(list(names.items())[-NAMES:])
+    newest = dict(list(names.items())[-MAX_LOADED_NAMES:])
     return json.dumps(newest, ensure_ascii=False, separators=(",", ":")) if newest else None
 
 

@@ -15,7 +15,7 @@ from ..pod_client import FAILURES, PodClient
 from .endpoints import Endpoint
 from .lora import InvalidNameError, WantedAdapter, escape_name
 
-READ: Final = 64 * 1024  # bytes of an answer at most
+MAX_ANSWER_BYTES: Final = 64 * 1024  # bytes of an answer at most
 MAX_ANSWER_CHARACTERS: Final = 200  # in a message
 _PATH: Final = "/v1/loras"
 _Answer = TypeVar("_Answer")
@@ -79,7 +79,7 @@ class WorkerClient(PodClient):
 
     async def _call(self, method: str, url: str, seconds: float, body: bytes | None = None) -> tuple[int, bytes]:
         try:
-            return await self.call(method, URL(url, encoded=True), seconds, self._settings.connect_timeout, READ, body)
+            return await self.call(method, URL(url, encoded=True), seconds, self._settings.connect_timeout, MAX_ANSWER_BYTES, body)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise NoConnectionError(escape_unprintable(str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]) from None
         except TimeoutError:

@@ -22,7 +22,7 @@ from .decide import decide, find_missing_label, trim_pod
 
 LOG: Final = logging.getLogger("reconciler.pods")
 _EXEMPT: Final = "if Grove's authorizer refuses it, add the reconciler's account to those that Grove's configuration exempts"
-WORKERS: Final = 4  # pods at a time
+MAX_WORKERS: Final = 4  # pods at a time
 # pods that are followed where a permission is granted
 _SELECTIONS: Final = ((TOPOLOGY_LABELS, f"{GRAPH_NAME},{COMPONENT}"), (POD_REPLACEMENT, f"{RESTORE_TARGET}=true"))
 
@@ -58,7 +58,7 @@ class PodController:
         for pod in [followed for pods in self._followed.values() for followed in pods.all()]:
             self._hear(None, pod)
         try:
-            await asyncio.gather(*(self._passes(context) for _ in range(WORKERS)))
+            await asyncio.gather(*(self._passes(context) for _ in range(MAX_WORKERS)))
         finally:
             self._leads = False
             await self._queue.close()

@@ -158,7 +158,7 @@ def _components(graph: Graph, settings: Settings, observed: ObservedState) -> Re
         return RenderedChildren([], [error])
     marks = generation.list_restart_marks(graph, observed)
 
-    def one(member: Member) -> list[Fields]:
+    def make_objects(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
             raise RenderError((*member.path, "multinode"), explain_no_orchestrator(settings, _no_grove(graph)))
         made = make_component(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
@@ -167,7 +167,7 @@ def _components(graph: Graph, settings: Settings, observed: ObservedState) -> Re
         return [made, *make_model_services(member.fields, graph.object)]
 
     together = {member.name for member in list_roles(graph, settings.line).values()}
-    alone = (_collected(one, member) for member in graph.members if member.name not in together)
+    alone = (_collected(make_objects, member) for member in graph.members if member.name not in together)
     return _joined([_collected(set_children, graph, name, marks, settings, observed), *alone])
 
 
@@ -242,19 +242,19 @@ def _joined(parts: Iterable[RenderedChildren]) -> RenderedChildren:
 
 
 def _ordered(rendered: RenderedChildren) -> RenderedChildren:
-    def place(child: Fields) -> tuple[int, str]:
+    def sort_key(child: Fields) -> tuple[int, str]:
         kind = child["kind"]
         return (_ORDER.index(kind), "") if kind in _ORDER else (len(_ORDER), kind)
 
-    return RenderedChildren(sorted(rendered.children, key=place), rendered.problems)
+    return RenderedChildren(sorted(rendered.children, key=sort_key), rendered.problems)
 
 
 def _canonical(value: Any) -> Any:
     """A copy with ordered maps: names first, other members sorted."""
     if isinstance(value, dict):
-        return {name: _canonical(item) if isinstance(item, (dict, list)) else item for name, item in sorted(value.items(), key=_place)}
+        return {name: _canonical(item) if isinstance(item, (dict, list)) else item for name, item in sorted(value.items(), key=_key_order)}
     return [_canonical(item) for item in value] if isinstance(value, list) else value
 
 
-def _place(member: tuple[str, Any]) -> str:
+def _key_order(member: tuple[str, Any]) -> str:
     return _FIRST.get(member[0], member[0])

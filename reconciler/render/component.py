@@ -14,7 +14,7 @@ from .framework import main_of, path_of_main
 from .generation import share
 from .graph import read_replicas, set_start_replicas
 from .merge import string_map
-from .multinode.gpus import USUAL, count_claimed
+from .multinode.gpus import DEFAULT_NAME, count_claimed
 from .multinode.role import Role, check_nodes, make_lws_roles
 from .objects import make_child
 from .observed import NOTHING, ObservedState
@@ -139,7 +139,7 @@ def _check(workload: Workload, settings: Settings) -> None:
     path = path_of_main(workload.spec, ("spec",))
     if not main.get("command") and not main.get("args"):
         raise RenderError(path, "must have a container main with command or args, for nothing else can start on several nodes")
-    gpus = ((main.get("resources") or {}).get("limits") or {}).get(USUAL)
+    gpus = ((main.get("resources") or {}).get("limits") or {}).get(DEFAULT_NAME)
     known = count_claimed(workload.spec, ("spec",), settings.claims) if gpus is None else is_quantity(gpus) and parse(gpus)
     if known <= 0:
-        raise RenderError((*path, "resources", "limits", USUAL), "must be more than 0 for a component on several nodes")
+        raise RenderError((*path, "resources", "limits", DEFAULT_NAME), "must be more than 0 for a component on several nodes")

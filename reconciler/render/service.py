@@ -31,7 +31,7 @@ def make_services(workload: Workload, settings: Settings, owner: Fields | None =
     """
     out = [] if owning_graph(workload.object["metadata"]) else make_model_services(workload.spec, workload.object)
     owner = owner or workload.object
-    out += _ways_in(workload.name, workload.type, workload.graph, workload.alpha, owner, settings)
+    out += _make_routes(workload.name, workload.type, workload.graph, workload.alpha, owner, settings)
     annotations = workload.template_annotations
     if not _is_served(workload.type, annotations, settings):
         return out
@@ -47,7 +47,7 @@ def make_services(workload: Workload, settings: Settings, owner: Fields | None =
 def make_grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
     """What a component on Grove is reached by. Its Service follows the graph's annotations, not the pod template's."""
     out = make_model_services(member.fields, graph.object)
-    out += _ways_in(object_name(graph, member), member.type, graph.name, member.alpha, graph.object, settings)
+    out += _make_routes(object_name(graph, member), member.type, graph.name, member.alpha, graph.object, settings)
     if not _is_served(member.type, graph.annotations, settings):
         return out
     labels = {
@@ -86,7 +86,7 @@ def make_model_services(component: Fields, owner: Fields) -> list[Fields]:
     return [make_child("v1", "Service", name, labels=labels, annotations=annotations, owner=owner, spec=spec)]
 
 
-def _ways_in(service: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
+def _make_routes(service: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
     """Ingress and VirtualService to a Service, as a v1alpha1 service says; else, for frontends of a graph, as the configuration says."""
     ingress, ours, name = alpha.get("ingress"), settings.ingress, names.dns_name(service)
     if ingress is not None:

@@ -21,8 +21,8 @@ from .names import COPIER, PARETO, RESULT, STATUS
 
 LOOK_SECONDS: Final = 10.0  # between two looks
 MAX_WRITTEN_BYTES: Final = 900 * 1024  # a ConfigMap holds 1 MiB
-SHORT: Final = 64 * 1024  # bytes of the status file
-TRIES: Final = 5  # of the last write
+MAX_STATUS_BYTES: Final = 64 * 1024  # bytes of the status file
+MAX_WRITE_TRIES: Final = 5  # of the last write
 WRITE_PAUSE_SECONDS: Final = 1.0
 
 
@@ -43,7 +43,7 @@ def read(file: Path, most: int) -> str:
 
 def gather_output(folder: Path) -> dict[str, str]:
     """What is to be written now: where the profiler is, and its result once it has ended."""
-    text = read(folder / STATUS, SHORT)
+    text = read(folder / STATUS, MAX_STATUS_BYTES)
     try:
         [document] = read_documents(text) or [{}]
     except (UnreadableError, ValueError):
@@ -84,7 +84,7 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
             before = now
         except ApiError as error:
             sys.stderr.write(f"the result can't be written: {error.message}\n")
-    for left in reversed(range(TRIES)):
+    for left in reversed(range(MAX_WRITE_TRIES)):
         try:
             await _put(cluster, namespace, name, gather_output(folder), before)
         except ApiError:

@@ -21,12 +21,12 @@ from .phases import RequestStep
 from .result import ProfilingResult, is_there, read_failure, strip_graph
 from .validation import explain_invalid, explain_obstacle
 
-POLL: Final = 10.0  # seconds between two looks at the progress of a profiler
+POLL_SECONDS: Final = 10.0  # seconds between two looks at the progress of a profiler
 POD_START_SECONDS: Final = 60.0  # that a pod may take, and between two looks at one that doesn't start
-GPU_POLL: Final = 15.0  # seconds until the next look at GPUs that are being discovered
+GPU_POLL_SECONDS: Final = 15.0  # seconds until the next look at GPUs that are being discovered
 RESULT_TIMEOUT_SECONDS: Final = 60.0  # after the end of a Job, within which its result may still be written
 MAX_JOBS: Final = 2  # of one spec: one, and another if a user deletes it
-MAX_ANNOTATION: Final = 100 * 1024  # bytes of a graph that are also kept in an annotation
+MAX_ANNOTATION_BYTES: Final = 100 * 1024  # bytes of a graph that are also kept in an annotation
 Action = Literal["", "begin", "drop job", "make config maps", "drop config maps", "adopt graph", "make graph"]
 
 
@@ -98,7 +98,7 @@ def decide(state: RequestState) -> RequestPlan:
 def _pending(state: RequestState) -> RequestPlan:
     request, status = state.request, state.request.get("status") or {}
     if state.gpus is None:
-        return RequestPlan(None, GPU_POLL)
+        return RequestPlan(None, GPU_POLL_SECONDS)
     if wrong := explain_invalid(request, state.gpus, claim=state.claim):
         step = phases.fail(phases.VALIDATION, "ValidationFailed", wrong)
         return RequestPlan(step, notes={"spec": digest_spec(request.get("spec")), "retry": read_retry(request)})
@@ -131,7 +131,7 @@ def _profiling(state: RequestState) -> RequestPlan:
         return RequestPlan(phases.fail_profiling(status, data, state.ending))
     if condition_of(job, "Complete").get("status") != "True":
         step = phases.follow(status, data or {}, state.waiting_reason)
-        return RequestPlan(phases.add_pulls(step, status, state.pull_failures), POLL)
+        return RequestPlan(phases.add_pulls(step, status, state.pull_failures), POLL_SECONDS)
     ended = parse_time(job.get("completionTime"))
     if not is_there(data) and ended is not None and (state.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
         return RequestPlan(phases.await_result(), RETRY_SOON)
@@ -166,9 +166,9 @@ def _finish(state: RequestState) -> RequestPlan:
 
 def _annotations(result: ProfilingResult) -> dict[str, str | None]:
     """A small result as the Go operator keeps it, for its readers."""
-    extra = "---\n".join(format_yaml(obj) for obj in result.beside)
+    extra = "---\n".join(format_yaml(obj) for obj in result.other_objects)
     texts = {SPEC: format_yaml(strip_graph(result.graph)), EXTRA: extra or None}
-    return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= MAX_ANNOTATION}
+    return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= MAX_ANNOTATION_BYTES}
 
 
 def _ready(state: RequestState) -> RequestPlan:

@@ -13,7 +13,7 @@ MAX_TEXT_CHARACTERS: Final = 1024 * 1024  # a ConfigMap holds no more
 MAX_LEVELS: Final = 100  # of maps and lists
 MAX_VALUES: Final = 100_000  # of one text, those of aliases counted at each use
 _READ: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))
-_NUMBER: Final = 100  # characters of one
+_MAX_NUMBER_CHARACTERS: Final = 100  # characters of one
 _ABSENT: Final = object()
 
 
@@ -120,7 +120,7 @@ class _Reader:
     def _scalar(self, event: Any) -> Any:
         """A value of JSON: what YAML has beside those stays text."""
         text = event.value
-        if not event.implicit[0] or len(text) > _NUMBER:
+        if not event.implicit[0] or len(text) > _MAX_NUMBER_CHARACTERS:
             return text
         tag = self._resolver.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
         if tag not in _READ:

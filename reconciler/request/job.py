@@ -23,7 +23,7 @@ _ONLINE: Final = (
 )
 OUTPUT: Final = "profiling-output"
 DATA: Final = "/data"
-ARGUMENT: Final = 32 * 1024  # bytes of JSON that are passed as an argument; more are a file
+MAX_ARGUMENT_BYTES: Final = 32 * 1024  # bytes of JSON that are passed as an argument; more are a file
 _SPEC_PATH: Final = "/etc/dynamo-request"
 _CACHE: Final = "/opt/model-cache"
 _HUB_TOKEN: Final = {"secretKeyRef": {"name": "hf-token-secret", "key": "HF_TOKEN", "optional": True}}
@@ -97,7 +97,7 @@ def render_job(request: Fields, hardware: Fields, settings: OperatorConfiguratio
     name, namespace = str(metadata["name"]), str(metadata["namespace"])
     labels = {"app": "dynamo-profiler", JOB_NAME: name, MANAGED: OPERATOR}
     config, claim = format_config(request, hardware), read_alpha_fields(request).output_claim
-    file = len(config.encode()) > ARGUMENT
+    file = len(config.encode()) > MAX_ARGUMENT_BYTES
     pod: Fields = {
         "serviceAccountName": account_of(name),
         "restartPolicy": "Never",
@@ -119,7 +119,7 @@ def render_output(request: Fields, hardware: Fields) -> Fields:
     """The ConfigMap for the result, made before the Job so that the Job's rights can name it; it holds a long spec, too."""
     namespace = str(request["metadata"]["namespace"])
     config = format_config(request, hardware)
-    content = {"data": {SPEC_KEY: config}} if len(config.encode()) > ARGUMENT else {}
+    content = {"data": {SPEC_KEY: config}} if len(config.encode()) > MAX_ARGUMENT_BYTES else {}
     return make_child("v1", "ConfigMap", output_of(request), namespace, labels=labels_of(request), owner=request, **content)
 
 

@@ -11,10 +11,10 @@ from .documents import UnreadableError, read, read_documents
 from .graph_override import GRAPH, VERSIONS, OverrideError, override_graph, override_of
 from .names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
 
-CHOSEN: Final = 20_000  # values of all configurations to choose from together, those of unreadable ones counted
+MAX_CHOICE_VALUES: Final = 20_000  # values of all configurations to choose from together, those of unreadable ones counted
 MAX_CHOICES_BYTES: Final = 200_000  # of JSON in a status; the first ones count
-EXTRAS: Final = 20  # ConfigMaps beside a graph
-_NAMED: Final = 5
+MAX_CONFIG_MAPS: Final = 20  # ConfigMaps beside a graph
+_MAX_NAMED: Final = 5
 
 
 class ResultError(Exception):
@@ -26,7 +26,7 @@ class ProfilingResult(NamedTuple):
 
     graph: Fields  # as it is applied: name, namespace, labels and annotations are ours
     config_maps: tuple[Fields, ...] = ()  # beside it, without an owner
-    beside: tuple[Fields, ...] = ()  # the same and everything else beside the graph, as it was written
+    other_objects: tuple[Fields, ...] = ()  # the same and everything else beside the graph, as it was written
     ignored: tuple[str, ...] = ()  # kind and name of what isn't applied
     notes: tuple[str, ...] = ()  # what of the request's override has no effect, or more than it says
 
@@ -73,17 +73,17 @@ def make_result(request: Fields, data: Fields | None, line: Line) -> ProfilingRe
     others = [document for document in documents if document.get("kind") != GRAPH]
     extra = [document for document in others if _is_config_map(document)]
     ignored = [f"{str(document.get('kind'))[:60]} {_name(document)[:60]}" for document in others if not _is_config_map(document)]
-    if len(extra) > EXTRAS:
-        raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
+    if len(extra) > MAX_CONFIG_MAPS:
+        raise ResultError(f"{RESULT}: must hold at most {MAX_CONFIG_MAPS} ConfigMaps, found {len(extra)}")
     found_graph, notes = _overridden(request, graphs[0], line)
     config_maps = tuple(_config_map(request, config_map) for config_map in extra)
-    return ProfilingResult(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_NAMED]), notes)
+    return ProfilingResult(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_MAX_NAMED]), notes)
 
 
 def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
     """The graph with what its request said of it when it was profiled; a profiler may have merged that already. Raises: ResultError."""
     override, begun = override_of(request), read_progress(request).spec
-    if begun not in ("", digest_spec(request.get("spec"))) and (kept := _kept(request)) is not None:
+    if begun not in ("", digest_spec(request.get("spec"))) and (kept := _read_kept_graph(request)) is not None:
         return kept, ()  # an edit has no effect
     if override is None:
         return graph, ()
@@ -91,10 +91,10 @@ def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tup
         done = override_graph(graph, override, line)
     except OverrideError as error:
         raise ResultError(f"spec.overrides.dgd.{error}") from None
-    return done.graph, tuple(f"spec.overrides.dgd.{warning}" for warning in done.warnings[:_NAMED])
+    return done.graph, tuple(f"spec.overrides.dgd.{warning}" for warning in done.warnings[:_MAX_NAMED])
 
 
-def _kept(request: Fields) -> Fields | None:
+def _read_kept_graph(request: Fields) -> Fields | None:
     """The merged graph as the request's annotation keeps it, which has no room for a large one."""
     text = (request["metadata"].get("annotations") or {}).get(SPEC)
     try:
@@ -170,7 +170,7 @@ def _quote(value: Any) -> dict[str, str]:
 def read_pareto(data: Fields) -> list[Fields]:
     """Configurations to choose from, as far as they can be read and fit into a status."""
     out: list[Fields] = []
-    left, values = MAX_CHOICES_BYTES, CHOSEN
+    left, values = MAX_CHOICES_BYTES, MAX_CHOICE_VALUES
     for text in _rows(data.get(PARETO)):
         try:
             documents, used = read("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")), values)

@@ -116,12 +116,12 @@ class GpuDiscovery:
         room = asyncio.Semaphore(MAX_CONCURRENT_SCRAPES)
         texts: list[str] = []
 
-        async def one(url: str) -> None:
+        async def scrape(url: str) -> None:
             async with room:
                 texts.append(await self._scraper.read(url))
 
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*map(one, urls), return_exceptions=True), SCRAPES_TIMEOUT_SECONDS)
+            await asyncio.wait_for(asyncio.gather(*map(scrape, urls), return_exceptions=True), SCRAPES_TIMEOUT_SECONDS)
         return tuple(machine for text in texts if (machine := parse_exporter_metrics(text)) is not None)
 
 

@@ -22,7 +22,7 @@ from ..render.settings import Settings
 from .pods import list_pods
 
 ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
-_MADE: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here
+_GROVE_KINDS: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here
 _GROVE: Final = "Grove"
 _MOVING: Final = "Moving"
 _LOST: Final = "GroveNotServed"
@@ -47,7 +47,7 @@ def choose_orchestrator(graph: Node, owned: Sequence[Node], *, usable: bool, ser
     status = graph.get("status") or {}
     before = condition_of(status, ORCHESTRATOR).get("reason")
     ran = before in (_GROVE, _LOST) or any(
-        (component or {}).get("componentKind") in _MADE for component in (status.get("components") or {}).values()
+        (component or {}).get("componentKind") in _GROVE_KINDS for component in (status.get("components") or {}).values()
     )
     runs = False if COMPONENT in alive else True if CLIQUES in alive or ran else None
     annotations = graph["metadata"].get("annotations") or {}

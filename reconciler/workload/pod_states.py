@@ -46,7 +46,7 @@ def _reason(pod: Node, *, probes: bool) -> str:
     scheduled = condition_of(status, "PodScheduled")
     if scheduled.get("status") == "False":
         return format_reason(scheduled, "it can't be scheduled")
-    return next((f"container {container['name']}: {why}" for container in _containers(status) if (why := _waits(container))), "") or (
+    return next((f"container {container['name']}: {why}" for container in _containers(status) if (why := _is_waiting(container))), "") or (
         _failing_probe(status) if probes else ""
     )
 
@@ -55,7 +55,7 @@ def _containers(status: Node) -> list[Node]:
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
-def _waits(container: Node) -> str:
+def _is_waiting(container: Node) -> str:
     waiting: Node = (container.get("state") or {}).get("waiting") or {}
     if waiting and waiting.get("reason") not in _USUAL:
         return format_reason(waiting, "it waits") + _last(container)

@@ -13,7 +13,7 @@ from ..engine.context import Context
 from ..render.graph import read_replicas
 from .pod_states import MAX_NAMED_COMPONENTS, MAX_REASON_CHARACTERS, format_reason
 
-_LEVELS: Final = 3  # between a graph and its PodCliques: set, group, clique
+_MAX_LEVELS: Final = 3  # between a graph and its PodCliques: set, group, clique
 
 
 async def explain_refused_pods(context: Context, obj: Node) -> str:
@@ -22,7 +22,7 @@ async def explain_refused_pods(context: Context, obj: Node) -> str:
     Deployments and PodCliques say it in their status. StatefulSets, which make the pods of LeaderWorkerSets, say it in Events alone.
     """
     failed: list[str] = []
-    for child in _list_below(context, obj, _LEVELS):
+    for child in _list_below(context, obj, _MAX_LEVELS):
         reason = await _read_events(context, child) if child["kind"] == LWS else _read_status(child)
         if reason:
             failed.append(f"{child['metadata']['name']}: {reason[:MAX_REASON_CHARACTERS]}")

@@ -51,12 +51,12 @@ def make_job(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
         raise RenderError(wrong[0].path, wrong[0].message)
     check_version(checkpoint)
     job = (checkpoint.get("spec") or {}).get("job") or {}
-    kept = storage.find_configured_storage(settings)
+    snapshot_storage = storage.find_configured_storage(settings)
     template: Fields = copy.deepcopy(job.get("podTemplateSpec") or {})
     target = str(job.get("targetContainerName") or MAIN)
     pod = {
-        "metadata": _marked(template.get("metadata") or {}, checkpoint, target, kept),
-        "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, kept),
+        "metadata": _marked(template.get("metadata") or {}, checkpoint, target, snapshot_storage),
+        "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, snapshot_storage),
     }
     spec = {"activeDeadlineSeconds": job.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
     labels = {CHECKPOINT_ID: read_identity_hash(checkpoint)}
@@ -86,16 +86,16 @@ def _image(template: Fields, target: str) -> str:
     return next((str(container.get("image") or "") for container in containers if container.get("name") == target), "")
 
 
-def _marked(head: Fields, checkpoint: Fields, target: str, kept: Storage | None) -> Fields:
+def _marked(head: Fields, checkpoint: Fields, target: str, snapshot_storage: Storage | None) -> Fields:
     labels = {key: value for key, value in string_map(head.get("labels")).items() if key != RESTORE_TARGET}
     labels |= {CHECKPOINT_ID: read_identity_hash(checkpoint), CHECKPOINT_SOURCE: "true"}
     annotations = {**string_map(head.get("annotations")), ARTIFACT_VERSION: read_artifact_version(checkpoint), TARGET_CONTAINERS: target}
-    if kept is not None:
-        annotations |= {STORAGE_TYPE: "pvc", STORAGE_PATH: kept.path}
+    if snapshot_storage is not None:
+        annotations |= {STORAGE_TYPE: "pvc", STORAGE_PATH: snapshot_storage.path}
     return {"labels": labels, "annotations": annotations}
 
 
-def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: CheckpointSettings, kept: Storage | None) -> Fields:
+def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: CheckpointSettings, snapshot_storage: Storage | None) -> Fields:
     """A worker's pod, changed into one whose snapshot is taken when it is warm."""
     spec, containers = checkpoint.get("spec") or {}, object_items(pod.get("containers"))
     if not containers:
@@ -115,8 +115,8 @@ def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoint
         # the job's own size: a worker with less shared memory, or none, isn't what is checkpointed
         size: Any = shared.get("size")
         add_shared_memory(pod, main, None if size is not None and is_quantity(size) and is_zero(size) else size)
-    if kept is not None:
-        add_storage(pod, main, kept, at)
+    if snapshot_storage is not None:
+        add_storage(pod, main, snapshot_storage, at)
     add_control(pod, main, at)
     return pod
 

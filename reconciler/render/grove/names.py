@@ -5,13 +5,13 @@ from typing import Final
 from ..graph import Graph, Member, is_inter_pod, read_experimental
 from ..names import dns_name, lower_name
 
-ROOM: Final = 45  # Grove's limit of set, scaling group and clique together
+MAX_NAMES_CHARACTERS: Final = 45  # Grove's limit of set, scaling group and clique together
 _MIN_NAME_CHARACTERS: Final = 8
 
 
 def set_name(graph: Graph) -> str:
     """The name of a graph's set: the graph's, or a prefix with a digest if cliques' names would be too long."""
-    room = max(_MIN_NAME_CHARACTERS, ROOM - max((_needs(member) for member in graph.members), default=0))
+    room = max(_MIN_NAME_CHARACTERS, MAX_NAMES_CHARACTERS - max((_needs(member) for member in graph.members), default=0))
     if len(graph.name) <= room:
         return graph.name
     return f"{graph.name[: room - 5]}-{_fnv(graph.name) & 0xFFFF:04x}"

@@ -16,7 +16,7 @@ from ..framework import main_of
 from ..merge import object_items
 from ..settings import ClaimDependencies
 
-USUAL: Final = "nvidia.com/gpu"
+DEFAULT_NAME: Final = "nvidia.com/gpu"
 
 
 def count_gpus_per_node(container: Fields) -> int:
@@ -25,13 +25,19 @@ def count_gpus_per_node(container: Fields) -> int:
     for part in ("requests", "limits"):
         amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if _counts(name) and amount is not None}
         if amounts:
-            amount = amounts.get(USUAL, amounts[min(amounts)])
+            amount = amounts.get(DEFAULT_NAME, amounts[min(amounts)])
             return (whole(amount) if is_quantity(amount) else None) or 0
     return 0
 
 
 def _counts(name: str) -> bool:
-    return name in (USUAL, "gpu", "nvidia/gpu") or name.endswith("/gpu") or ".com/gpu" in name or name.startswith("mig-") or "/mig-" in name
+    return (
+        name in (DEFAULT_NAME, "gpu", "nvidia/gpu")
+        or name.endswith("/gpu")
+        or ".com/gpu" in name
+        or name.startswith("mig-")
+        or "/mig-" in name
+    )
 
 
 _GPUS: Final = ("gpu.", "mig.")  # how names of drivers and classes of GPUs begin, as gpu.nvidia.com does

@@ -19,7 +19,7 @@ from dynamo_webhooks.kube.errors import ConflictError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import FAILURE_KEY, FailedPod
 from dynamo_webhooks.reconciler.checkpoint.restoring import MAX_OFFERS, RestoreChoice, decide_offers, write_choices
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, COMPONENTS
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore, format_offer, list_targets, restore_pod
@@ -252,7 +252,7 @@ async def test_the_first_new_pod_that_fails_is_replaced_and_ends_the_offer() -> 
         assert await _offers(site) == {}
         assert await _told(site) == ("False", "RestoreFailed")
         found = [one for name, one in (await site.all(COMPONENTS)).items() if "worker" in name]
-        assert MARK in found[0]["metadata"]["annotations"]
+        assert FAILURE_KEY in found[0]["metadata"]["annotations"]
         assert TARGET not in (await site.all(DEPLOYMENTS))[worker["metadata"]["name"]]["spec"]["template"]["metadata"]["labels"]
 
 

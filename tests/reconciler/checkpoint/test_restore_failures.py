@@ -6,7 +6,7 @@ from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, PODS
-from dynamo_webhooks.reconciler.checkpoint.restore_condition import MARK, FailedPod, annotation_of, find_failed_pods
+from dynamo_webhooks.reconciler.checkpoint.restore_condition import FAILURE_KEY, FailedPod, annotation_of, find_failed_pods
 from dynamo_webhooks.reconciler.common.resources import CLIQUE_SETS, COMPONENTS, POD_CLIQUES
 from dynamo_webhooks.reconciler.render.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.render.checkpoint.storage import Storage
@@ -75,9 +75,9 @@ async def test_after_three_failures_pods_start_cold() -> None:
         await site.later(65)
         assert not await _is_restored(site)
         [component] = (await site.all(COMPONENTS)).values()
-        assert component["metadata"]["annotations"][MARK] == f"{HASH}/1"
+        assert component["metadata"]["annotations"][FAILURE_KEY] == f"{HASH}/1"
         assert await _told(site) == ("False", "RestoreFailed")
-        await site.patch(COMPONENTS, component["metadata"]["name"], {"metadata": {"annotations": {MARK: None}}}, 5)
+        await site.patch(COMPONENTS, component["metadata"]["name"], {"metadata": {"annotations": {FAILURE_KEY: None}}}, 5)
         assert await _told(site) == ("False", "RestoreAvailable")
 
 
@@ -110,7 +110,7 @@ async def test_on_grove_the_graph_remembers_it() -> None:
         await _make(site, _pod({"metadata": {name: wanted["metadata"][name] for name in ("labels", "annotations")}}, "p"))
         await site.later(65)
         assert await _told(site) == ("False", "RestoreFailed")
-        assert (await site.graph())["metadata"]["annotations"][f"{MARK}.worker"] == f"{HASH}/1"
+        assert (await site.graph())["metadata"]["annotations"][f"{FAILURE_KEY}.worker"] == f"{HASH}/1"
         [made] = (await site.all(grove)).values()
         assert made["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["command"] != ["sleep", "infinity"]
 
@@ -147,5 +147,5 @@ def test_pods_that_nothing_controls_neither_end_restoring_nor_are_deleted(owners
 
 def test_the_annotation_of_a_long_name_is_a_key_that_kubernetes_takes() -> None:
     key = annotation_of({"kind": "DynamoGraphDeployment", "spec": {"name": "W" * 39 + "-orker"}})
-    assert key == f"{MARK}.{'w' * 39}"
+    assert key == f"{FAILURE_KEY}.{'w' * 39}"
     assert len(key.partition("/")[2]) <= 63

@@ -73,9 +73,9 @@ async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch
     writer = Writer(cluster, Cache(cluster, lambda _: None), lambda _: True, timing.clock)
     for number in range(100):
         writer._contest(Key("Service", "n", str(number)), "", ["kubectl"], "conflict")
-        await timing.advance(write.WINDOW / 5)
+        await timing.advance(write.REPAIR_WINDOW_SECONDS / 5)
     assert len(writer._repaired) <= 11
-    for _ in range(write.REPAIRS):
+    for _ in range(write.MAX_REPAIRS):
         writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
     with pytest.raises(ContestedError):
         writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")

@@ -35,7 +35,7 @@ class Told:
         self.cache = Cache(self.cluster, self._changed)
 
     def _changed(self, change: Change) -> None:
-        self.changes.append((change.old is not None, change.new is not None, change.ours))
+        self.changes.append((change.old is not None, change.new is not None, change.is_own_write))
 
 
 @contextlib.asynccontextmanager
@@ -86,7 +86,7 @@ def test_a_child_that_was_just_made_concerns_nobody_else() -> None:
     cache = Cache(MemoryCluster(), lambda _: None)
     controllers: Controllers = {each.kind: each for each in (GraphController(), ComponentController())}
     cache.add_write({"kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "n", "uid": "1", "resourceVersion": "1"}})
-    assert route_change(Change(None, made, ours=True), cache, controllers) == []
+    assert route_change(Change(None, made, is_own_write=True), cache, controllers) == []
     assert route_change(Change(None, made), cache, controllers) == [Key("DynamoComponentDeployment", "n", "c")]
     ready = {**made, "status": {"replicas": 1}}
     assert route_change(Change(made, ready), cache, controllers) == [Key("DynamoComponentDeployment", "n", "c")]

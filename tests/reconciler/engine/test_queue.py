@@ -1,7 +1,7 @@
 """The queue: each key once, never by two at a time, and again after growing pauses."""
 
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.engine.queue import FAIR, URGENT, Cause, Queue, cause_of
+from dynamo_webhooks.reconciler.engine.queue import FAIR_TURN_INTERVAL, MAX_URGENT_RETRIES, Cause, Queue, cause_of
 from tests.kube.timing import Timing
 from tests.rows import run_each
 
@@ -71,7 +71,7 @@ async def test_nobody_waits_for_ever_while_others_are_edited_again_and_again() -
     queue, _ = _queue()
     queue.add(B, cause=Cause.RESYNC)
     turns = []
-    for _ in range(FAIR):
+    for _ in range(FAIR_TURN_INTERVAL):
         queue.add(A, cause=Cause.EDIT)
         turns.append(await queue.get())
         queue.done(turns[-1])
@@ -84,10 +84,10 @@ async def test_what_fails_again_and_again_waits_behind_new_work() -> None:
         queue.add(key)
         assert await queue.get() == key
     queue.done(B)
-    for failures in range(1, URGENT + 2):
+    for failures in range(1, MAX_URGENT_RETRIES + 2):
         await timing.advance(queue.failed(A) + 0.1)
         queue.add(B, cause=Cause.NEW)
-        assert [await queue.get(), await queue.get()] == ([A, B] if failures <= URGENT else [B, A])
+        assert [await queue.get(), await queue.get()] == ([A, B] if failures <= MAX_URGENT_RETRIES else [B, A])
         queue.done(B)
     await queue.close()
 

@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotFoundError, NotServedError, UnavailableError, error_of_status
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES, Resource
-from dynamo_webhooks.reconciler.common.problems import LEVELS, NameTakenError, cut_nested, explain_cut
+from dynamo_webhooks.reconciler.common.problems import MAX_LEVELS, NameTakenError, cut_nested, explain_cut
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, CHECKPOINTS, COMPONENTS, GRAPHS, MODELS, REQUESTS
 from dynamo_webhooks.reconciler.engine.cache import Cache
 from dynamo_webhooks.reconciler.engine.write import Writer
@@ -310,7 +310,7 @@ def _nested(levels: int, inner: Any = 1) -> Any:
     return inner
 
 
-@run_each("spec", [*map(_nested, (0, 1, LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
+@run_each("spec", [*map(_nested, (0, 1, MAX_LEVELS)), None, {}, [], "text", {"a": None, "b": [[], {}]}])
 def test_what_is_not_deep_stays(spec: Any) -> None:
     obj: dict[str, Any]
     for obj in ({"spec": spec}, {"metadata": {}}):
@@ -319,7 +319,7 @@ def test_what_is_not_deep_stays(spec: Any) -> None:
         assert (obj, explain_cut(obj)) == (before, "")
 
 
-@run_each("levels", [LEVELS + 1, 100_000])
+@run_each("levels", [MAX_LEVELS + 1, 100_000])
 def test_what_is_deeper_loses_its_spec(levels: int) -> None:
     obj: Node = {"kind": "K", "spec": _nested(levels)}
     cut_nested(obj)

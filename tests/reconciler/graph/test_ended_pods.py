@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import PODS
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_GROUP, CLIQUE_SETS, resource_of
-from dynamo_webhooks.reconciler.engine.retries import CALM, FIRST, MAX_RETRY_SECONDS, Retries
+from dynamo_webhooks.reconciler.engine.retries import FIRST_PAUSE_SECONDS, MAX_RETRY_SECONDS, TRY_MEMORY_SECONDS, Retries
 from dynamo_webhooks.reconciler.graph.ended_pods import GROUP, INDEX, REPLICA, explain_missing_engines
 from dynamo_webhooks.reconciler.render.names import ENGINE_GROUP
 from dynamo_webhooks.reconciler.render.objects import make_reference
@@ -112,7 +112,7 @@ async def test_a_group_that_ends_again_and_again_is_replaced_later_and_later() -
         gone = ("g-0-w-0-w-ldr-0", "g-0-w-0-w-wkr-1-0")
         for _ in range(2):
             await cluster.end(gone[0])
-            await cluster.site.later(FIRST)
+            await cluster.site.later(FIRST_PAUSE_SECONDS)
             await cluster.again(*gone)
         await cluster.end(gone[0])
         assert {*gone} <= await cluster.pods()
@@ -120,7 +120,7 @@ async def test_a_group_that_ends_again_and_again_is_replaced_later_and_later() -
             "pod/g-0-w/0/0: pod g-0-w-0-w-ldr-0 ended: Failed; it ended 3 times in a row, and is replaced after 20 s"
             in (await cluster.ready())[1]
         )
-        await cluster.site.later(2 * FIRST)
+        await cluster.site.later(2 * FIRST_PAUSE_SECONDS)
         assert not {*gone} & await cluster.pods()
 
 
@@ -190,9 +190,9 @@ async def test_tries_are_forgotten_after_a_calm() -> None:
         pauses.append(retries.left(name))
         await timing.advance(retries.left(name))
         assert retries.left(name) == 0
-    assert pauses == [FIRST, 20, 40, 80, 160, MAX_RETRY_SECONDS, MAX_RETRY_SECONDS]
+    assert pauses == [FIRST_PAUSE_SECONDS, 20, 40, 80, 160, MAX_RETRY_SECONDS, MAX_RETRY_SECONDS]
     assert retries.find(name).why == "it ended"
-    await timing.advance(CALM)
+    await timing.advance(TRY_MEMORY_SECONDS)
     assert retries.find(name).times == 0
 
 

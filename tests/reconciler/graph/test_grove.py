@@ -10,7 +10,7 @@ from dynamo_webhooks.policies.no_effect import KAI_QUEUE
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_SETS, resource_of
-from dynamo_webhooks.reconciler.engine.write import REPAIRS
+from dynamo_webhooks.reconciler.engine.write import MAX_REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import align_with_live
 from dynamo_webhooks.reconciler.graph.clique_status import explain_not_ready
 from dynamo_webhooks.reconciler.render.graph import read_graph
@@ -147,7 +147,7 @@ async def test_replicas_that_others_keep_changing_are_left_alone_after_a_while()
     async with _started() as site:
         await _updated(site)
         await site.edit("g", 1, replicas=3)
-        for _ in range(REPAIRS):
+        for _ in range(MAX_REPAIRS):
             await _others_scale(site)
             assert await _replicas(site, "g-0-w") == 3
         await _others_scale(site)

@@ -140,7 +140,7 @@ async def test_a_pod_that_never_answers_gives_its_turn_to_others(monkeypatch: py
 
 async def test_one_namespace_holds_no_more_calls_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "SLOW_CALL_SECONDS", 0.001)
-    monkeypatch.setattr(under_test, "IN_NAMESPACE", 10)
+    monkeypatch.setattr(under_test, "MAX_NAMESPACE_CALLS", 10)
     async with scene(settings=Models(concurrency=4, per_model=4)) as at:
         addresses = many(100)
         at.workers.stuck = set(addresses)

@@ -104,7 +104,7 @@ async def test_the_last_write_is_tried_again_and_fails_aloud(tmp_path: Path, mon
     cluster, ended = await _cluster(), asyncio.Event()
     ended.set()
     _write(tmp_path, "status: success\n")
-    left = [copier.TRIES - 1]
+    left = [copier.MAX_WRITE_TRIES - 1]
 
     def fault(verb: str, *_: object) -> Exception | None:
         left[0] -= verb == "merge_patch"

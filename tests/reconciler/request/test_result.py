@@ -17,8 +17,8 @@ from dynamo_webhooks.reconciler.request.documents import (
 from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
 from dynamo_webhooks.reconciler.request.phases import trim_request
 from dynamo_webhooks.reconciler.request.result import (
-    CHOSEN,
-    EXTRAS,
+    MAX_CHOICE_VALUES,
+    MAX_CONFIG_MAPS,
     ResultError,
     find_result,
     is_there,
@@ -117,7 +117,7 @@ def test_config_maps_come_into_the_namespace_and_others_are_named() -> None:
         ({RESULT: f"{GRAPH}---\n{GRAPH}"}, "must hold one DynamoGraphDeployment, found 2"),
         ({RESULT: GRAPH.replace("nvidia.com/v1beta1", "evil.example/v1")}, "apiVersion must be one of"),
         ({RESULT: "{{{"}, "final_config.yaml: document 1 is no YAML"),
-        ({RESULT: "---\n".join([CONFIG_MAP] * (EXTRAS + 1) + [GRAPH])}, "must hold at most 20 ConfigMaps, found 21"),
+        ({RESULT: "---\n".join([CONFIG_MAP] * (MAX_CONFIG_MAPS + 1) + [GRAPH])}, "must hold at most 20 ConfigMaps, found 21"),
     ],
 )
 def test_a_result_that_nothing_can_be_made_of(data: dict[str, str] | None, why: str) -> None:
@@ -160,7 +160,7 @@ def test_a_hostile_table_costs_no_more_than_its_bound(row: str, monkeypatch: pyt
 
     monkeypatch.setattr(_Reader, "_scalar", counted)
     read_pareto({PARETO: json.dumps({"cost": {"table": {"data": [[0] * 6 + [row]] * 200}}})})
-    assert len(values) <= CHOSEN + 1
+    assert len(values) <= MAX_CHOICE_VALUES + 1
 
 
 def test_a_graph_too_large_for_a_status_is_not_shown() -> None:

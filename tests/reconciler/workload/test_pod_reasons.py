@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.protocol import Listing, Node
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEADER_WORKER_SETS, PODS, Resource
 from dynamo_webhooks.reconciler.common.conditions import condition_of
 from dynamo_webhooks.reconciler.common.resources import COMPONENTS, STATEFUL_SETS
-from dynamo_webhooks.reconciler.engine.reads import MAX_READS, MAX_WAITS, READ_SECONDS, PodReadLimiter
+from dynamo_webhooks.reconciler.engine.reads import MAX_READS, MAX_WAIT_STARTS, READ_SECONDS, PodReadLimiter
 from dynamo_webhooks.reconciler.workload.pod_states import explain_waiting_pods
 from tests.kube.timing import Timing
 from tests.reconciler.rendering import vllm
@@ -102,7 +102,7 @@ def test_a_graph_rolled_within_a_minute_of_its_start_is_looked_at_as_soon() -> N
         timing.seconds = number * 10.0
         moment = datetime.fromtimestamp(timing.seconds, UTC)
         early.append(tuple(reads.begin(READY, since, moment)[1] for since in (moment, moment + timedelta(seconds=1))))
-    assert early == [(True, True)] * MAX_WAITS + [(False, False)] * 2  # another writer sets the moment anew each time
+    assert early == [(True, True)] * MAX_WAIT_STARTS + [(False, False)] * 2  # another writer sets the moment anew each time
     timing.seconds += READ_SECONDS
     moment = datetime.fromtimestamp(timing.seconds, UTC)
     assert reads.begin(READY, moment, moment) == (moment, True)
@@ -114,7 +114,7 @@ def test_few_edits_within_a_minute_are_looked_at_soon_and_further_ones_as_the_wa
     for number in range(6):
         timing.seconds = number * 10.0
         moment, edited = datetime.fromtimestamp(timing.seconds, UTC), {**READY, "metadata": {"uid": "g", "generation": number + 2}}
-        assert reads.begin(edited, unready, moment) == ((moment, True) if number < MAX_WAITS - 1 else (unready, False))
+        assert reads.begin(edited, unready, moment) == ((moment, True) if number < MAX_WAIT_STARTS - 1 else (unready, False))
 
 
 async def _add(site: Site, pod: Node) -> None:

@@ -39,7 +39,7 @@ def make_error(code: int, content: bytes, request: str, *, secret: bool) -> ApiE
 def decode_answer(content: bytes, request: str) -> Node:
     """The JSON object of a successful answer. Raises UnavailableError when it isn't one: a proxy answered, or the answer was cut."""
     try:
-        node = _loaded(content)
+        node = _load(content)
     except ValueError as error:
         raise UnavailableError(0, "", f"{request}: the answer must be JSON, seen {len(content)} bytes that aren't") from error
     if not isinstance(node, dict):
@@ -52,7 +52,7 @@ def check_answer(node: Node, request: str, **members: type | UnionType) -> Node:
     for name, wanted in {"kind": str, **members}.items():
         if name not in node or not isinstance(node[name], wanted):
             seen = f"seen {json_type(node[name])}" if name in node else "seen none"
-            raise _foreign(request, f"`{name}` of the answer must be {_WORDS.get(wanted, 'a list')}, {seen}")
+            raise _make_foreign_error(request, f"`{name}` of the answer must be {_WORDS.get(wanted, 'a list')}, {seen}")
     return node
 
 
@@ -62,14 +62,14 @@ def read_items(page: Node, request: str) -> list[Node]:
     for item in objects:
         metadata = item.get("metadata") if isinstance(item, dict) else None
         if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-            raise _foreign(request, "each of `items` of the answer must be an object with `metadata.name`, seen another")
+            raise _make_foreign_error(request, "each of `items` of the answer must be an object with `metadata.name`, seen another")
     return objects
 
 
 def read_served_versions(core: list[Any], groups: list[Any]) -> dict[str, frozenset[str]]:
     """The versions of each API group by the discovery documents. Linear. Raises UnavailableError for what no Kubernetes API gives."""
     if not all(isinstance(version, str) for version in core):
-        raise _foreign("get /api", "each of `versions` of the answer must be a text, seen another")
+        raise _make_foreign_error("get /api", "each of `versions` of the answer must be a text, seen another")
     served = {"": frozenset(core)}
     for each in groups:
         match each:
@@ -78,15 +78,17 @@ def read_served_versions(core: list[Any], groups: list[Any]) -> dict[str, frozen
             ):
                 served[name] = frozenset(version["version"] for version in versions)
             case _:
-                raise _foreign("get /apis", "each of `groups` of the answer must be an object with `name` and `versions`, seen another")
+                raise _make_foreign_error(
+                    "get /apis", "each of `groups` of the answer must be an object with `name` and `versions`, seen another"
+                )
     return served
 
 
-def _foreign(request: str, message: str) -> UnavailableError:
+def _make_foreign_error(request: str, message: str) -> UnavailableError:
     return UnavailableError(0, "", f"{request}: {message}; check that the address is that of a Kubernetes API server")
 
 
-def _loaded(content: bytes) -> Any:
+def _load(content: bytes) -> Any:
     """Decodes JSON of any depth: values below the decoder's limit are left out, so that one object can't make a list unreadable."""
     try:
         return orjson.loads(content)
@@ -119,7 +121,7 @@ def decode_event(line: bytes, request: str) -> Event:
         case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" as kind:
             if isinstance(node.get("object"), dict):
                 return Event(kind, node["object"])
-            raise _foreign(request, "`object` of an event must be a map, seen another")
+            raise _make_foreign_error(request, "`object` of an event must be a map, seen another")
         case "ERROR":
             status = _map(node.get("object"))
             code, reason = status.get("code"), str(status.get("reason") or "")

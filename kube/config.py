@@ -92,14 +92,14 @@ async def _from_files(names: str, context: str, clock: Callable[[], float]) -> C
 async def _read(names: str, context: str, into: Configuration) -> None:
     from kubernetes.aio import config
 
-    logging.getLogger(config.kube_config.__name__).addFilter(_unquoted)
+    logging.getLogger(config.kube_config.__name__).addFilter(_shorten_record)
     read: Any = config.load_kube_config  # it has no types
-    with _readable(names):
+    with _convert_errors(names):
         await read(names, context or None, client_configuration=into, persist_config=False)
 
 
 @contextmanager
-def _readable(names: str) -> Iterator[None]:
+def _convert_errors(names: str) -> Iterator[None]:
     """Turns errors about kubeconfig files that can't be used into a ConfigError."""
     import yaml
     from kubernetes.aio import config
@@ -108,16 +108,16 @@ def _readable(names: str) -> Iterator[None]:
         yield
     except (config.ConfigException, OSError, ValueError, TypeError, AttributeError, LookupError, yaml.YAMLError) as error:
         # others may quote a credential
-        reason = _short(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
+        reason = _shorten(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__
         raise ConfigError(f"the kubeconfig {names} can't be used: {reason}") from error
 
 
-def _unquoted(record: logging.LogRecord) -> bool:
-    record.msg = _short(record.msg)
+def _shorten_record(record: logging.LogRecord) -> bool:
+    record.msg = _shorten(record.msg)
     return True
 
 
-def _short(error: object) -> str:
+def _shorten(error: object) -> str:
     """The client's words without an entry of the file: it quotes a user's whole one, where something is missing in it."""
     return str(error).partition("/{")[0]
 
@@ -142,7 +142,7 @@ def find_context_namespace(
     from kubernetes.aio import config
 
     listed: Any = config.list_kube_config_contexts  # it has no types
-    with _readable(files):
+    with _convert_errors(files):
         contexts, current = listed(files)
     chosen = next((each for each in contexts if each["name"] == context), current) if context else current
     configured = (chosen.get("context") or {}).get("namespace")

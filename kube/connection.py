@@ -77,7 +77,7 @@ class Connection:
             answer = await self._send(method, path, query, body, kind, limit, accept)
             content: bytes = await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreached(request, error) from error
+            raise _make_unreached_error(request, error) from error
         if not 200 <= answer.status < 300:
             raise make_error(answer.status, content, request, secret=secret)
         return decode_answer(content, request)
@@ -97,7 +97,7 @@ class Connection:
             finally:
                 _drop(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreached(request, error) from error
+            raise _make_unreached_error(request, error) from error
 
     async def time(self) -> datetime:
         """The server's clock, UTC, in whole seconds; asks for `/version` when no answer is recent."""
@@ -134,9 +134,9 @@ class Connection:
         url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")
         code = NO_ANSWER
         try:
-            content = None if body is None else _encoded(body)
+            content = None if body is None else _encode(body)
             where = URL(url, encoded=True)
-            answer = await self._opened().request(method, where, headers=headers, data=content, timeout=limit, **self._options)
+            answer = await self._open_session().request(method, where, headers=headers, data=content, timeout=limit, **self._options)
             code = str(answer.status)
         finally:
             if self._traffic is not None:
@@ -144,13 +144,13 @@ class Connection:
         self._note_date(answer.headers.get("Date", ""))
         return answer
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         """The session. It neither looks for proxies nor for `.netrc` with each request, for which aiohttp takes two threads."""
         if self._session is None:
             limit = self._api.configuration.connection_pool_maxsize
             connector = aiohttp.TCPConnector(limit=limit, ssl=self._api.rest_client.ssl_context)
             self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,), read_bufsize=_READ_AHEAD_BYTES
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_send_once,), read_bufsize=_READ_AHEAD_BYTES
             )
         return self._session
 
@@ -166,7 +166,7 @@ def _drop(answer: aiohttp.ClientResponse) -> None:
     answer.close()
 
 
-async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+async def _send_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     """Keeps aiohttp from repeating a write whose connection broke: the server may have executed it. A read may be repeated once."""
     try:
         return await send(request)
@@ -192,7 +192,7 @@ def host_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def _encoded(body: Any) -> bytes:
+def _encode(body: Any) -> bytes:
     """The body as JSON; of more than 254 levels by the slower encoder, which has no such bound."""
     try:
         return orjson.dumps(body)
@@ -200,6 +200,6 @@ def _encoded(body: Any) -> bytes:
         return json.dumps(body).encode()
 
 
-def _unreached(request: str, error: Exception) -> UnavailableError:
+def _make_unreached_error(request: str, error: Exception) -> UnavailableError:
     reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
     return UnavailableError(0, "", f"{request}: the API server can't be reached: {reason}")

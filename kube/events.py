@@ -69,7 +69,7 @@ class Recorder:
         """Counts one more; False when the Event is not there any more."""
         patch = {"count": known.count + 1, "lastTimestamp": format_time(self._now()), "message": message}
         try:
-            await self._cluster.merge_patch(CORE_EVENTS, known.name, patch, _where(regarding))
+            await self._cluster.merge_patch(CORE_EVENTS, known.name, patch, _namespace_of(regarding))
         except NotFoundError:
             return False
         known.count, known.at = known.count + 1, self._clock()
@@ -84,7 +84,7 @@ class Recorder:
             {
                 "apiVersion": "v1",
                 "kind": "Event",
-                "metadata": {"generateName": f"{metadata['name'][:200]}.", "namespace": _where(regarding)},
+                "metadata": {"generateName": f"{metadata['name'][:200]}.", "namespace": _namespace_of(regarding)},
                 "involvedObject": involved,
                 "type": kind,
                 "reason": reason,
@@ -112,6 +112,6 @@ def _identity(regarding: Node) -> str:
     return metadata.get("uid") or f"{regarding.get('kind')}/{metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def _where(regarding: Node) -> str:
+def _namespace_of(regarding: Node) -> str:
     """The namespace of Events about an object: `default` for one without."""
     return str(regarding["metadata"].get("namespace") or "default")

@@ -147,9 +147,9 @@ class Election:
             return
         self._renewed = None
         with contextlib.suppress(ApiError, TimeoutError):
-            await asyncio.wait_for(self._let_go(), _RELEASE_TIMEOUT_SECONDS)
+            await asyncio.wait_for(self._stand_down(), _RELEASE_TIMEOUT_SECONDS)
 
-    async def _let_go(self) -> None:
+    async def _stand_down(self) -> None:
         lease = await self._cluster.get(LEASES, self.name, self.namespace)
         if lease is not None and holder_of(lease) == self._identity:
             spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": format_micro_time(self._clocks.wall())}

@@ -94,9 +94,9 @@ class Reflector:
         """Keeps the store up to date until it is cancelled; nothing else ends it."""
         while True:
             try:
-                wait = await self._round()
+                wait = await self._list_and_watch()
             except ApiError as error:
-                wait = self._failed(error)
+                wait = self._mark_failed(error)
             except Exception as error:
                 LOG.exception("watching %s failed with an unexpected error", self._resource.plural)
                 self._version = ""
@@ -105,7 +105,7 @@ class Reflector:
             if wait:
                 await self._sleep(wait)
 
-    async def _round(self) -> float:
+    async def _list_and_watch(self) -> float:
         """One list, when there is need for it, and one watch to its end; gives the seconds to wait before the next."""
         if not self._version or (self._relist and self._clock() - self._listed >= self._relist):
             await self._list()
@@ -118,7 +118,7 @@ class Reflector:
             async for event in events:
                 heard = True
                 self._take(event)
-        self._well()
+        self._mark_healthy()
         if not heard and self._clock() - began < _MIN_WATCH_SECONDS:
             return self._backoff.next()
         self._backoff.reset()
@@ -127,7 +127,7 @@ class Reflector:
     async def _list(self) -> None:
         listing = await self._cluster.list(self._resource, self._namespace, fields=self._fields, labels=self._labels, trim=self._trim)
         self._version, self._listed = listing.version, self._clock()
-        self._well()
+        self._mark_healthy()
         now = {_key(obj): obj for obj in listing.items}
         for key in [key for key in self.store if key not in now]:
             self._change(key, None)
@@ -140,7 +140,7 @@ class Reflector:
 
     def _take(self, event: Event) -> None:
         self._version = _version(event.object) or self._version
-        self._well()
+        self._mark_healthy()
         self._backoff.reset()
         if event.type != "BOOKMARK":
             if self._trim is not None:
@@ -162,11 +162,11 @@ class Reflector:
         except Exception:
             LOG.exception("a subscriber to %s failed", self._resource.plural)
 
-    def _well(self) -> None:
+    def _mark_healthy(self) -> None:
         self._received = self._clock()
         self.state, self.reason = WatchState.SYNCED, ""
 
-    def _failed(self, error: ApiError) -> float:
+    def _mark_failed(self, error: ApiError) -> float:
         """Notes the error; gives the seconds to wait. A version too old is no trouble, unless it comes again and again."""
         if isinstance(error, GoneError):
             self._version = ""

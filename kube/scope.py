@@ -171,7 +171,7 @@ class Claims:
         if known is not None and known.spec == spec:
             return
         duration = _duration(spec)
-        alive = known is not None or _fresh(metadata, spec, duration, wall, self.scope.max_skew)
+        alive = known is not None or _is_fresh(metadata, spec, duration, wall, self.scope.max_skew)
         now = self._time(now)
         self._claims[namespace] = _Claim(spec, now + duration + self.scope.grace if alive else now)
 
@@ -199,7 +199,7 @@ def _duration(spec: dict[str, Any]) -> float:
     return float(min(seconds, MAX_LEASE_SECONDS)) if isinstance(seconds, int) and seconds > 0 else DEFAULT_LEASE_SECONDS
 
 
-def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall: datetime, skew: float) -> bool:
+def _is_fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall: datetime, skew: float) -> bool:
     """Whether a Lease that was never seen before is alive by its own times; the Go operator renews a new one only after a while."""
     times = [parse_time(spec.get("renewTime"))]
     if times == [None]:

@@ -64,19 +64,19 @@ class Reconciler:
         self.recorder = Recorder(cluster, MANAGER, clocks=clocks)
         watched = settings.namespace.watched
         self.detector = Detector(cluster, namespace=watched[0], interval=DETECTION_SECONDS, clocks=clocks)
-        self.detector.subscribe(self._detected)
+        self.detector.subscribe(self._on_detected)
         self._judge = Judge(policies)
         self.queue = Queue(clocks)
         self.worker = Worker(self.queue, self.meters, self.controllers, clocks.monotonic)
         self.cache: Cache | None = None
         self.pods = PodController(cluster, watched, clocks)
-        self.namespaces = WatchedNamespaces(cluster, settings.namespace.claims, watched, self._all, clocks=clocks)
+        self.namespaces = WatchedNamespaces(cluster, settings.namespace.claims, watched, self._requeue_all, clocks=clocks)
         self.waiting = "it has not been elected"
         self._acting = False  # whether what changes is put into the queue
 
     async def run(self) -> None:
         """Runs until it is cancelled, and then releases the Lease. It listens from the start: who stands by can take over at once."""
-        cache = self.cache = Cache(self._cluster, self._changed, clocks=self._clocks)
+        cache = self.cache = Cache(self._cluster, self._on_change, clocks=self._clocks)
         self._listen(cache, self.detector.known)
         detecting = asyncio.ensure_future(self.detector.run())
         try:
@@ -95,7 +95,7 @@ class Reconciler:
         if self.election is not None and self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         leading = self.election is None or self.election.leading
-        lacking = self.waiting if leading else self._unknown()
+        lacking = self.waiting if leading else self._explain_unknown()
         return [lacking] if lacking else []
 
     async def details(self) -> list[str]:
@@ -136,7 +136,7 @@ class Reconciler:
         running = (self.namespaces.run(), self.pods.run(context), *(each.run(context) for each in self.controllers.values()))
         tasks = [asyncio.ensure_future(coroutine) for coroutine in running]
         self._acting = True
-        self._all()
+        self._requeue_all()
         try:
             await self._ready()
             LOG.info("reconciling %d graphs", len(cache.all(GRAPH)))
@@ -153,14 +153,14 @@ class Reconciler:
     async def _ready(self) -> None:
         """Waits until enough is known to decide anything; says what it waits for."""
         while True:
-            self.waiting = self._unknown()
+            self.waiting = self._explain_unknown()
             if not self.waiting and not self.namespaces.known:
                 self.waiting = f"which namespaces other operators claim is not known: {self.namespaces.reason or 'not asked yet'}"
             if not self.waiting:
                 return
             await self._clocks.sleep(TICK_SECONDS)
 
-    def _unknown(self) -> str:
+    def _explain_unknown(self) -> str:
         """What must be known of the cluster to act, and isn't; empty when all is."""
         cache = self.cache
         if cache is None or self.detector.stale_seconds() is None:
@@ -168,7 +168,7 @@ class Reconciler:
         waiting = {kind: cache.reflectors[kind].reason or "not asked yet" for kind in sorted(cache.unsynced)}
         return "; ".join(f"{kind} is not listed: {reason}" for kind, reason in waiting.items())
 
-    def _changed(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if not self._acting or self.cache is None:
             return
         mine = change.key
@@ -192,19 +192,19 @@ class Reconciler:
             reported = change.there and not change.differs(read_intent)  # nothing but its status
             self.queue.add(key, watch.pause if reported else GATHER_SECONDS, watch.cause)
 
-    def _detected(self, known: Known) -> None:
+    def _on_detected(self, known: Known) -> None:
         """What the cluster can do has changed, hence what is rendered."""
         if self.cache is None:
             return
         self._listen(self.cache, known)
         if self._acting:
-            self._all()
+            self._requeue_all()
 
     def _listen(self, cache: Cache, known: Known) -> None:
         self.pods.listen(known)
         cache.listen([watch for each in self.controllers.values() for watch in each.watches], self._settings, known)
 
-    def _all(self, namespace: str = "") -> None:
+    def _requeue_all(self, namespace: str = "") -> None:
         for kind in self.controllers:
             for obj in self.cache.all(kind, namespace) if self.cache is not None else ():
                 self.queue.add(key_of(obj), cause=cause_of(obj, known=False))

@@ -40,7 +40,7 @@ class Worker:
                 self._meters.stood_down += 1
                 self._queue.done(key)
             except ApiError as error:
-                result = self._again(key, PassResult((problem_of_error(error, str(key)),)))
+                result = self._retry(key, PassResult((problem_of_error(error, str(key)),)))
             except Exception:
                 LOG.exception("a pass over %s failed with an unexpected error", key)
                 self._meters.errors[self._meters.label(key.kind, "internal", key.namespace)] += 1
@@ -69,16 +69,16 @@ class Worker:
 
     def _settle(self, key: Key, outcome: PassResult) -> str:
         if not outcome.problems:
-            self._queue.done(key, outcome.after)
-            return "requeue" if outcome.after else "success"
+            self._queue.done(key, outcome.requeue_after)
+            return "requeue" if outcome.requeue_after else "success"
         if outcome.passing:
-            return self._again(key, outcome)
+            return self._retry(key, outcome)
         self._count(key, outcome)
         self._meters.terminal[key.kind] += 1
-        self._queue.done(key, outcome.after)
+        self._queue.done(key, outcome.requeue_after)
         return "error"
 
-    def _again(self, key: Key, outcome: PassResult) -> str:
+    def _retry(self, key: Key, outcome: PassResult) -> str:
         self._count(key, outcome)
         pause = self._queue.failed(key)
         LOG.warning("%s: %s; again in %.1f s", key, join_messages([*outcome.problems]), pause)

@@ -45,11 +45,11 @@ class AdapterController(Controller):
             return PassResult()
         spec = obj.get("spec") or {}
         if not spec.get("dgdRef"):
-            return await _unusable(context, obj, Problem("spec: must name a component and its replicas, got none", "validation"))
+            return await _report_unusable(context, obj, Problem("spec: must name a component and its replicas, got none", "validation"))
         name, component, wanted = str(spec["dgdRef"]["name"]), str(spec["dgdRef"]["componentName"]), int(spec["replicas"])
         graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, name))
         if graph is None:
-            return await _unusable(context, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
+            return await _report_unusable(context, obj, Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found"))
         members = [member for member in (graph.get("spec") or {}).get("components") or () if member.get("name") == component]
         status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(context, graph, component, members)}
         differs = bool(members) and read_replicas(members[0]) != wanted
@@ -69,7 +69,7 @@ class AdapterController(Controller):
         return PassResult()
 
 
-async def _unusable(context: Context, adapter: Node, problem: Problem) -> PassResult:
+async def _report_unusable(context: Context, adapter: Node, problem: Problem) -> PassResult:
     """Says why an adapter has no effect; a change of it or its graph wakes it."""
     await context.record_event(adapter, "Warning", "UpdateFailed", problem.text, lasting=True)
     return PassResult((problem,))

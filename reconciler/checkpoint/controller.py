@@ -47,7 +47,7 @@ class CheckpointController(Controller):
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
         """What asks for a changed checkpoint; where other images are admitted or refused now, what asks for the same ones."""
-        if change.key.kind == CHECKPOINT and change.differs(_standing):
+        if change.key.kind == CHECKPOINT and change.differs(_read_shared):
             return list_concerned(cache, change.obj)
         if change.key.kind in (GRAPH, COMPONENT) and change.there and change.differs(_any_image):
             return list_fellows(cache, change.obj)
@@ -65,7 +65,7 @@ def _any_image(obj: Node | None) -> str:
     return string_map((obj or {"metadata": {}})["metadata"].get("annotations")).get(ANY_IMAGE, "")
 
 
-def _standing(checkpoint: Node | None) -> object:
+def _read_shared(checkpoint: Node | None) -> object:
     """What others read of a checkpoint."""
     if checkpoint is None:
         return None
@@ -77,7 +77,7 @@ def _standing(checkpoint: Node | None) -> object:
 async def _act(context: Context, state: CheckpointState, plan: CheckpointPlan) -> PassResult:
     """Carry out a plan. A problem that a retry may end is not written to the status. Raises: ApiError, StandDownError."""
     obj = await context.writer.patch_metadata(state.checkpoint, plan.metadata) if plan.metadata else state.checkpoint
-    step, problems, after = plan.step, [*plan.problems], plan.after
+    step, problems, after = plan.step, [*plan.problems], plan.requeue_after
     if plan.drop is not None:
         await context.writer.drop(plan.drop)
     if plan.adopt is not None:
@@ -166,13 +166,13 @@ async def _observe_job(context: Context, state: CheckpointState) -> CheckpointSt
         state = state._replace(lease=await context.cluster.get(LEASES, key.name, key.namespace))
     if (job.get("status") or {}).get("ready") or phases.is_decided(job):
         return state
-    state = state._replace(pull_failures=None, after=RETRY_SLOW)
+    state = state._replace(pull_failures=None, requeue_after=RETRY_SLOW)
     if not context.reads.may(f"{uid_of(job)}/pulls", key.namespace):
         return state
     try:
         return state._replace(pull_failures=find_pull_failures(await list_job_pods(context.cluster, job)))
     except ForbiddenError:
-        return state._replace(after=0.0)
+        return state._replace(requeue_after=0.0)
 
 
 def _is_orphan(context: Context, job: Node) -> bool:

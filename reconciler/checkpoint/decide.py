@@ -34,7 +34,7 @@ class CheckpointState(NamedTuple):
     lease: Fields | None = None  # the agent's
     storage: Storage | None = None
     pull_failures: Sequence[str] | None = ()  # failed image pulls of the Job's pod; None if not read
-    after: float = 0.0  # seconds until pods may be read again
+    requeue_after: float = 0.0  # seconds until pods may be read again
     listed: bool = True  # whether all Jobs are known
 
 
@@ -48,7 +48,7 @@ class CheckpointPlan(NamedTuple):
     children: Sequence[Fields] = ()  # to apply
     problems: Sequence[Problem] = ()
     expire: Fields | None = None  # an ended Job to give a lifetime, after the status is written
-    after: float = 0.0  # seconds until the next pass
+    requeue_after: float = 0.0  # seconds until the next pass
 
 
 def decide(state: CheckpointState) -> CheckpointPlan:
@@ -81,15 +81,15 @@ def _on_pending(state: CheckpointState) -> CheckpointPlan:
     if job is None:
         return made
     if state.start.retry and is_controlled(job, obj):
-        return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)  # the name is free once it is gone
+        return CheckpointPlan(CheckpointStep(status), drop=job, requeue_after=RETRY_SOON)  # the name is free once it is gone
     if job["metadata"].get("deletionTimestamp") or state.orphan:
-        return CheckpointPlan(CheckpointStep(status), after=RETRY_SOON)
+        return CheckpointPlan(CheckpointStep(status), requeue_after=RETRY_SOON)
     if not is_controlled(job, obj):
         return made
     *claims, wanted = state.children
     if _differs(job, wanted):
         if not _has_begun(job):
-            return CheckpointPlan(CheckpointStep(status), drop=job, after=RETRY_SOON)
+            return CheckpointPlan(CheckpointStep(status), drop=job, requeue_after=RETRY_SOON)
         made = CheckpointPlan(phases.on_job_created(obj, status, generation - 1, state.moment))  # of an earlier generation
     return made._replace(children=claims, adopt=_adoptable(obj, job))
 
@@ -109,15 +109,17 @@ def _on_creating(state: CheckpointState) -> CheckpointPlan:
     image = image_of(job)
     noted = step.status["phase"] != READY or image == string_map(obj["metadata"].get("annotations")).get(IMAGE)
     metadata = None if noted else {"annotations": {IMAGE: image}}
-    return CheckpointPlan(step, metadata, adopt=_adoptable(obj, job), after=step.requeue_after or state.after)
+    return CheckpointPlan(step, metadata, adopt=_adoptable(obj, job), requeue_after=step.requeue_after or state.requeue_after)
 
 
 def _refuse(state: CheckpointState, refusal: Refusal) -> CheckpointPlan:
     """Report that no Job is made. A refusal that nothing but the spec can end is final."""
-    final = not refusal.after
+    final = not refusal.requeue_after
     step = phases.on_job_refused(state.checkpoint, state.start.status, refusal.reason, refusal.message, state.moment, final=final)
     drop = state.job if state.start.retry and state.job is not None and is_controlled(state.job, state.checkpoint) else None
-    return CheckpointPlan(step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], after=refusal.after)
+    return CheckpointPlan(
+        step, drop=drop, problems=() if final else [Problem(refusal.message, "validation")], requeue_after=refusal.requeue_after
+    )
 
 
 def _finish(state: CheckpointState, plan: CheckpointPlan) -> CheckpointPlan:
@@ -127,10 +129,10 @@ def _finish(state: CheckpointState, plan: CheckpointPlan) -> CheckpointPlan:
     if not state.cut and string_map(obj["metadata"].get("labels")).get(CHECKPOINT_ID) != read_identity_hash(obj):
         plan = plan._replace(metadata={**(plan.metadata or {}), "labels": {CHECKPOINT_ID: read_identity_hash(obj)}})
     if status["phase"] not in ENDED:
-        return plan._replace(after=plan.after or plan.step.requeue_after)
+        return plan._replace(requeue_after=plan.requeue_after or plan.step.requeue_after)
     ours = job is not None and job["metadata"]["name"] == status.get("jobName") and (plan.adopt is not None or is_controlled(job, obj))
     expires = ours and job is not None and (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None
-    return plan._replace(expire=job if expires else None, after=0.0 if expires or state.listed else RETRY_UNLISTED)
+    return plan._replace(expire=job if expires else None, requeue_after=0.0 if expires or state.listed else RETRY_UNLISTED)
 
 
 def _adoptable(obj: Fields, job: Fields) -> Fields | None:

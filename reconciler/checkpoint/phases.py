@@ -102,12 +102,12 @@ def on_progress(checkpoint: Node, status: Node, job: Node, lease: Node | None, s
     if needs_lease(job) and left > 0:
         return CheckpointStep(status, requeue_after=max(1.0, min(left, 60.0)))
     if mark == "completed":
-        return _ready(checkpoint, status, job, storage, moment)
+        return _finish(checkpoint, status, job, storage, moment)
     if complete:
         why = "but snapshot-agent reported checkpoint failure" if mark == "failed" else "without snapshot-agent completion confirmation"
-        return _failed(checkpoint, status, "CheckpointVerificationFailed", f"Checkpoint job completed {why}", moment)
+        return _fail(checkpoint, status, "CheckpointVerificationFailed", f"Checkpoint job completed {why}", moment)
     if mark == "failed" or is_true(job.get("status") or {}, "Failed"):
-        return _failed(checkpoint, status, "JobFailed", "Checkpoint job failed", moment)
+        return _fail(checkpoint, status, "JobFailed", "Checkpoint job failed", moment)
     return CheckpointStep(status)
 
 
@@ -166,9 +166,9 @@ def _make_pending(status: Node) -> Node:
     return {**_without(status, "jobName", "createdAt", "message", "location", "storageType"), "phase": PENDING}
 
 
-def _ready(checkpoint: Node, status: Node, job: Node, storage: Storage | None, moment: datetime) -> CheckpointStep:
+def _finish(checkpoint: Node, status: Node, job: Node, storage: Storage | None, moment: datetime) -> CheckpointStep:
     text = "Checkpoint job completed successfully"
-    now = {**_without(status, "message"), "phase": READY, "createdAt": _ended(job, moment)}
+    now = {**_without(status, "message"), "phase": READY, "createdAt": _read_end_time(job, moment)}
     if storage is not None:
         at = f"{storage.path.rstrip('/')}/{status['identityHash']}/versions/{read_artifact_version(checkpoint)}"
         now |= {"location": at, "storageType": "pvc"}
@@ -177,7 +177,7 @@ def _ready(checkpoint: Node, status: Node, job: Node, storage: Storage | None, m
     )
 
 
-def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> CheckpointStep:
+def _fail(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> CheckpointStep:
     condition, now = Condition(JOB_COMPLETED, "False", reason, text), {**status, "phase": FAILED, "message": text}
     return _report(checkpoint, now, condition, moment, NewEvent("Warning", "CheckpointFailed", text))
 
@@ -203,7 +203,7 @@ def _mark(job: Node) -> str:
     return string_map(job["metadata"].get("annotations")).get(CHECKPOINT_STATUS, "")
 
 
-def _ended(job: Node, moment: datetime) -> str:
+def _read_end_time(job: Node, moment: datetime) -> str:
     """When a Job ended: not when that was noticed."""
     status: Any = job.get("status") or {}
     return str(status.get("completionTime") or condition_of(status, "Failed").get("lastTransitionTime") or format_time(moment))

@@ -68,7 +68,7 @@ class RestoreChoice(NamedTuple):
     state: RestoreState | None = None
     is_waiting: bool = False  # whether it has no pods until its checkpoint is ready
     checkpoint: str = ""  # the name of the DynamoCheckpoint that pods are restored from
-    after: float = 0.0  # seconds after which to look again although nothing changed
+    requeue_after: float = 0.0  # seconds after which to look again although nothing changed
     claims: Sequence[Any] = ()  # to make before pods
     annotations: Mapping[str, str] = {}  # to set on the object: snapshots from which pods are not restored any more
     tried_restore: Restore | None = None  # what some of its pods may be restored from
@@ -115,7 +115,7 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
         return RestoreChoice()
     if settings.pod_snapshots:
         state = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
-        return RestoreChoice(state=state, after=RETRY_SLOW if state.reason == MISSING else 0.0)
+        return RestoreChoice(state=state, requeue_after=RETRY_SLOW if state.reason == MISSING else 0.0)
     if not names_checkpoint(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return RestoreChoice(state=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, checkpoints = key_of(obj).namespace, settings.checkpoints
@@ -136,7 +136,7 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
     claims = storage.make_claims(checkpoints, namespace)
     if roll and pods.has_pods and pods.live is not None and contains(pods.live, pods.cold) and _another_rolls(context, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
-        return RestoreChoice(state=RestoreState(WAITING, text), after=TURN_SECONDS)
+        return RestoreChoice(state=RestoreState(WAITING, text), requeue_after=TURN_SECONDS)
     restore = make_restore(checkpoint, kept, checkpoints)
     name = str(checkpoint["metadata"]["name"])
     made = _choose(pods, restore, name, held_version, ready=hindered is None, roll=roll)
@@ -226,7 +226,7 @@ async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, la
     """
     if choice.tried_restore is None or ready or not replicas:
         return choice
-    again, place = choice._replace(after=READ_SECONDS), f"{uid_of(obj)}/{annotation_of(obj)}"
+    again, place = choice._replace(requeue_after=READ_SECONDS), f"{uid_of(obj)}/{annotation_of(obj)}"
     if context.reads.may(place, key_of(obj).namespace):
         try:
             pods = await context.cluster.list(PODS, key_of(obj).namespace, labels=f"{labels},{RESTORE_TARGET}=true")
@@ -240,7 +240,10 @@ async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, la
         if falls_back and len(failed) >= (min(MIN_FAILED_PODS, replicas) if choice.restore is not None else 1):
             state = describe_fallback(obj, choice.tried_restore, choice.checkpoint)
             return RestoreChoice(
-                state=state, annotations={annotation_of(obj): format_snapshot(choice.tried_restore)}, failed_pods=broken, after=READ_SECONDS
+                state=state,
+                annotations={annotation_of(obj): format_snapshot(choice.tried_restore)},
+                failed_pods=broken,
+                requeue_after=READ_SECONDS,
             )
         context.reads.texts[place] = describe_failures(choice.state, failed, falls_back=falls_back)
     text = context.reads.texts.get(place)

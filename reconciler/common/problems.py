@@ -101,14 +101,14 @@ class Refusal(NamedTuple):
 
     reason: str
     message: str
-    after: float = 0.0  # seconds until the next pass; 0 for the next change
+    requeue_after: float = 0.0  # seconds until the next pass; 0 for the next change
 
 
 class PassResult(NamedTuple):
     """The result of one pass."""
 
     problems: tuple[Problem, ...] = ()
-    after: float = 0.0  # seconds until the next pass; 0 for the next change
+    requeue_after: float = 0.0  # seconds until the next pass; 0 for the next change
 
     @property
     def passing(self) -> bool:

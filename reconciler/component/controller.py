@@ -76,7 +76,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
     await write_choices(context, obj, [choice])
     await publish_offers(context, key_of(obj).namespace, {key_of(obj).name: (choice.checkpoint, choice.offer)})
     for child in plan.children:
-        made = await context.put(child, obj, problems, lambda uid: _is_left_to(context, obj, uid))
+        made = await context.put(child, obj, problems, lambda uid: _is_handed_to(context, obj, uid))
         if child["kind"] in ("Deployment", LWS):
             workload = made
     if not problems:
@@ -101,16 +101,16 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
     if not is_of_a_graph(obj):
         await record_restore_event(context, obj, before, now)
         await context.report_ignored(obj, before, now)
-    return PassResult((), state.choice.after or look)
+    return PassResult((), state.choice.requeue_after or look)
 
 
 async def _refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
     """Report in the status why a component is left unchanged. Raises: ApiError, StandDownError."""
     if not refusal.reason:
-        return PassResult((), refusal.after)
+        return PassResult((), refusal.requeue_after)
     if refusal.reason == REFUSED:
         await context.record_event(obj, "Warning", refusal.reason, refusal.message)
-    return await _fail(context, obj, [Problem(refusal.message, "validation")], refusal.after)
+    return await _fail(context, obj, [Problem(refusal.message, "validation")], refusal.requeue_after)
 
 
 async def _fail(context: Context, obj: Node, problems: list[Problem], after: float) -> PassResult:
@@ -130,7 +130,7 @@ def _workers(context: Context, workload: Node) -> Iterator[Node | None]:
         yield context.cache.get(Key(STATEFUL_SET, key.namespace, f"{key.name}-{number}"))
 
 
-def _is_left_to(context: Context, obj: Node, uid: str) -> bool:
+def _is_handed_to(context: Context, obj: Node, uid: str) -> bool:
     """Whether what a component's graph owns is the component's: after the graph has moved away from Grove."""
     owner = controller_reference(obj) or {}
     graph = context.cache.get(Key(GRAPH, obj["metadata"]["namespace"], str(owner.get("name"))))

@@ -56,7 +56,7 @@ async def act(context: Context, keyed: set[str], state: GraphState, plan: GraphP
     if problems:
         return PassResult(problems, RETRY_SOON if _lost_grove(context, state, result) else RETRY_SLOW)
     if not state.blocker:
-        return PassResult((), pick_shortest(result.after, look, again))
+        return PassResult((), pick_shortest(result.requeue_after, look, again))
     if is_switching(context.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
         await finish_switch(context, state.orchestrator)
     return PassResult((), RETRY_SOON)
@@ -116,7 +116,7 @@ async def _write_children(context: Context, keyed: set[str], state: GraphState, 
         after = await _remove_old(context, graph.object, plan, problems)
     without = [problem for problem in optional if is_optional(problem)]
     checkpoints = list_checkpoints(context, graph, snapshots.wanted, state.settings)
-    looks = (choice.after for choice in snapshots.choices.values())
+    looks = (choice.requeue_after for choice in snapshots.choices.values())
     return GraphResult(
         problems, without, grove, on_set, list_components(context, graph.object), checkpoints, pick_shortest(after, again, *looks)
     )
@@ -176,10 +176,10 @@ async def refuse(context: Context, obj: Node, refusal: Refusal) -> PassResult:
         status = make_refused_status(before, generation, refusal.message, context.clocks.wall(), refusal.reason)
         if await context.writer.patch_status(obj, status):
             await context.record_event(obj, "Warning", EVENTS[refusal.reason], refusal.message)
-        return PassResult((Problem(refusal.message, "validation"),), refusal.after)
+        return PassResult((Problem(refusal.message, "validation"),), refusal.requeue_after)
     if refusal.reason:
         await _write_status(context, obj, make_unreachable_status(before, generation, refusal, context.clocks.wall()), Roll(""))
-    return PassResult((), refusal.after)
+    return PassResult((), refusal.requeue_after)
 
 
 async def report_failed_pass(context: Context, obj: Node, problem: Problem) -> PassResult:

@@ -55,14 +55,14 @@ def list_below(cache: Cache, clique_set: Node) -> list[Node]:
 def read_grove_status(graph: Graph, clique_set: Node, owned: Sequence[Node], line: Line) -> GroveStatus:
     """The state of a graph's set and the objects below it."""
     waits, figures = {}, {}
-    if why := _unprocessed(clique_set, [child for child in owned if child["kind"] == CLIQUE]):
+    if why := _explain_unprocessed(clique_set, [child for child in owned if child["kind"] == CLIQUE]):
         waits[clique_set["metadata"]["name"]] = why
     for member, runner in pair_with_runners(graph, owned):
         if why := explain_not_ready(member, runner):
             waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
         if runner is not None:
             figures[member.name] = _figures(runner) | read_runtime_figures(line, _templates(clique_set, member), runner.get("status") or {})
-    return GroveStatus(waits, figures, _place(graph, clique_set), read_placement(line, owned))
+    return GroveStatus(waits, figures, _make_topology_condition(graph, clique_set), read_placement(line, owned))
 
 
 def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> ObservedState:
@@ -81,11 +81,11 @@ def observe_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) 
     return ObservedState(
         restart_at=marks,
         restarted=frozenset(restarted if is_parallel(graph) else restarted | {*begun[:-1]}),  # each begins when the one before it is over
-        old_selectors=_selected_as_before(graph, [clique.get("labels") or {} for clique in cliques]),
+        old_selectors=_find_old_selectors(graph, [clique.get("labels") or {} for clique in cliques]),
     )
 
 
-def _selected_as_before(graph: Graph, labels: Sequence[Mapping[str, str]]) -> frozenset[str]:
+def _find_old_selectors(graph: Graph, labels: Sequence[Mapping[str, str]]) -> frozenset[str]:
     """Components whose cliques have the selectors of older releases, which must stay to match running pods."""
     types = {member.name: member.type for member in graph.members if member.type in (PREFILL, DECODE)}
     old = [clique_labels for clique_labels in labels if clique_labels.get(COMPONENT_TYPE) == WORKER]
@@ -104,7 +104,7 @@ def explain_not_ready(member: Member, runner: Node | None) -> str:
     wanted, live = member.fields.get("replicas"), read_replicas(runner["spec"])
     if wanted is not None and wanted != live:
         return f"not scaled yet: desired={wanted}, spec.replicas={live}"
-    if why := _unseen(runner):
+    if why := _explain_unobserved(runner):
         return why
     if live == 0:
         return ""
@@ -116,15 +116,15 @@ def explain_not_ready(member: Member, runner: Node | None) -> str:
     return "" if count == live else f"performing rolling update: desired={live}, replicas={count}"
 
 
-def _unseen(obj: Node) -> str:
+def _explain_unobserved(obj: Node) -> str:
     """Whether Grove has not yet observed the current generation of an object."""
     observed = (obj.get("status") or {}).get("observedGeneration")
     return "observedGeneration is nil" if observed is None else explain_unprocessed(obj, observed)
 
 
-def _unprocessed(clique_set: Node, cliques: Sequence[Node]) -> str:
+def _explain_unprocessed(clique_set: Node, cliques: Sequence[Node]) -> str:
     """Why a set isn't as it should be. Grove says so only at the end of a roll; until then its cliques show the progress."""
-    why, updated = _unseen(clique_set), sum(map(_is_current, cliques))
+    why, updated = _explain_unobserved(clique_set), sum(map(_is_current, cliques))
     if why and updated < len(cliques) and "observedGeneration" in (clique_set.get("status") or {}):
         return f"performing rolling update: {updated} of {len(cliques)} podcliques are updated"
     return why
@@ -150,7 +150,9 @@ def _is_restarted(name: str, restart: str, owned: Sequence[Node]) -> bool:
 
 
 def _is_updated(clique_set: Node) -> bool:
-    return not _unseen(clique_set) and int(clique_set["status"].get("updatedReplicas") or 0) >= read_replicas(clique_set["spec"])
+    return not _explain_unobserved(clique_set) and int(clique_set["status"].get("updatedReplicas") or 0) >= read_replicas(
+        clique_set["spec"]
+    )
 
 
 def _templates(clique_set: Node, member: Member) -> Iterator[Node]:
@@ -166,7 +168,7 @@ def _figures(runner: Node) -> Node:
     return {"componentKind": runner["kind"], "componentNames": [runner["metadata"]["name"]], **counts}
 
 
-def _place(graph: Graph, clique_set: Node) -> Condition | None:
+def _make_topology_condition(graph: Graph, clique_set: Node) -> Condition | None:
     """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
     if not is_constrained(graph):
         return None

@@ -61,12 +61,12 @@ def find_ended(cliques: Cliques) -> list[EndedPod]:
     pods = [pod for _, each in cliques for pod in each]
     engines: dict[tuple[str, ...], list[Node]] = {}
     for pod in filter(_is_engine, pods):
-        engines.setdefault(_place(pod), []).append(pod)
+        engines.setdefault(_locate(pod), []).append(pod)
     ended: dict[tuple[str, ...], EndedPod] = {}
     for pod in pods:
         if not _has_ended(pod):
             continue
-        place, why = _place(pod), f"pod {pod['metadata']['name']} ended: {explain_end(pod)}"
+        place, why = _locate(pod), f"pod {pod['metadata']['name']} ended: {explain_end(pod)}"
         if not _is_engine(pod):
             ended[place] = EndedPod(place, why, [pod])
         elif place not in ended:
@@ -84,8 +84,8 @@ def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...
             continue
         runs = [pod for pod in pods if (pod.get("status") or {}).get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")]
         if len(runs) < wanted:
-            there = {_place(pod) for pod in runs}
-            places = (_place(clique, str(index)) for index in range(min(wanted, _MAX_ENGINES)))
+            there = {_locate(pod) for pod in runs}
+            places = (_locate(clique, str(index)) for index in range(min(wanted, _MAX_ENGINES)))
             why = [f"replaced since {reason}" for place in places if place not in there and (reason := replaced(place))]
             waiting_reasons[f"podclique/{clique['metadata']['name']}"] = "; ".join([f"desired={wanted}, running={len(runs)}", *why])
     return waiting_reasons
@@ -100,7 +100,7 @@ def _is_engine(pod: Node) -> bool:
     return bool((pod["metadata"].get("labels") or {}).get(ENGINE_GROUP) == "true")
 
 
-def _place(pod: Node, index: str = "") -> tuple[str, ...]:
+def _locate(pod: Node, index: str = "") -> tuple[str, ...]:
     """The place of a pod, or that of a clique's pod of an index."""
     labels = pod["metadata"].get("labels") or {}
     namespace = str(pod["metadata"].get("namespace") or "")
@@ -123,7 +123,9 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
     for ended in find_ended(cliques):
         left, tries = context.retries.left(ended.name), context.retries.find(ended.name)
         again = f"; it ended {tries.times + 1} times in a row, and is replaced after {tries.pause:.0f} s" if left else ""
-        waiting_reasons["/".join(("pod", *ended.name[1:]))] = ended.why + (again if allowed and ended.pods else _remedy(ended, graph))
+        waiting_reasons["/".join(("pod", *ended.name[1:]))] = ended.why + (
+            again if allowed and ended.pods else _explain_remedy(ended, graph)
+        )
         if not allowed or not ended.pods:
             continue
         if left or replaced == MAX_REPLACED_GROUPS:
@@ -148,7 +150,7 @@ async def _replace(context: Context, graph: Node, ended: EndedPod, problems: lis
     await context.record_event(graph, "Warning", reason, f"{ended.why}; deleted {names}, which Grove makes anew")
 
 
-def _remedy(ended: EndedPod, graph: Node) -> str:
+def _explain_remedy(ended: EndedPod, graph: Node) -> str:
     """What a user can do where the reconciler may not, or can't."""
     if not ended.pods:
         return "; Grove's labels don't say which engines belong to it: delete the engines of its group"

@@ -84,14 +84,14 @@ def plan_roll(graph: Graph, digests: WorkerDigests, objects: Sequence[Node], reg
         return Roll(name, adopted)
     # where frontends know older workers, new ones count only as far as they know those, too
     known = {component_of(obj) for obj in old if registered.get(obj["metadata"]["name"])}
-    new = {of: _as_registered(obj, registered.get(obj["metadata"]["name"], 0)) if of in known else obj for of, obj in new.items()}
+    new = {of: _limit_to_registered(obj, registered.get(obj["metadata"]["name"], 0)) if of in known else obj for of, obj in new.items()}
     roll = Roll(name, adopted, old=frozenset(obj["metadata"]["name"] for obj in old), rolling=True)
     if any(member.nodes > 1 for member in graph.members):
         return _at_once(roll, workers, new, old)
     return _in_steps(roll, workers, new, old)
 
 
-def _as_registered(obj: Node, count: int) -> Node:
+def _limit_to_registered(obj: Node, count: int) -> Node:
     """An object as if none but `count` of its workers were available."""
     status = obj.get("status") or {}
     seen = status.get("component") or {}
@@ -118,7 +118,7 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
         sizes = all_sizes[name]
         left, replicas[name] = next_sizes(sizes, surge, unavailable)
         before = [obj for obj in ranked if component_of(obj) == name]
-        resized += _shared_out(before, max(left, count_held_back(name, all_sizes, surge, unavailable)))
+        resized += _share_out(before, max(left, count_held_back(name, all_sizes, surge, unavailable)))
         ready = _sum_replicas([new[name]]).ready if name in new else -1
         if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _sum_replicas(before).ready == 0:
             updated.append(name)
@@ -158,7 +158,7 @@ def _sort_old(old: list[Node]) -> list[Node]:
     return sorted(by_name, key=lambda obj: -least[generation_of(obj)])
 
 
-def _shared_out(objects: list[Node], target: int) -> list[Resize]:
+def _share_out(objects: list[Node], target: int) -> list[Resize]:
     """The replicas that each older object keeps, in order."""
     out: list[Resize] = []
     left = target

@@ -97,7 +97,7 @@ async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator
     state = GraphState(graph, orchestrator, settings, owned, snapshots, on_grove, blocker=blocker, orchestrator_condition=condition)
     made = find_set(owned)
     on_set = read_set_status(graph, made, context.cache.owned(made) if made is not None else (), settings.line)
-    registered, pull_secrets = _registered(context, obj), observe_pull_secrets(context, obj)
+    registered, pull_secrets = _count_registered(context, obj), observe_pull_secrets(context, obj)
     return state._replace(on_set=on_set, pull_secrets=pull_secrets, registered=registered, notes=note_unlabelled(context, graph))
 
 
@@ -119,7 +119,7 @@ async def _packs_by_name(context: Context, graph: Graph, sets: Sequence[Node]) -
     return known
 
 
-def _registered(context: Context, graph: Node) -> Mapping[str, int]:
+def _count_registered(context: Context, graph: Node) -> Mapping[str, int]:
     """Costs a look at each registered worker of the namespace, and nothing while each component has one object."""
     objects = list_components(context, graph)
     if max(Counter(map(component_of, objects)).values(), default=0) < 2:

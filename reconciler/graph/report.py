@@ -125,7 +125,7 @@ def _not_ready(plan: GraphPlan, result: GraphResult) -> dict[str, str]:
         if obj is None:
             reasons[name] = "not created yet"
         elif not is_ready(obj):
-            reasons[name] = _why_not(obj)
+            reasons[name] = _explain_not_ready(obj)
     return reasons
 
 
@@ -134,7 +134,7 @@ def _failure(obj: Node) -> str:
     return str(available.get("message") or "") if available.get("reason") == RECONCILING else ""
 
 
-def _why_not(obj: Node) -> str:
+def _explain_not_ready(obj: Node) -> str:
     status = obj.get("status") or {}
     if why := explain_unprocessed(obj, status.get("observedGeneration") or 0):
         return why

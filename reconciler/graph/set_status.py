@@ -35,7 +35,7 @@ def read_set_status(graph: Graph, live_set: Node | None, below: Sequence[Node], 
     revision, members = _find_revision(roles, below), list_roles(graph, line)
     set_name, waits, figures = live_set["metadata"]["name"], {}, {}
     for name, spec in roles.items():
-        if why := _why_not(spec, by_role[name], revision):
+        if why := _explain_not_ready(spec, by_role[name], revision):
             waits[f"{set_name}/{name}"] = why
         if by_role[name] and name in members:
             figures[members[name].name] = _figures(by_role[name], revision, line)
@@ -75,7 +75,7 @@ def _fits(lws: Node, role: Node | None) -> bool:
     ours, theirs = role["leaderWorkerTemplate"], lws["spec"]["leaderWorkerTemplate"]
     return ours.get("size") == theirs.get("size") and all(
         _pod(ours, name).get("spec") == _pod(theirs, name).get("spec")
-        and all(_marked(ours, name, key).items() <= _marked(theirs, name, key).items() for key in ("labels", "annotations"))
+        and all(_read_marked(ours, name, key).items() <= _read_marked(theirs, name, key).items() for key in ("labels", "annotations"))
         for name in ("leaderTemplate", "workerTemplate")
     )
 
@@ -84,11 +84,11 @@ def _pod(template: Node, name: str) -> Node:
     return template.get(name) or {}
 
 
-def _marked(template: Node, name: str, key: str) -> Node:
+def _read_marked(template: Node, name: str, key: str) -> Node:
     return (_pod(template, name).get("metadata") or {}).get(key) or {}
 
 
-def _why_not(role: Node, sets: Sequence[Node], revision: str) -> str:
+def _explain_not_ready(role: Node, sets: Sequence[Node], revision: str) -> str:
     """Why a role is not ready, or an empty string."""
     new = [lws for lws in sets if revision and _label(lws, REVISION) == revision]
     if len(new) != 1:

@@ -43,7 +43,7 @@ def observe_snapshots(context: Context, graph: Graph, settings: Settings) -> Gra
     wanted = {member.name: block for member in graph.members if (block := read_experimental(member.fields, "checkpoint")) is not None}
     if not wanted or settings.pod_snapshots:
         return GraphCheckpoints(wanted)
-    return GraphCheckpoints(wanted, list_checkpoints(context, graph, wanted, settings), _why_off(context))
+    return GraphCheckpoints(wanted, list_checkpoints(context, graph, wanted, settings), _explain_off(context))
 
 
 def list_checkpoints(context: Context, graph: Graph, wanted: Mapping[str, Node], settings: Settings) -> dict[str, Node]:
@@ -120,7 +120,7 @@ def add_checkpoint_status(
     return set_restore_condition(now, summarize_states(states), generation, moment)
 
 
-def _why_off(context: Context) -> RestoreState | None:
+def _explain_off(context: Context) -> RestoreState | None:
     if SWITCH.is_on(context.settings, context.detector.known):
         return None
     if SWITCH.is_off(context.settings):

@@ -69,4 +69,4 @@ class GraphResult(NamedTuple):
     on_set: SetStatus = SetStatus()  # the state of its DisaggregatedSet
     components: Sequence[Any] = ()  # objects of components, of all generations
     checkpoints: Mapping[str, Any] = {}  # by component
-    after: float = 0.0  # seconds until the next pass
+    requeue_after: float = 0.0  # seconds until the next pass

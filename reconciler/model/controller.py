@@ -73,7 +73,7 @@ class ModelController(Controller):
         elif change.key.kind == MODEL:
             if change.new is None and self._loader is not None:
                 self._loader.forget(change.key)
-            if not change.there or change.differs(_asks):
+            if not change.there or change.differs(_read_request):
                 places = {adapter_of(model) for model in known}
         return {key for place in places for key in cache.index_keys(place)} - {change.key}
 
@@ -87,7 +87,7 @@ class ModelController(Controller):
             context.queue.add(key, STATUS_PAUSE_SECONDS if loader.busy(key) else 0.0, Cause.IN_PROGRESS)
 
         how = context.settings.models
-        stray = None if how.any_slice else partial(_stray, context.cluster)
+        stray = None if how.any_slice else partial(_explain_stray, context.cluster)
         loader = self._loader = Loader(self._caller(how), called, how, stray=stray, clocks=context.clocks)
         try:
             await loader.run()
@@ -104,7 +104,7 @@ class ModelController(Controller):
         plan = decide(state)
         if isinstance(plan, Refusal):
             await _write_status(context, obj, state, (), Verdict(False, plan.reason, plan.message))
-            return PassResult((), plan.after)
+            return PassResult((), plan.requeue_after)
         if obj["metadata"].get("deletionTimestamp"):
             return await _release(context, loader, state, plan)
         if plan.wanted is not None:
@@ -141,11 +141,11 @@ class ModelController(Controller):
         return known
 
 
-def _asks(model: Node | None) -> object:
+def _read_request(model: Node | None) -> object:
     return (adapter_of(model), model["metadata"].get("deletionTimestamp")) if model is not None else None
 
 
-async def _stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
+async def _explain_stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
     """Why an endpoint isn't called: whoever may write slices may write any address, and the label of the controller, into them."""
     try:
         pod = await cluster.get(PODS, endpoint.pod, model.namespace)

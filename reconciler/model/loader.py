@@ -236,7 +236,7 @@ class Loader:
             return
         pod.failure = failure
         if failure:
-            self._later(key, loads, pod, refused=refused)
+            self._schedule_retry(key, loads, pod, refused=refused)
         else:
             pod.errors = 0
             pod.done = pod.clean = True
@@ -254,13 +254,13 @@ class Loader:
             pod.confirmed = (endpoint.address, endpoint.other)
         return wrong
 
-    def _later(self, key: Key, loads: _ModelLoads, pod: WorkerPod, *, refused: bool) -> None:
+    def _schedule_retry(self, key: Key, loads: _ModelLoads, pod: WorkerPod, *, refused: bool) -> None:
         most = UNLOAD_RETRY_SECONDS if loads.wanted.unload else REFUSED_RETRY_SECONDS if refused else MAX_RETRY_SECONDS
         pause = min(most, FIRST_RETRY_SECONDS * 2.0 ** min(pod.errors, 20)) * (0.9 + 0.2 * self._chance())
         pod.errors += 1
-        pod.wait = self._begin(self._again(key, loads, pod, pause))
+        pod.wait = self._begin(self._retry_later(key, loads, pod, pause))
 
-    async def _again(self, key: Key, loads: _ModelLoads, pod: WorkerPod, pause: float) -> None:
+    async def _retry_later(self, key: Key, loads: _ModelLoads, pod: WorkerPod, pause: float) -> None:
         await self._sleep(pause)
         pod.wait = None
         if loads.pods.get(pod.endpoint.uid) is pod and (pod.endpoint.callable or loads.wanted.unload):

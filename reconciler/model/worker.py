@@ -58,12 +58,12 @@ class WorkerClient(PodClient):
         """Loads an adapter. Raises: UnreachableError."""
         body = json.dumps({"lora_name": name, "source": {"uri": uri}}, ensure_ascii=False, separators=(",", ":")).encode()
         status, text = await self._call("POST", f"{base}{_PATH}", self._settings.load_timeout, body)
-        return Reply(status, _shown(text))
+        return Reply(status, _quote(text))
 
     async def unload(self, base: str, name: str) -> Reply:
         """Unloads an adapter. Raises: UnreachableError, InvalidNameError."""
         status, text = await self._call("DELETE", f"{base}{_PATH}/{escape_name(name)}", self._settings.unload_timeout)
-        return Reply(status, _shown(text))
+        return Reply(status, _quote(text))
 
     async def names(self, base: str) -> frozenset[str] | None:
         """The loaded adapters; None where the worker doesn't tell. Raises: UnreachableError."""
@@ -88,7 +88,7 @@ class WorkerClient(PodClient):
             raise UnreachableError(escape_unprintable(str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]) from None
 
 
-def _shown(text: bytes) -> str:
+def _quote(text: bytes) -> str:
     return escape_unprintable(text[: MAX_ANSWER_CHARACTERS * 4].decode(errors="replace"))[:MAX_ANSWER_CHARACTERS]
 
 
@@ -129,7 +129,7 @@ async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> N
         pod.done = False
         if wanted.replace:
             await _unload(caller, pod.endpoint, lora.name)
-        reply = await _first(pod.endpoint, lambda base: caller.load(base, lora.name, lora.uri))
+        reply = await _call_first(pod.endpoint, lambda base: caller.load(base, lora.name, lora.uri))
         if not reply.fine:
             raise RefusedError(reply)
     pod.done = True
@@ -140,7 +140,7 @@ async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> N
 
 async def _read_names(caller: WorkerClient, pod: WorkerPod) -> frozenset[str] | None:
     try:
-        names = await _first(pod.endpoint, caller.names)
+        names = await _call_first(pod.endpoint, caller.names)
     except UnreachableError:
         return None
     pod.silent = names is None
@@ -155,14 +155,14 @@ async def unload_all(caller: WorkerClient, wanted: WantedAdapter, endpoint: Endp
 
 async def _unload(caller: WorkerClient, endpoint: Endpoint, name: str) -> None:
     try:
-        reply = await _first(endpoint, lambda base: caller.unload(base, name))
+        reply = await _call_first(endpoint, lambda base: caller.unload(base, name))
     except InvalidNameError:
         return  # a name that was never loaded
     if not reply.fine and reply.status != 404:
         raise RefusedError(reply)
 
 
-async def _first(endpoint: Endpoint, call: Callable[[str], Awaitable[_Answer]]) -> _Answer:
+async def _call_first(endpoint: Endpoint, call: Callable[[str], Awaitable[_Answer]]) -> _Answer:
     """Asks at the first address that takes a connection. Raises: UnreachableError."""
     *others, last = endpoint.urls
     for url in others:

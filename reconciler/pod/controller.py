@@ -43,7 +43,7 @@ class PodController:
         for capability, labels in _SELECTIONS:
             if known.get(capability.name) is Presence.USABLE and capability.name not in self._followed:
                 pods = self._followed[capability.name] = MergedReflector(self._namespaces, partial(self._selected, labels))
-                pods.subscribe(self._hear)
+                pods.subscribe(self._on_pod)
                 self._tasks.append(asyncio.ensure_future(pods.run()))
 
     async def close(self) -> None:
@@ -56,9 +56,9 @@ class PodController:
         """Acts until it is cancelled."""
         self._leads = True
         for pod in [followed for pods in self._followed.values() for followed in pods.all()]:
-            self._hear(None, pod)
+            self._on_pod(None, pod)
         try:
-            await asyncio.gather(*(self._passes(context) for _ in range(MAX_WORKERS)))
+            await asyncio.gather(*(self._run_worker(context) for _ in range(MAX_WORKERS)))
         finally:
             self._leads = False
             await self._queue.close()
@@ -67,11 +67,11 @@ class PodController:
     def _selected(self, labels: str, namespace: str) -> Reflector:
         return Reflector(self._cluster, PODS, namespace, labels=labels, trim=trim_pod, clocks=self._clocks)
 
-    def _hear(self, _old: Node | None, new: Node | None) -> None:
+    def _on_pod(self, _old: Node | None, new: Node | None) -> None:
         if self._leads and new is not None and (find_missing_label(new) or decide(new, None).broken):
             self._queue.add(key_of(new), cause=Cause.IN_PROGRESS)
 
-    async def _passes(self, context: Context) -> None:
+    async def _run_worker(self, context: Context) -> None:
         while True:
             key = await self._queue.get()
             pod = next((followed for pods in self._followed.values() if (followed := pods.get(key.name, key.namespace)) is not None), None)
@@ -97,20 +97,20 @@ async def change_pod(context: Context, pod: Node) -> float:
     plan = decide(pod, node)
     if plan.broken and context.may(POD_REPLACEMENT):
         await context.cluster.delete(PODS, key.name, key.namespace, uid=uid_of(pod))
-        await _say(context, pod, "RestoredPodReplaced", f"Pod {key.name} is replaced: {plan.broken}")
+        await _record_event(context, pod, "RestoredPodReplaced", f"Pod {key.name} is replaced: {plan.broken}")
     elif plan.labels:
         change = {"metadata": {"uid": uid_of(pod), "labels": dict(plan.labels)}}
         try:
             await context.cluster.merge_patch(PODS, key.name, change, key.namespace)
         except ForbiddenError as error:
-            await _say(context, pod, "TopologyLabelRefused", f"{error.message}; {_EXEMPT}")
+            await _record_event(context, pod, "TopologyLabelRefused", f"{error.message}; {_EXEMPT}")
             return RETRY_SLOW
     elif plan.lacking:
-        await _say(context, pod, "TopologyLabelMissing", plan.lacking)
+        await _record_event(context, pod, "TopologyLabelMissing", plan.lacking)
     return RETRY_SLOW if lacks and not plan.labels else 0.0
 
 
-async def _say(context: Context, pod: Node, reason: str, message: str) -> None:
+async def _record_event(context: Context, pod: Node, reason: str, message: str) -> None:
     """An Event about the pod, and about its graph, where users look."""
     graph = context.cache.get(Key(GRAPH, key_of(pod).namespace, str((pod["metadata"].get("labels") or {}).get(GRAPH_NAME))))
     for obj in (pod, *([graph] if graph is not None else ())):

@@ -66,7 +66,7 @@ def _explain_loss(pod: Node) -> str:
         return ""
     targets = string_map(metadata.get("annotations")).get(TARGET_CONTAINERS, "").split(",")
     begun = [
-        _started(container)
+        _read_start(container)
         for container in object_items(status.get("containerStatuses"))
         if container.get("name") in targets and container.get("started")
     ]
@@ -75,12 +75,12 @@ def _explain_loss(pod: Node) -> str:
         for container in object_items(status.get("initContainerStatuses"))
         if container.get("name") == SERVER and container.get("restartCount")
     ]
-    if not all(begun) or not any(server > first for server in map(_started, servers) for first in begun):
+    if not all(begun) or not any(server > first for server in map(_read_start, servers) for first in begun):
         return ""
     return f"its GPU memory service (container {SERVER}) restarted after it had been restored, and lost what the snapshot held"
 
 
-def _started(container: Node) -> str:
+def _read_start(container: Node) -> str:
     """When a container that runs began to, as RFC 3339 in UTC, whose order is that of time; empty for one that doesn't run."""
     return str((((container.get("state") or {}).get("running")) or {}).get("startedAt") or "")
 

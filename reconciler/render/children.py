@@ -62,7 +62,7 @@ def render(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -
     if not made:
         return own
     members = read_graph(obj, settings.line).members
-    return _ordered(_joined([own, *(_below(child, members, settings, observed) for child in made)]))._replace(notes=own.notes)
+    return _sort(_join([own, *(_render_below(child, members, settings, observed) for child in made)]))._replace(notes=own.notes)
 
 
 def render_direct(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
@@ -75,7 +75,7 @@ def render_direct(obj: Fields, settings: Settings, observed: ObservedState = NOT
             return RenderedChildren([], [error])
         return render_graph(graph, settings, observed)
     if kind == COMPONENT:
-        made = _ordered(_collected(render_component, obj, settings, observed))
+        made = _sort(_collect(render_component, obj, settings, observed))
         if made.problems or owning_graph(obj.get("metadata") or {}):
             return made
         new, old = convert_both(obj, settings.line)
@@ -84,7 +84,7 @@ def render_direct(obj: Fields, settings: Settings, observed: ObservedState = NOT
         why = f"must not be {CHECKPOINT}: the kind is gone since operator 1.5; delete it, and name a PodSnapshot"
         return RenderedChildren([], [RenderError(("kind",), why)])
     if kind == CHECKPOINT:
-        return _collected(job.make_job_objects, obj, settings.checkpoints)
+        return _collect(job.make_job_objects, obj, settings.checkpoints)
     return RenderedChildren([], [])
 
 
@@ -92,18 +92,18 @@ def render_graph(graph: Graph, settings: Settings, observed: ObservedState) -> R
     """As `render_direct`, of a graph that has been read."""
     grove = runs_on_grove(graph, settings, observed)
     parts = [
-        _collected(accounts.make_shared_accounts, graph, settings),
-        _collected(_claims, graph),
-        _collected(accounts.make_graph_account, graph, settings),
-        *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
-        *(_collected(_checkpoints, graph, member, settings, observed) for member in graph.members),
-        _collected(_adapters, graph),
-        _collected(make_picker_objects, graph, settings),
-        _collected(vllm.make_config_maps, graph),
-        _collected(trtllm.make_secrets, graph, settings),
+        _collect(accounts.make_shared_accounts, graph, settings),
+        _collect(_claims, graph),
+        _collect(accounts.make_graph_account, graph, settings),
+        *(_collect(_claim_templates, graph, member, settings) for member in graph.members),
+        *(_collect(_checkpoints, graph, member, settings, observed) for member in graph.members),
+        _collect(_adapters, graph),
+        _collect(make_picker_objects, graph, settings),
+        _collect(vllm.make_config_maps, graph),
+        _collect(trtllm.make_secrets, graph, settings),
         _grove(graph, settings, observed) if grove else _components(graph, settings, observed),
     ]
-    return _ordered(_joined(parts))._replace(notes=without_effect.list_graph_notes(graph, grove=grove, settings=settings))
+    return _sort(_join(parts))._replace(notes=without_effect.list_graph_notes(graph, grove=grove, settings=settings))
 
 
 def _checkpoints(graph: Graph, member: Member, settings: Settings, observed: ObservedState) -> list[Fields]:
@@ -135,7 +135,7 @@ def compute_worker_hashes(graph: Graph, line: Line, observed: ObservedState = NO
     return generation.compute_digests(objects, line)
 
 
-def _below(child: Fields, members: list[Member], settings: Settings, observed: ObservedState) -> RenderedChildren:
+def _render_below(child: Fields, members: list[Member], settings: Settings, observed: ObservedState) -> RenderedChildren:
     """The children of an object that a graph has just made; a problem is told of the graph's own field."""
     made = render_direct(child, settings, observed)
     if child["kind"] == COMPONENT:
@@ -167,8 +167,8 @@ def _components(graph: Graph, settings: Settings, observed: ObservedState) -> Re
         return [made, *make_model_services(member.fields, graph.object)]
 
     together = {member.name for member in list_roles(graph, settings.line).values()}
-    alone = (_collected(make_objects, member) for member in graph.members if member.name not in together)
-    return _joined([_collected(set_children, graph, name, marks, settings, observed), *alone])
+    alone = (_collect(make_objects, member) for member in graph.members if member.name not in together)
+    return _join([_collect(set_children, graph, name, marks, settings, observed), *alone])
 
 
 def _claims(graph: Graph) -> list[Fields]:
@@ -217,18 +217,18 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 def _grove(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
     marks = generation.list_restart_marks(graph, observed)
     graph = with_old_selectors(start_waiting(graph, observed.waiting_components), observed.old_selectors)
-    reached = (_collected(make_grove_services, graph, member, settings) for member in graph.members)
-    return _joined([_collected(make_clique_set, graph, settings, marks, observed.restores), *reached])
+    reached = (_collect(make_grove_services, graph, member, settings) for member in graph.members)
+    return _join([_collect(make_clique_set, graph, settings, marks, observed.restores), *reached])
 
 
-def _collected(make: Callable[..., list[Fields]], *of: Any) -> RenderedChildren:
+def _collect(make: Callable[..., list[Fields]], *of: Any) -> RenderedChildren:
     try:
-        return RenderedChildren([_canonical(child) for child in make(*of)], [])
+        return RenderedChildren([_canonicalize(child) for child in make(*of)], [])
     except RenderError as error:
         return RenderedChildren([], [error])
 
 
-def _joined(parts: Iterable[RenderedChildren]) -> RenderedChildren:
+def _join(parts: Iterable[RenderedChildren]) -> RenderedChildren:
     """All parts as one; an object that several parts make is made by the first, and what several parts stumble over is told once."""
     children: dict[tuple[str, str, str], Fields] = {}
     problems: dict[str, RenderError] = {}
@@ -241,7 +241,7 @@ def _joined(parts: Iterable[RenderedChildren]) -> RenderedChildren:
     return RenderedChildren(list(children.values()), list(problems.values()))
 
 
-def _ordered(rendered: RenderedChildren) -> RenderedChildren:
+def _sort(rendered: RenderedChildren) -> RenderedChildren:
     def sort_key(child: Fields) -> tuple[int, str]:
         kind = child["kind"]
         return (_ORDER.index(kind), "") if kind in _ORDER else (len(_ORDER), kind)
@@ -249,11 +249,13 @@ def _ordered(rendered: RenderedChildren) -> RenderedChildren:
     return RenderedChildren(sorted(rendered.children, key=sort_key), rendered.problems)
 
 
-def _canonical(value: Any) -> Any:
+def _canonicalize(value: Any) -> Any:
     """A copy with ordered maps: names first, other members sorted."""
     if isinstance(value, dict):
-        return {name: _canonical(item) if isinstance(item, (dict, list)) else item for name, item in sorted(value.items(), key=_key_order)}
-    return [_canonical(item) for item in value] if isinstance(value, list) else value
+        return {
+            name: _canonicalize(item) if isinstance(item, (dict, list)) else item for name, item in sorted(value.items(), key=_key_order)
+        }
+    return [_canonicalize(item) for item in value] if isinstance(value, list) else value
 
 
 def _key_order(member: tuple[str, Any]) -> str:

@@ -77,7 +77,7 @@ def is_python(container: Fields) -> bool:
 def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = False) -> None:
     """Add flags to the call of a framework in a container, in place, if there is one; with `shell` in a shell, which the flags need."""
     if not is_python(container):
-        container["args"] = _inserted([str(argument) for argument in container.get("args") or ()], flags, framework)
+        container["args"] = _insert([str(argument) for argument in container.get("args") or ()], flags, framework)
     elif shell:
         container["command"], container["args"] = ["sh", "-c"], [f"exec {join_shell(words_of(container))} {flags}"]
     else:
@@ -112,16 +112,16 @@ def _split_args(container: Fields) -> list[str]:
     return " ".join(str(argument) for argument in container.get("args") or ()).split()
 
 
-def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
+def _insert(args: list[str], flags: str, framework: str) -> list[str]:
     """The arguments with flags added to every call of the framework in the first argument that has one."""
     for index, text in enumerate(args):
-        changed = "".join(_called(command, flags, framework) for command in SEPARATORS.split(text))
+        changed = "".join(_insert_in_command(command, flags, framework) for command in SEPARATORS.split(text))
         if changed != text:
             return [*args[:index], changed, *args[index + 1 :]]
     return args
 
 
-def _called(command: str, flags: str, framework: str) -> str:
+def _insert_in_command(command: str, flags: str, framework: str) -> str:
     """A command with flags after the last word that names the framework, if a Python interpreter precedes it."""
     python = PYTHON.search(command)
     words = re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{re.escape(framework)}\S*")

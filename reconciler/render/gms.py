@@ -129,11 +129,11 @@ def find_refusal(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
         return _NOT_PREPARED, f'gpuMemoryService checkpoint jobs for mode "{mode[:40]}" are not implemented'
     pod = (job.get("podTemplateSpec") or {}).get("spec") or {}
     clients = [str(job.get("targetContainerName") or MAIN), *(str(name) for name in service.get("extraClientContainers") or ())]
-    lacking = _lacking(pod, clients)
+    lacking = _explain_lacking(pod, clients)
     return (_NOT_PREPARED, lacking) if lacking else None
 
 
-def _lacking(pod: Fields, clients: list[str]) -> str:
+def _explain_lacking(pod: Fields, clients: list[str]) -> str:
     """What a pod lacks first; empty when it is prepared."""
     if CLAIM not in _names(pod.get("resourceClaims")):
         return f'{_TEMPLATE} pod resource claim "{CLAIM}"'

@@ -122,7 +122,7 @@ def make_picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
     marks = {names.GRAPH_NAME: graph.name, names.COMPONENT: picker.name, names.COMPONENT_TYPE: names.EPP}
     out = []
     if not has_native_picker(picker.fields, settings.line) and (config := _config(picker)) is not None:
-        data = {names.PICKER_CONFIG: format_yaml(_typed(config))}
+        data = {names.PICKER_CONFIG: format_yaml(_add_types(config))}
         out.append(make_child("v1", "ConfigMap", f"{graph.name}-epp-config", labels=marks, owner=owner, data=data))
     spec: Fields = {
         "targetPorts": [{"number": names.HTTP_PORT}],
@@ -147,7 +147,7 @@ def _config(picker: Member) -> Fields | None:
     return config
 
 
-def _typed(config: Fields) -> Fields:
+def _add_types(config: Fields) -> Fields:
     """A configuration as the Go operator writes it, with its types' required fields. The picker reads both."""
     profiles = [_profile(profile) for profile in object_items(config.get("schedulingProfiles"))]
     plugins = [{"name": "", "parameters": None, **plugin} for plugin in object_items(config.get("plugins"))]

@@ -89,12 +89,12 @@ def make_settings(configuration: OperatorConfiguration, cluster: Settings = _OFF
     """
     switches = configuration.switches
     return Settings(
-        grove=_either(switches["grove"], cluster.grove),
-        lws=_either(switches["lws"], cluster.lws),
+        grove=_choose(switches["grove"], cluster.grove),
+        lws=_choose(switches["lws"], cluster.lws),
         disaggregated=cluster.disaggregated and "lws" not in configuration.switched_off,
-        dra=_either(switches["dra"], cluster.dra),
+        dra=_choose(switches["dra"], cluster.dra),
         istio=cluster.istio,
-        kai=_either(configuration.orchestrators.kai_scheduler.enabled, cluster.kai),
+        kai=_choose(configuration.orchestrators.kai_scheduler.enabled, cluster.kai),
         volcano=bool(configuration.orchestrators.volcano_scheduler.enabled),
         switched_off=configuration.switched_off,
         operator_version=configuration.operator.version,
@@ -132,5 +132,5 @@ def format_go_duration(seconds: float) -> str:
     return minute if whole < 3600 else f"{whole // 3600}h{minute}"
 
 
-def _either(switch: bool | None, served: bool) -> bool:
+def _choose(switch: bool | None, served: bool) -> bool:
     return served if switch is None else switch

@@ -50,7 +50,7 @@ def make_component(graph: Graph, member: Member, worker_hash: str, framework: st
     name, place = names.component_name(graph.name, member.name, generation), {names.TOPOLOGY_LABEL: label_key} if label_key else {}
     kind = "DynamoComponentDeployment"
     out = make_child(names.API_VERSION, kind, name, labels=labels, annotations=place, owner=graph.object, spec=spec)
-    return _remembering(out, member)
+    return _remember_alpha(out, member)
 
 
 def _complete(template: Fields, graph: Graph, member: Member, marks: dict[str, str], restart: str) -> str:
@@ -100,7 +100,7 @@ def give_env(graph: Graph, member: Member, template: Fields) -> None:
         container["env"] = merge_env(shared, object_items(container.get("env")))
 
 
-def _remembering(out: Fields, member: Member) -> Fields:
+def _remember_alpha(out: Fields, member: Member) -> Fields:
     """The object with v1alpha1's other values in its annotation, as conversion writes it."""
     # an empty ingress means none
     values = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key) is not None}

@@ -60,7 +60,7 @@ class RequestPlan(NamedTuple):
     """What a pass does: the notes are written first, then the action is carried out, then the status is written."""
 
     step: RequestStep | None = None  # None: the status stays
-    after: float = 0.0
+    requeue_after: float = 0.0
     problems: tuple[Problem, ...] = ()
     notes: Mapping[str, Any] = {}
     annotations: Mapping[str, str | None] = {}
@@ -118,8 +118,10 @@ def _pending(state: RequestState) -> RequestPlan:
         return plan._replace(step=phases.refuse_job(wrong))
     if not state.settings.requests.copier_image:
         text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
-        return plan._replace(step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), after=RETRY_SLOW)
-    return plan._replace(step=phases.start(job_of(request)), after=RETRY_SOON, action="begin")
+        return plan._replace(
+            step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), requeue_after=RETRY_SLOW
+        )
+    return plan._replace(step=phases.start(job_of(request)), requeue_after=RETRY_SOON, action="begin")
 
 
 def _profiling(state: RequestState) -> RequestPlan:

@@ -79,14 +79,14 @@ def format_config(request: Fields, hardware: Fields) -> str:
     spec = {**(request.get("spec") or {}), **({"hardware": hardware} if hardware else {})}
     for name in ("modelCache", "hardware", "workload", "sla"):
         if isinstance(spec.get(name), dict):
-            spec[name] = _ordered(spec[name])
-    text = json.dumps(_ordered(spec), separators=(",", ":"), ensure_ascii=False)
+            spec[name] = _sort_fields(spec[name])
+    text = json.dumps(_sort_fields(spec), separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
-def _ordered(fields: Fields) -> Fields:
+def _sort_fields(fields: Fields) -> Fields:
     kept = {name: value for name, value in fields.items() if value is not None}
     return dict(sorted(kept.items(), key=lambda item: (_ORDER.get(item[0], len(_ORDER)), item[0])))
 

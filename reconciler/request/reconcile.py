@@ -97,7 +97,7 @@ async def _with_result(context: Context, state: RequestState, data: Node | None)
         return state
     facts = read_facts(context)
     try:
-        result, results = await asyncio.to_thread(_read, state.request, data, facts.line)
+        result, results = await asyncio.to_thread(_read_result, state.request, data, facts.line)
     except ResultError as error:
         return state._replace(unusable=str(error))
     refusal = context.judge.ask(prepare_graph(state.request, result.graph), facts)
@@ -106,7 +106,7 @@ async def _with_result(context: Context, state: RequestState, data: Node | None)
     )
 
 
-def _read(request: Node, data: Node | None, line: Line) -> tuple[ProfilingResult, Node]:
+def _read_result(request: Node, data: Node | None, line: Line) -> tuple[ProfilingResult, Node]:
     result = make_result(request, data, line)
     return result, summarise_result(result, data or {})
 
@@ -123,7 +123,7 @@ async def reconcile_request(context: Context, requests: RequestContext, obj: Nod
         if plan.step is None or not await _write_status(context, obj, plan.step) or plan.step.phase == before:
             break
         obj = context.cache.get(key_of(obj)) or obj
-    return PassResult(plan.problems, plan.after)
+    return PassResult(plan.problems, plan.requeue_after)
 
 
 async def _reconcile_phase(context: Context, requests: RequestContext, obj: Node, phase: str) -> RequestPlan:

@@ -75,12 +75,12 @@ def make_result(request: Fields, data: Fields | None, line: Line) -> ProfilingRe
     ignored = [f"{str(document.get('kind'))[:60]} {_name(document)[:60]}" for document in others if not _is_config_map(document)]
     if len(extra) > MAX_CONFIG_MAPS:
         raise ResultError(f"{RESULT}: must hold at most {MAX_CONFIG_MAPS} ConfigMaps, found {len(extra)}")
-    found_graph, notes = _overridden(request, graphs[0], line)
+    found_graph, notes = _override(request, graphs[0], line)
     config_maps = tuple(_config_map(request, config_map) for config_map in extra)
     return ProfilingResult(_graph(request, found_graph), config_maps, tuple(others), tuple(ignored[:_MAX_NAMED]), notes)
 
 
-def _overridden(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
+def _override(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
     """The graph with what its request said of it when it was profiled; a profiler may have merged that already. Raises: ResultError."""
     override, begun = override_of(request), read_progress(request).spec
     if begun not in ("", digest_spec(request.get("spec"))) and (kept := _read_kept_graph(request)) is not None:

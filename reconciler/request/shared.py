@@ -199,11 +199,11 @@ async def describe_ending(cluster: Cluster, job: Node, message: str) -> str:
         pods = await list_job_pods(cluster, job)
     except ApiError:
         return text
-    ends = [end for pod in pods if (pod.get("status") or {}).get("phase") == "Failed" for end in _ends(pod)]
+    ends = [end for pod in pods if (pod.get("status") or {}).get("phase") == "Failed" for end in _describe_ends(pod)]
     return f"{text}. Details: {'; '.join(ends[:3])}" if ends else text
 
 
-def _ends(pod: Node) -> list[str]:
+def _describe_ends(pod: Node) -> list[str]:
     out, status = [], pod["status"]
     if status.get("reason"):  # of the kubelet: Evicted, for example
         message = f", Message: {str(status['message'])[:500]}" if status.get("message") else ""

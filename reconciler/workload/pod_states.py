@@ -34,7 +34,7 @@ def explain_end(pod: Node) -> str:
     """Why a pod has ended, from its status: its phase, and what it or a container says."""
     status: Node = pod.get("status") or {}
     reason = format_reason(status, "") or next(
-        (f"container {container['name']}: {why}" for container in _containers(status) if (why := _ended(container))), ""
+        (f"container {container['name']}: {why}" for container in _containers(status) if (why := _describe_end(container))), ""
     )
     return f"{status.get('phase')}{': ' if reason else ''}{reason}"[:MAX_REASON_CHARACTERS]
 
@@ -59,7 +59,7 @@ def _is_waiting(container: Node) -> str:
     waiting: Node = (container.get("state") or {}).get("waiting") or {}
     if waiting and waiting.get("reason") not in _USUAL:
         return format_reason(waiting, "it waits") + _last(container)
-    return _ended(container)
+    return _describe_end(container)
 
 
 def _failing_probe(status: Node) -> str:
@@ -76,7 +76,7 @@ def _last(container: Node) -> str:
     return f"; it ended with exit code {ended.get('exitCode')} ({ended.get('reason')})" if ended else ""
 
 
-def _ended(container: Node) -> str:
+def _describe_end(container: Node) -> str:
     now: Node = (container.get("state") or {}).get("terminated") or {}
     return f"it ended with exit code {now['exitCode']} ({now.get('reason')})" if now.get("exitCode") else ""
 

@@ -55,8 +55,8 @@ def make_job(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
     template: Fields = copy.deepcopy(job.get("podTemplateSpec") or {})
     target = str(job.get("targetContainerName") or MAIN)
     pod = {
-        "metadata": _marked(template.get("metadata") or {}, checkpoint, target, snapshot_storage),
-        "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, snapshot_storage),
+        "metadata": _mark_target(template.get("metadata") or {}, checkpoint, target, snapshot_storage),
+        "spec": _prepare(template.get("spec") or {}, checkpoint, target, settings, snapshot_storage),
     }
     spec = {"activeDeadlineSeconds": job.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
     labels = {CHECKPOINT_ID: read_identity_hash(checkpoint)}
@@ -86,7 +86,7 @@ def _image(template: Fields, target: str) -> str:
     return next((str(container.get("image") or "") for container in containers if container.get("name") == target), "")
 
 
-def _marked(head: Fields, checkpoint: Fields, target: str, snapshot_storage: Storage | None) -> Fields:
+def _mark_target(head: Fields, checkpoint: Fields, target: str, snapshot_storage: Storage | None) -> Fields:
     labels = {key: value for key, value in string_map(head.get("labels")).items() if key != RESTORE_TARGET}
     labels |= {CHECKPOINT_ID: read_identity_hash(checkpoint), CHECKPOINT_SOURCE: "true"}
     annotations = {**string_map(head.get("annotations")), ARTIFACT_VERSION: read_artifact_version(checkpoint), TARGET_CONTAINERS: target}
@@ -95,7 +95,7 @@ def _marked(head: Fields, checkpoint: Fields, target: str, snapshot_storage: Sto
     return {"labels": labels, "annotations": annotations}
 
 
-def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: CheckpointSettings, snapshot_storage: Storage | None) -> Fields:
+def _prepare(pod: Fields, checkpoint: Fields, target: str, settings: CheckpointSettings, snapshot_storage: Storage | None) -> Fields:
     """A worker's pod, changed into one whose snapshot is taken when it is warm."""
     spec, containers = checkpoint.get("spec") or {}, object_items(pod.get("containers"))
     if not containers:

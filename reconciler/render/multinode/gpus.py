@@ -70,7 +70,7 @@ def _count(claim: Fields, entry: Fields, path: Path, known: ClaimDependencies) -
     try:
         return _of_claim(entry, str(claim.get("request") or ""), known)
     except _UncountableError as error:
-        text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_short(claim.get('name'))}: {error}"
+        text = f"must give GPUs that can be counted, since launch arguments depend on them; claim {_shorten(claim.get('name'))}: {error}"
         raise RenderError((*path, "podTemplate", "spec", "resourceClaims"), text) from None
 
 
@@ -96,14 +96,14 @@ def _of_claim(entry: Fields, request: str, known: ClaimDependencies) -> int:
         raise _UncountableError("must name a template by resourceClaimTemplateName, since each node needs its own devices")
     template = known.templates.get(name, known.absent)
     if isinstance(template, str):
-        raise _UncountableError(f"ResourceClaimTemplate {_short(name)} {template}")
+        raise _UncountableError(f"ResourceClaimTemplate {_shorten(name)} {template}")
     return sum(_of_request(device_request, known) for device_request in _requests(template) if request in ("", device_request.get("name")))
 
 
 def _of_request(request: Fields, known: ClaimDependencies) -> int:
     counts = {_of_devices(alternative, str(request.get("name")), known) for alternative in _alternatives(request)}
     if len(counts) > 1:
-        raise _UncountableError(f"request {_short(request.get('name'))} must give as many GPUs by each of its alternatives")
+        raise _UncountableError(f"request {_shorten(request.get('name'))} must give as many GPUs by each of its alternatives")
     return counts.pop() if counts else 0
 
 
@@ -111,7 +111,7 @@ def _of_devices(devices: Fields, request: str, known: ClaimDependencies) -> int:
     if devices.get("adminAccess") is True or not _gives_gpus(str(devices.get("deviceClassName") or ""), known):
         return 0
     if devices.get("allocationMode") == "All":
-        raise _UncountableError(f"request {_short(request)} asks for all devices; it must ask for a count")
+        raise _UncountableError(f"request {_shorten(request)} asks for all devices; it must ask for a count")
     count = devices.get("count")
     return count if type(count) is int else 1
 
@@ -124,14 +124,14 @@ def _gives_gpus(name: str, known: ClaimDependencies) -> bool:
         return False
     device_class = known.classes.get(name, known.absent)
     if isinstance(device_class, str):
-        raise _UncountableError(f"DeviceClass {_short(name)} {device_class}")
+        raise _UncountableError(f"DeviceClass {_shorten(name)} {device_class}")
     spec = device_class.get("spec") or {}
     if is_gpu(str(spec.get("extendedResourceName") or "")):
         return True
     texts = [str((selector.get("cel") or {}).get("expression")) for selector in object_items(spec.get("selectors"))]
     drivers: set[str] = {driver for text in texts for driver in _DRIVER.findall(text)}
     if len(drivers) != 1:
-        raise _UncountableError(f"DeviceClass {_short(name)} must name one driver by device.driver, for GPUs to be told from others")
+        raise _UncountableError(f"DeviceClass {_shorten(name)} must name one driver by device.driver, for GPUs to be told from others")
     return drivers.pop().startswith(_GPUS)
 
 
@@ -145,5 +145,5 @@ def _alternatives(request: Fields) -> list[Fields]:
     return object_items(request.get("firstAvailable")) or [request.get("exactly") or request]
 
 
-def _short(name: object) -> str:
+def _shorten(name: object) -> str:
     return str(name)[:80]

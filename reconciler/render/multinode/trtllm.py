@@ -91,10 +91,10 @@ def _leader(main: Fields, role: Role, gpus: int) -> list[str]:
         f' --mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa" {flags}'
         f" bash -c {shlex.quote(f'trtllm-llmapi-launch {launched}')}"
     )
-    return [*([_named(role)] if role.waits_for_names else []), run]
+    return [*([_wait_for_names(role)] if role.waits_for_names else []), run]
 
 
-def _named(role: Role) -> str:
+def _wait_for_names(role: Role) -> str:
     """A command that waits until all workers' names resolve: mpirun fails at the first that doesn't."""
     return (
         f"{{ deadline=$(( $(date +%s) + 300 )); for host in {' '.join(role.others)}; do "

@@ -114,7 +114,7 @@ def _join(role: Role) -> str:
     return f"ray start --address={role.host}:{_RAY_PORT} --block"
 
 
-def _tried(attempt: str, times: int, pause: int, failure: str) -> str:
+def _retry(attempt: str, times: int, pause: int, failure: str) -> str:
     """A shell line that retries until success, a limited number of times."""
     return (
         f"{{ tries=0; until {attempt}; do tries=$((tries + 1)); "
@@ -123,13 +123,13 @@ def _tried(attempt: str, times: int, pause: int, failure: str) -> str:
 
 
 _LISTENS: Final = f"python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {_RAY_PORT}), 2)' 2> /dev/null"
-_LOCAL_RAY: Final = f"{{ ray start --head --port={_RAY_PORT} --block & }} && {_tried(_LISTENS, 150, 2, 'Ray has not started')}"
+_LOCAL_RAY: Final = f"{{ ray start --head --port={_RAY_PORT} --block & }} && {_retry(_LISTENS, 150, 2, 'Ray has not started')}"
 
 
 def _leader_lives(role: Role) -> str:
     url = f"http://{role.host}:{SYSTEM_PORT}/live"
     asks = f"python3 -c 'import urllib.request as u; u.urlopen(\"{url}\", timeout=5)' 2> /dev/null"
-    return _tried(asks, 720, 15, "the leader does not answer")
+    return _retry(asks, 720, 15, "the leader does not answer")
 
 
 def make_config_maps(graph: Graph) -> list[Fields]:

@@ -58,7 +58,7 @@ def make_plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     """The spec of one pod without shared GPUs and failover, as for checkpoints. Raises: RenderError if the component has no valid pod."""
     user: Fields = copy.deepcopy(read_pod(plan.component))
     main, inherited = _main(plan, user, settings)
-    spec = _merged_spec(plan, user, settings)
+    spec = _merge_spec(plan, user, settings)
     add_shared_memory(spec, main, plan.component.get("sharedMemorySize"))
     others = [container for container in object_items(user.get("containers")) if container.get("name") != MAIN]
     spec["containers"] = [main, *others]
@@ -95,7 +95,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     return main, [dict(mount) for mount in mounts]
 
 
-def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
+def _merge_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     """The type's default pod spec overridden by the user's, without containers."""
     picker = plan.type == EPP
     base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": 130 if picker else 60}  # the picker drains longer
@@ -282,14 +282,14 @@ def _env(number: int, nodes: int) -> list[Fields]:
 def _move_master_port(engine: Fields) -> None:
     """Give the second engine another master port, from the written one or the default."""
     for part in ("args", "command"):
-        words, moved = _moved(engine.get(part) or [])
+        words, moved = _move_ports(engine.get(part) or [])
         if moved:
             engine[part] = words
             return
     engine["args"] = [*(engine.get("args") or []), _FLAG, str(29500 + _APART)]
 
 
-def _moved(words: list[Any]) -> tuple[list[Any], bool]:
+def _move_ports(words: list[Any]) -> tuple[list[Any], bool]:
     for index, word in enumerate(words):
         text = str(word)
         if text == _FLAG and index + 1 < len(words) and str(words[index + 1]).isdecimal():

@@ -41,7 +41,7 @@ def _default_env(plan: PodPlan, kind: str, settings: Settings, container: str) -
         PARENT: plan.parent,
         "DYN_PARENT_DGD_K8S_NAMESPACE": plan.namespace,
         **_discovery(plan, settings, container),
-        **_typed(plan, kind, settings),
+        **_make_typed_env(plan, kind, settings),
     }
     fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_UID": "metadata.uid"}
     return [
@@ -69,7 +69,7 @@ def _discovery(plan: PodPlan, settings: Settings, container: str) -> dict[str, s
     return {**out, "CONTAINER_NAME": container, "DYN_KUBE_DISCOVERY_MODE": "container"} if is_per_container(plan.annotations) else out
 
 
-def _typed(plan: PodPlan, kind: str, settings: Settings) -> dict[str, str]:
+def _make_typed_env(plan: PodPlan, kind: str, settings: Settings) -> dict[str, str]:
     if kind == names.FRONTEND:
         return {"DYNAMO_PORT": str(names.HTTP_PORT), "DYN_HTTP_PORT": str(names.HTTP_PORT), "DYN_NAMESPACE_PREFIX": plan.dynamo_namespace}
     if kind in names.WORKERS:

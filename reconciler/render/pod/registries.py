@@ -47,7 +47,7 @@ def index_secrets(secrets: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tup
 
 def names_for(image: str, by_address: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The secrets of the longest address that an image is at, as the kubelet prefers it. Costs one comparison an address."""
-    host, path = _place(image)
+    host, path = _split_image(image)
     if not host:
         return ()
     fitting = [address for address in by_address if _fits(address, host, path)]
@@ -68,7 +68,7 @@ def _address(text: str) -> str:
     return f"{host}/{path}" if host and path else host
 
 
-def _place(image: str) -> tuple[str, str]:
+def _split_image(image: str) -> tuple[str, str]:
     """Host and path of an image; those without a host are of Docker Hub."""
     first, slash, rest = image.partition("/")
     if not image:

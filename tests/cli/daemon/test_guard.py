@@ -229,7 +229,7 @@ def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_a
         "ClockSkew",
         "WebhookConfigMissing",
     } <= provisioned
-    said = re.compile(r'\bsay\([^)]*?"(?:Normal|Warning)"[^")]*?, "(\w+)"', re.DOTALL)
+    said = re.compile(r'\brecord_event\([^)]*?"(?:Normal|Warning)"[^")]*?, "(\w+)"', re.DOTALL)
     written = {reason for path in (ROOT / "reconciler").rglob("*.py") for reason in said.findall(path.read_text())} - {"Warning"}
     assert len(written) >= 6
     assert written <= reconciled

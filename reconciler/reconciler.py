@@ -189,7 +189,7 @@ class Reconciler:
         if self.waiting:
             self.queue.add(key, cause=Cause.RESYNC)
         else:
-            reported = change.there and not change.differs(read_intent)  # nothing but its status
+            reported = change.exists and not change.differs(read_intent)  # nothing but its status
             self.queue.add(key, watch.pause if reported else GATHER_SECONDS, watch.cause)
 
     def _on_detected(self, known: Known) -> None:

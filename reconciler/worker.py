@@ -60,7 +60,7 @@ class Worker:
             return await controller.reconcile(context, obj)
         except ApiError as error:
             problem, goes = problem_of_error(error, str(key)), obj["metadata"].get("deletionTimestamp")
-            if goes or (problem.passing and not self._queue.keeps_failing(key)):
+            if goes or (problem.is_transient and not self._queue.keeps_failing(key)):
                 raise
             reported = await controller.report_failure(context, context.cache.get(key) or obj, problem)
             if reported is None:
@@ -71,7 +71,7 @@ class Worker:
         if not outcome.problems:
             self._queue.done(key, outcome.requeue_after)
             return "requeue" if outcome.requeue_after else "success"
-        if outcome.passing:
+        if outcome.is_transient:
             return self._retry(key, outcome)
         self._count(key, outcome)
         self._meters.terminal[key.kind] += 1

@@ -35,7 +35,7 @@ class AdapterController(Controller):
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
         """The adapters of a changed graph."""
-        if change.key.kind == GRAPH and (not change.there or change.differs(lambda obj: (obj or {}).get("spec"))):
+        if change.key.kind == GRAPH and (not change.exists or change.differs(lambda obj: (obj or {}).get("spec"))):
             return cache.index_keys(adapters_of(change.key))
         return ()
 
@@ -101,7 +101,7 @@ async def _scale(context: Context, adapter: Node, graph: Node, component: str, w
     try:
         context.cache.add_write(await context.cluster.json_patch(GRAPHS, key.name, steps, key.namespace))
     except InvalidError as error:
-        problem = Problem(f"DynamoGraphDeployment {key.name}: {error.message}", "conflict", passing=True)
+        problem = Problem(f"DynamoGraphDeployment {key.name}: {error.message}", "conflict", is_transient=True)
     except ApiError as error:
         problem = problem_of_error(error, f"DynamoGraphDeployment {key.name}")
     else:

@@ -49,7 +49,7 @@ class CheckpointController(Controller):
         """What asks for a changed checkpoint; where other images are admitted or refused now, what asks for the same ones."""
         if change.key.kind == CHECKPOINT and change.differs(_read_shared):
             return list_concerned(cache, change.obj)
-        if change.key.kind in (GRAPH, COMPONENT) and change.there and change.differs(_any_image):
+        if change.key.kind in (GRAPH, COMPONENT) and change.exists and change.differs(_any_image):
             return list_fellows(cache, change.obj)
         return ()
 
@@ -90,7 +90,7 @@ async def _act(context: Context, state: CheckpointState, plan: CheckpointPlan) -
             break
         if child["kind"] == JOBS.kind and live["metadata"].get("deletionTimestamp"):
             step, after = CheckpointStep(state.start.status, state.start.events), RETRY_SOON
-    if any(problem.passing for problem in problems):
+    if any(problem.is_transient for problem in problems):
         return PassResult(tuple(problems))
     if await context.writer.patch_status(obj, step.status):
         for event in step.events:

@@ -21,7 +21,7 @@ class Problem(NamedTuple):
 
     text: str
     category: str  # for metrics: the Go operator's class of API errors
-    passing: bool = False  # whether a retry may help
+    is_transient: bool = False  # whether a retry may help
 
 
 class StandDownError(Exception):
@@ -53,7 +53,7 @@ def problem_of_error(error: ApiError, what: str) -> Problem:
         return Problem(f"{what}: {error.message}", "validation")
     category = next((name for kind, name in kinds if isinstance(error, kind)), "unavailable")
     deleted = category == "not_found" and not isinstance(error, NotServedError)
-    passing = deleted or category in {"conflict", "unavailable"}
+    is_transient = deleted or category in {"conflict", "unavailable"}
     if deleted:
         text = f"{what}: was deleted meanwhile: {error.message}"
     elif category == "not_found":
@@ -63,7 +63,7 @@ def problem_of_error(error: ApiError, what: str) -> Problem:
         text = f"{what}: the reconciler lacks a permission: {error.message}{remedy}"
     else:
         text = f"{what}: {error.message}"
-    return Problem(text, category, passing)
+    return Problem(text, category, is_transient)
 
 
 def join_messages(problems: list[Problem]) -> str:
@@ -111,6 +111,6 @@ class PassResult(NamedTuple):
     requeue_after: float = 0.0  # seconds until the next pass; 0 for the next change
 
     @property
-    def passing(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether an early retry is useful."""
-        return any(problem.passing for problem in self.problems)
+        return any(problem.is_transient for problem in self.problems)

@@ -85,7 +85,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
         except ApiError as error:
             problems.append(problem_of_error(error, "what is not asked for any more"))
     await context.report_repairs(obj)
-    if any(problem.passing for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
+    if any(problem.is_transient for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
         return PassResult(tuple(problems))  # retried at once, and not reported yet
     if problems or workload is None:
         return await _fail(context, obj, problems, RETRY_SLOW)

@@ -15,7 +15,7 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
     """The keys to pass over. An owner's pass knows what it has just written; status is another pass's."""
     key, controller = change.key, controllers.get(change.key.kind)
     keys: list[Key] = []
-    if controller is not None and (not change.there or change.differs(read_intent)):
+    if controller is not None and (not change.exists or change.differs(read_intent)):
         keys.append(key)
     elif controller is not None and controller.switch is not None and not change.is_own_write and change.differs(read_status):
         keys.append(key)  # another controller may have begun, or ended, to act on it
@@ -31,7 +31,7 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
 def is_overwritten(change: Change, controllers: Controllers) -> bool:
     """Whether somebody else has written the status of an object of ours, of which its own pass must have another look."""
     controller = controllers.get(change.key.kind)
-    if change.is_own_write or not change.there or controller is None or controller.switch is not None:
+    if change.is_own_write or not change.exists or controller is None or controller.switch is not None:
         return False
     return change.differs(read_status)
 

@@ -66,7 +66,7 @@ class Change(NamedTuple):
         return key_of(self.obj)
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the object was and is there, not made or deleted."""
         return self.old is not None and self.new is not None
 

@@ -47,7 +47,7 @@ async def act(context: Context, keyed: set[str], state: GraphState, plan: GraphP
     result = await _write_children(context, keyed, state, plan)
     await context.report_repairs(obj)
     problems = tuple(result.problems)
-    if any(problem.passing for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
+    if any(problem.is_transient for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
         return PassResult(problems)  # retried at once, and not reported yet
     status, look = report(state, plan, result, context.clocks.wall()), 0.0
     if status["state"] == "pending":

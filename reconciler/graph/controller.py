@@ -69,7 +69,7 @@ class GraphController(Controller):
             yield from find_owner(cache, Key(str(owner["kind"]), key.namespace, str(owner["name"])), self.kind)
         if (key.kind == PODS.kind and change.differs(read_counts)) or (key.kind == COMPONENT and not owner and labels.get(GRAPH_NAME)):
             yield Key(self.kind, key.namespace, str(labels.get(GRAPH_NAME)))
-        if key.kind == WORKER_METADATA.kind and not change.there:
+        if key.kind == WORKER_METADATA.kind and not change.exists:
             for component in map(cache.get, components_of_worker(change.obj)):
                 yield from (
                     Key(self.kind, key.namespace, str(each["name"])) for each in list_owners(component) if each.get("kind") == self.kind

@@ -141,7 +141,7 @@ def _is_blocked(checkpoint: Node | None, wanted: Node, off: RestoreState) -> boo
 
 def is_optional(problem: Problem) -> bool:
     """Whether a graph can run despite this problem of a checkpoint."""
-    return problem.category == "forbidden" or (problem.category == "not_found" and not problem.passing)
+    return problem.category == "forbidden" or (problem.category == "not_found" and not problem.is_transient)
 
 
 def _entry(checkpoint: Node) -> Node:

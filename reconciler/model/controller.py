@@ -73,7 +73,7 @@ class ModelController(Controller):
         elif change.key.kind == MODEL:
             if change.new is None and self._loader is not None:
                 self._loader.forget(change.key)
-            if not change.there or change.differs(_read_request):
+            if not change.exists or change.differs(_read_request):
                 places = {adapter_of(model) for model in known}
         return {key for place in places for key in cache.index_keys(place)} - {change.key}
 

@@ -26,15 +26,15 @@ MAX_NAMED_PODS: Final = 3  # in a message
 class Verdict(NamedTuple):
     """One answer about the endpoints of a model."""
 
-    fine: bool
+    is_ready: bool
     reason: str
     message: str
     detail: tuple[str, str] | None = None  # reason and message of the condition `Ready` where they say more
 
     @property
-    def word(self) -> str:
+    def condition_status(self) -> str:
         """The status of conditions."""
-        return "True" if self.fine else "False"
+        return "True" if self.is_ready else "False"
 
 
 def judge_base(total: int, ready: int) -> Verdict:
@@ -67,8 +67,8 @@ def make_status(
     reason, message = verdict.detail or (verdict.reason, verdict.message)
     conditions = [
         _services(pods, base, generation),
-        Condition(ENDPOINTS, verdict.word, verdict.reason, verdict.message[:MAX_MESSAGE_CHARACTERS], generation),
-        Condition(READY, verdict.word, reason, message[:MAX_MESSAGE_CHARACTERS], generation),
+        Condition(ENDPOINTS, verdict.condition_status, verdict.reason, verdict.message[:MAX_MESSAGE_CHARACTERS], generation),
+        Condition(READY, verdict.condition_status, reason, message[:MAX_MESSAGE_CHARACTERS], generation),
     ]
     listed: list[Node] = [
         {"address": endpoint.urls[0], "podName": endpoint.pod, "ready": endpoint.uid in ready} for endpoint in pods.endpoints
@@ -81,7 +81,7 @@ def make_status(
     elif status.get("endpoints") != digest(listed):
         status["endpoints"] = listed
     was = condition_of(before, ENDPOINTS)
-    same = (was.get("status"), was.get("reason")) == (verdict.word, verdict.reason)
+    same = (was.get("status"), was.get("reason")) == (verdict.condition_status, verdict.reason)
     return status, [] if same else _events(verdict, status, base)
 
 
@@ -102,7 +102,7 @@ def _services(pods: ModelEndpoints, base: str, generation: int | None) -> Condit
 
 def _events(verdict: Verdict, status: Node, base: str) -> list[NewEvent]:
     ready, total = status["readyEndpoints"], status["totalEndpoints"]
-    level: Literal["Normal", "Warning"] = "Normal" if verdict.fine else "Warning"
+    level: Literal["Normal", "Warning"] = "Normal" if verdict.is_ready else "Warning"
     if verdict.reason == LOADING:
         return []
     if verdict.reason == NO_ENDPOINTS:

@@ -36,12 +36,12 @@ class Reply(NamedTuple):
     text: str = ""  # its beginning, fit for a message
 
     @property
-    def fine(self) -> bool:
+    def is_success(self) -> bool:
         """Whether the worker did it."""
         return 200 <= self.status < 300
 
     @property
-    def passing(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether the worker may do it another time with nothing changed."""
         return not 400 <= self.status < 500 or self.status in {408, 425, 429}
 
@@ -113,7 +113,7 @@ class RefusedError(UnreachableError):
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(f"{reply.status} {reply.text}".rstrip())
-        self.final = not reply.passing
+        self.final = not reply.is_transient
 
 
 async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> None:
@@ -130,7 +130,7 @@ async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> N
         if wanted.replace:
             await _unload(caller, pod.endpoint, lora.name)
         reply = await _call_first(pod.endpoint, lambda base: caller.load(base, lora.name, lora.uri))
-        if not reply.fine:
+        if not reply.is_success:
             raise RefusedError(reply)
     pod.done = True
     for name in wanted.stale:
@@ -158,7 +158,7 @@ async def _unload(caller: WorkerClient, endpoint: Endpoint, name: str) -> None:
         reply = await _call_first(endpoint, lambda base: caller.unload(base, name))
     except InvalidNameError:
         return  # a name that was never loaded
-    if not reply.fine and reply.status != 404:
+    if not reply.is_success and reply.status != 404:
         raise RefusedError(reply)
 
 

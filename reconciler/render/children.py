@@ -58,11 +58,11 @@ class RenderedChildren(NamedTuple):
 def render(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
     """All children of an object of either version, down to those of a graph's components. Never raises for what the schema admits."""
     own = render_direct(obj, settings, observed)
-    made = [child for child in own.children if obj.get("kind") == GRAPH and child["kind"] in (COMPONENT, CHECKPOINT)]
-    if not made:
+    parents = [child for child in own.children if obj.get("kind") == GRAPH and child["kind"] in (COMPONENT, CHECKPOINT)]
+    if not parents:
         return own
     members = read_graph(obj, settings.line).members
-    return _sort(_join([own, *(_render_below(child, members, settings, observed) for child in made)]))._replace(notes=own.notes)
+    return _sort(_join([own, *(_render_below(child, members, settings, observed) for child in parents)]))._replace(notes=own.notes)
 
 
 def render_direct(obj: Fields, settings: Settings, observed: ObservedState = NOTHING) -> RenderedChildren:
@@ -136,18 +136,18 @@ def compute_worker_hashes(graph: Graph, line: Line, observed: ObservedState = NO
 
 
 def _render_below(child: Fields, members: list[Member], settings: Settings, observed: ObservedState) -> RenderedChildren:
-    """The children of an object that a graph has just made; a problem is told of the graph's own field."""
-    made = render_direct(child, settings, observed)
+    """The children of an object that a graph has just rendered; a problem is told of the graph's own field."""
+    rendered = render_direct(child, settings, observed)
     if child["kind"] == COMPONENT:
         path = next(member.path for member in members if member.name == child["spec"]["name"])
-        return RenderedChildren(made.children, [RenderError((*path, *error.path[1:]), error.reason) for error in made.problems])
+        return RenderedChildren(rendered.children, [RenderError((*path, *error.path[1:]), error.reason) for error in rendered.problems])
     path = (*next(member.path for member in members if _asks_for(member, child)), "experimental", "checkpoint")
-    return RenderedChildren(made.children, [RenderError(path, error.reason) for error in made.problems])
+    return RenderedChildren(rendered.children, [RenderError(path, error.reason) for error in rendered.problems])
 
 
-def _asks_for(member: Member, made: Fields) -> bool:
+def _asks_for(member: Member, checkpoint: Fields) -> bool:
     identity = (read_experimental(member.fields, "checkpoint") or {}).get("identity")
-    return isinstance(identity, dict) and hash_identity(identity) == hash_identity(made["spec"]["identity"])
+    return isinstance(identity, dict) and hash_identity(identity) == hash_identity(checkpoint["spec"]["identity"])
 
 
 def _components(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:
@@ -161,10 +161,10 @@ def _components(graph: Graph, settings: Settings, observed: ObservedState) -> Re
     def make_objects(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
             raise RenderError((*member.path, "multinode"), explain_no_orchestrator(settings, _no_grove(graph)))
-        made = make_component(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
+        child = make_component(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
-            made["spec"]["replicas"] = observed.replicas[member.name]
-        return [made, *make_model_services(member.fields, graph.object)]
+            child["spec"]["replicas"] = observed.replicas[member.name]
+        return [child, *make_model_services(member.fields, graph.object)]
 
     together = {member.name for member in list_roles(graph, settings.line).values()}
     alone = (_collect(make_objects, member) for member in graph.members if member.name not in together)
@@ -206,12 +206,12 @@ def _no_grove(graph: Graph) -> str:
 
 
 def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    made = gms.make_claim_templates(graph, member)
-    if made and not settings.dra:
+    templates = gms.make_claim_templates(graph, member)
+    if templates and not settings.dra:
         path = (*member.path, "experimental", "gpuMemoryService")
         why = "are switched off in the operator" if "dra" in settings.switched_off else "the cluster does not serve"
         raise RenderError(path, f"needs claims of devices (DRA, resource.k8s.io/v1), which {why}")
-    return made
+    return templates
 
 
 def _grove(graph: Graph, settings: Settings, observed: ObservedState) -> RenderedChildren:

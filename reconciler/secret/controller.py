@@ -42,7 +42,7 @@ class PullSecretController(Controller):
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
         """The Secret, and what has pods in its namespace."""
-        if change.key.kind != SECRET or (change.there and not change.differs(lambda obj: (obj or {}).get(ADDRESSES))):
+        if change.key.kind != SECRET or (change.exists and not change.differs(lambda obj: (obj or {}).get(ADDRESSES))):
             return ()
         return [change.key, *(key_of(obj) for kind in (GRAPH, COMPONENT) for obj in cache.all(kind, change.key.namespace))]
 

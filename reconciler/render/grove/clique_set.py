@@ -47,7 +47,7 @@ def make_clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str
     _check_size(graph)
     # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
-    made = [
+    cliques = [
         clique
         for member in graph.members
         for clique in make_cliques(read_grove_member(graph, member, ours, restarts.get(member.name, "")), ours, restores.get(member.name))
@@ -60,17 +60,17 @@ def make_clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str
     out["spec"] = {
         **update_strategy,
         "replicas": 1,
-        "template": {**_template(graph, made, by_name=settings.packs_by_name), "terminationDelay": settings.termination_delay},
+        "template": {**_template(graph, cliques, by_name=settings.packs_by_name), "terminationDelay": settings.termination_delay},
     }
     return [out]
 
 
 def _check_names(members: Iterable[Member]) -> None:
     """Raises: RenderError if two components would make a clique of one name."""
-    made: dict[str, Member] = {}
+    owners: dict[str, Member] = {}
     for member in members:
         for name in names.cliques(member):
-            other = made.setdefault(name, member)
+            other = owners.setdefault(name, member)
             if other is not member:
                 does = f"would make the PodClique {name} of Grove, as {format_path(other.path)} ({other.name}) does"
                 raise RenderError((*member.path, "name"), f"must be another one: {member.name} {does}; rename one of both")
@@ -93,12 +93,12 @@ def _check_size(graph: Graph) -> None:
             )
 
 
-def _template(graph: Graph, made: list[Fields], *, by_name: bool) -> Fields:
-    waits = any(clique["spec"].get("startsAfter") for clique in made)
+def _template(graph: Graph, cliques: list[Fields], *, by_name: bool) -> Fields:
+    waits = any(clique["spec"].get("startsAfter") for clique in cliques)
     out: Fields = {
         "headlessServiceConfig": {"publishNotReadyAddresses": True},
         "cliqueStartupType": "CliqueStartupTypeExplicit" if waits else "CliqueStartupTypeAnyOrder",
-        "cliques": made,
+        "cliques": cliques,
     }
     groups = [_group(member) for member in graph.members if names.is_grouped(member)]
     templates = [template for member in graph.members if is_inter_pod(member.fields) for template in make_claim_templates(member)]
@@ -131,9 +131,9 @@ def _pack_by_name(constraint: Fields, name: str) -> Fields:
     return {**({"topologyName": name} if name else {}), "pack": {"required": domain}, **rest}
 
 
-def does_set_pack_by_name(made: Fields) -> bool | None:
+def does_set_pack_by_name(clique_set: Fields) -> bool | None:
     """How a set is constrained, whose constraints can't change; None for one without."""
-    constraints = [holder[_TOPOLOGY] for holder in _list_holders((made.get("spec") or {}).get("template") or {})]
+    constraints = [holder[_TOPOLOGY] for holder in _list_holders((clique_set.get("spec") or {}).get("template") or {})]
     return all("packDomain" not in constraint for constraint in constraints) if constraints else None
 
 
@@ -163,16 +163,16 @@ def make_cliques(on_grove: GroveMember, settings: Settings, restore: Restore | N
     member = on_grove.member
     if is_inter_pod(member.fields):
         check_failover(member)
-        return [made for rank in range(member.nodes) for made in _rank(on_grove, rank, settings)]
+        return [clique for rank in range(member.nodes) for clique in _rank(on_grove, rank, settings)]
     if member.nodes > 1:
         return _leader_and_workers(on_grove, settings)
-    made = _alone(on_grove, settings)
+    clique = _alone(on_grove, settings)
     if restore is not None:
         targets = list_targets(on_grove.plan.component)
-        restore_pod_spec(made["spec"]["podSpec"], targets, restore, member.path)
-        marks = {name: made[name] for name in ("labels", "annotations")}
-        made |= restore_pod_metadata(marks, targets, restore)
-    return [made]
+        restore_pod_spec(clique["spec"]["podSpec"], targets, restore, member.path)
+        marks = {name: clique[name] for name in ("labels", "annotations")}
+        clique |= restore_pod_metadata(marks, targets, restore)
+    return [clique]
 
 
 def _alone(on_grove: GroveMember, settings: Settings) -> Fields:
@@ -180,8 +180,8 @@ def _alone(on_grove: GroveMember, settings: Settings) -> Fields:
     member, pod = on_grove.member, _pod(on_grove, None, settings)
     if names.is_grouped(member):
         return _clique(on_grove, lower_name(member.name), 1, pod)
-    made = _clique(on_grove, lower_name(member.name), read_replicas(member.fields), pod, least=names.least(member))
-    return {**made, **_constraint(member.fields, member.path, CLIQUE)}
+    clique = _clique(on_grove, lower_name(member.name), read_replicas(member.fields), pod, least=names.least(member))
+    return {**clique, **_constraint(member.fields, member.path, CLIQUE)}
 
 
 def _leader_and_workers(on_grove: GroveMember, settings: Settings) -> list[Fields]:

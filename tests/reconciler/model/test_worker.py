@@ -42,8 +42,8 @@ async def test_what_is_sent() -> None:
         return web.json_response({"status": "success", "loras": {"org/ü": 1}, "count": 1})
 
     async with serving(handler) as (workers, base):
-        assert (await workers.load(base, "org/ü", "s3://b/a")).fine
-        assert (await workers.unload(base, "org/a b")).fine
+        assert (await workers.load(base, "org/ü", "s3://b/a")).is_success
+        assert (await workers.unload(base, "org/a b")).is_success
         assert await workers.names(base) == frozenset({"org/ü"})
     assert seen == [
         ("POST", "/v1/loras", "application/json", '{"lora_name":"org/ü","source":{"uri":"s3://b/a"}}'),
@@ -61,7 +61,7 @@ async def test_a_redirect_is_a_failure_and_not_followed() -> None:
 
     async with serving(handler) as (workers, base):
         reply = await workers.load(base, "a", "u")
-    assert (reply.fine, reply.status, calls) == (False, 302, ["/v1/loras"])
+    assert (reply.is_success, reply.status, calls) == (False, 302, ["/v1/loras"])
 
 
 async def test_no_more_of_an_answer_is_read_than_a_message_needs() -> None:
@@ -153,4 +153,4 @@ async def test_no_answer_of_http_is_no_answer() -> None:
 
 @run_each(("status", "passing"), [(500, True), (503, True), (302, True), (408, True), (429, True), (400, False), (404, False)])
 def test_which_refusals_pass(status: int, passing: bool) -> None:
-    assert Reply(status).passing is passing
+    assert Reply(status).is_transient is passing

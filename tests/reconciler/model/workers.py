@@ -35,14 +35,14 @@ class FakeWorkers(WorkerClient):
     async def load(self, base: str, name: str, uri: str) -> Reply:
         """As a worker does."""
         found = await self._answer("POST", base, name)
-        if found.fine:
+        if found.is_success:
             self.loaded.setdefault(address_of(base), {})[name] = uri
         return found
 
     async def unload(self, base: str, name: str) -> Reply:
         """As a worker does."""
         found = await self._answer("DELETE", base, escape_name(name))
-        if found.fine and self.lists and name not in self.loaded.get(address_of(base), {}):
+        if found.is_success and self.lists and name not in self.loaded.get(address_of(base), {}):
             return Reply(404, "no such adapter")
         self.loaded.get(address_of(base), {}).pop(name, None)
         return found

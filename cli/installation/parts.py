@@ -51,7 +51,7 @@ _RECONCILING: Final = frozenset({"reconciler", "planner", "epp"})  # components 
 _SCHEDULING: Final = ("imagePullSecrets", "nodeSelector", "tolerations", "priorityClassName")
 
 
-class Way(StrEnum):
+class Installer(StrEnum):
     """The tool that writes the objects of an installation."""
 
     HELM = "helm"
@@ -61,23 +61,23 @@ class Way(StrEnum):
 
 
 _WRITING: Final = {
-    Way.HELM: "kubectl create -f -",
-    Way.CLIENT_SIDE: "kubectl apply -f -",
-    Way.SERVER_SIDE: "kubectl apply --server-side -f -",
-    Way.OTHER: "kubectl create -f -",
+    Installer.HELM: "kubectl create -f -",
+    Installer.CLIENT_SIDE: "kubectl apply -f -",
+    Installer.SERVER_SIDE: "kubectl apply --server-side -f -",
+    Installer.OTHER: "kubectl create -f -",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class InstalledObjects:
     """The wanted objects of an installation, and their live state."""
 
     namespace: str = ""
-    way: Way = Way.OTHER
+    installer: Installer = Installer.OTHER
     release: str = ""
     wanted: Mapping[Key, Node] = field(default_factory=dict)
     live: Mapping[Key, Node | None] = field(default_factory=dict)  # without objects that may not be read
-    unseen: Mapping[str, str] = field(default_factory=dict)  # what may not be read -> the API server's sentence
+    forbidden: Mapping[str, str] = field(default_factory=dict)  # what may not be read -> the API server's sentence
 
     def of_kind(self, *kinds: str) -> Iterator[tuple[Key, Node]]:
         """The wanted objects of some kinds."""
@@ -94,7 +94,7 @@ class Parts:
     def printed(self, key: Key) -> Node:
         """A wanted object as the installation writes it."""
         obj = self.wanted[key]
-        if self.way is not Way.HELM:
+        if self.installer is not Installer.HELM:
             return obj
         metadata = obj["metadata"]
         notes = {**(metadata.get("annotations") or {}), RELEASE: self.release, RELEASE_NAMESPACE: self.namespace}
@@ -105,29 +105,37 @@ class Parts:
         """The command that creates one missing object again; empty where its content isn't known."""
         if self.find(kind, name) is None:
             return ""
-        return f"dynamo-webhooks doctor --namespace {self.namespace} --print {kind}/{name} | {_WRITING[self.way]}"
+        return f"dynamo-webhooks doctor --namespace {self.namespace} --print {kind}/{name} | {_WRITING[self.installer]}"
 
 
-async def read_parts(cluster: Cluster, about: Installation) -> Parts:
+async def read_parts(cluster: Cluster, about: Installation) -> InstalledObjects:
     """Reads an installation's objects, at most eight at a time. Raises: ApiError when the API server can't be asked."""
-    namespace, unseen = about.profile.namespace, dict[str, str]()
+    namespace, forbidden = about.profile.namespace, dict[str, str]()
     owners: list[Node] = []
     try:
         owners += (await cluster.list(DEPLOYMENTS, namespace)).items
     except ForbiddenError as error:
-        unseen[f"Deployments of {namespace}"] = error.message
+        forbidden[f"Deployments of {namespace}"] = error.message
     shipped = _shipped(about)
-    live = await _read(cluster, shipped, unseen)
+    live = await _read(cluster, shipped, forbidden)
     owners += [each for each in live.values() if each is not None]
     release = next(filter(None, (_release(each, namespace) for each in owners)), "")
-    if release and (wanted := await _manifest(cluster, release, namespace, unseen)):
-        live |= await _read(cluster, (key for key in wanted if key not in live), unseen)
-        return Parts(namespace, Way.HELM, release, wanted, {key: live[key] for key in wanted if key in live}, unseen)
+    if release and (wanted := await _manifest(cluster, release, namespace, forbidden)):
+        live |= await _read(cluster, (key for key in wanted if key not in live), forbidden)
+        return InstalledObjects(namespace, Installer.HELM, release, wanted, {key: live[key] for key in wanted if key in live}, forbidden)
     applied = {key: last_applied for key, each in live.items() if each is not None and (last_applied := _applied(each)) is not None}
-    way = Way.HELM if release else Way.CLIENT_SIDE if applied else Way.SERVER_SIDE if any(map(_is_server_side, owners)) else Way.OTHER
+    installer = (
+        Installer.HELM
+        if release
+        else Installer.CLIENT_SIDE
+        if applied
+        else Installer.SERVER_SIDE
+        if any(map(_is_server_side, owners))
+        else Installer.OTHER
+    )
     # objects that were applied are of the user's own overlay, others are as shipped
     wanted = _without_reconciler({**_like_their_siblings(shipped, live), **applied}, live)
-    return Parts(namespace, way, release, wanted, live, unseen)
+    return InstalledObjects(namespace, installer, release, wanted, live, forbidden)
 
 
 def key_of(obj: Node, namespace: str) -> Key:
@@ -151,7 +159,7 @@ def _shipped(about: Installation) -> dict[Key, Node]:
     return {key_of(obj, about.profile.namespace): obj for obj in (shipped["objects"][index] for index in shipped["overlays"][overlay])}
 
 
-async def _read(cluster: Cluster, keys: Iterable[Key], unseen: dict[str, str]) -> dict[Key, Node | None]:
+async def _read(cluster: Cluster, keys: Iterable[Key], forbidden: dict[str, str]) -> dict[Key, Node | None]:
     """The objects as they are; what may not be read is left out."""
     free = asyncio.Semaphore(_MAX_CONCURRENT_REQUESTS)
 
@@ -161,7 +169,7 @@ async def _read(cluster: Cluster, keys: Iterable[Key], unseen: dict[str, str]) -
             async with free:
                 return key, await cluster.get(RESOURCES[kind], name, namespace)
         except ForbiddenError as error:
-            unseen[f"{kind} {name}"] = error.message
+            forbidden[f"{kind} {name}"] = error.message
             return None
 
     known = [key for key in keys if key[0] in RESOURCES]
@@ -176,14 +184,14 @@ def _release(obj: Node, namespace: str) -> str:
     return str(notes.get(RELEASE) or "") if ours else ""
 
 
-async def _manifest(cluster: Cluster, release: str, namespace: str, unseen: dict[str, str]) -> dict[Key, Node]:
+async def _manifest(cluster: Cluster, release: str, namespace: str, forbidden: dict[str, str]) -> dict[Key, Node]:
     """The objects of a Helm release, as Helm stores them; empty where they may not be read."""
     import yaml
 
     try:
         stored = (await cluster.list(SECRETS, namespace, labels=f"owner=helm,name={release},status=deployed")).items
     except ForbiddenError as error:
-        unseen[f"Helm release {release}"] = error.message
+        forbidden[f"Helm release {release}"] = error.message
         return {}
     if not stored:
         return {}

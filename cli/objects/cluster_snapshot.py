@@ -20,14 +20,14 @@ from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
 from ..yaml.load import InputError, Source, read_text
 from .manifest import Identity, Manifest, find_manifests
-from .stored import Previous, apply_to, store_as
+from .stored import StoredObject, apply_to, store_as
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
 _LOOK_SECONDS: Final = 0.2
 SNAPSHOT_TIMEOUT_SECONDS: Final = 120  # a hundred thousand objects take half of it
 
 
-class Sight(NamedTuple):
+class ClusterSnapshot(NamedTuple):
     """The objects read, kinds that can't be listed, and known facts in the form of a facts file; or why nothing was read."""
 
     items: list[Node | InputError]
@@ -50,14 +50,14 @@ class Sight(NamedTuple):
         return facts._replace(**{name: getattr(known, name) for name in missing})
 
 
-def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
+def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> ClusterSnapshot:
     """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
 
-    async def look() -> Sight:
+    async def take() -> ClusterSnapshot:
         async with connect_cluster(MANAGER, kubeconfig, context) as cluster:
             usual = namespace or find_context_namespace(kubeconfig, context)
             items: list[Node | InputError] = []
-            reading = asyncio.create_task(see(cluster, namespace, items))
+            reading = asyncio.create_task(take_snapshot(cluster, namespace, items))
             with Progress(lambda: f"reading the cluster: {count_of(len(items), 'object')}") as progress:
                 try:
                     async with asyncio.timeout(SNAPSHOT_TIMEOUT_SECONDS):
@@ -66,21 +66,21 @@ def snapshot_cluster(kubeconfig: str, context: str, namespace: str) -> Sight:
                         return (await reading)._replace(namespace=usual)
                 except TimeoutError:
                     reading.cancel()
-                    return Sight([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
+                    return ClusterSnapshot([], {}, f"the cluster can't be asked: it took longer than {SNAPSHOT_TIMEOUT_SECONDS} s")
 
-    return asyncio.run(look())
+    return asyncio.run(take())
 
 
-async def see(cluster: Cluster, namespace: str, items: list[Node | InputError]) -> Sight:
+async def take_snapshot(cluster: Cluster, namespace: str, items: list[Node | InputError]) -> ClusterSnapshot:
     """Lists the objects of every kind that the cluster serves, in a stable order, into `items`. Changes nothing there."""
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())
         for kind in KINDS:
             items += await _stored(cluster, kind, served, namespace)
         gathered = await gather_facts(cluster)
-        return Sight(items, gathered.values, phases=await _phases(cluster), later=gathered.later)
+        return ClusterSnapshot(items, gathered.values, phases=await _phases(cluster), later=gathered.later)
     except ApiError as error:
-        return Sight([], {}, f"the cluster can't be asked: {error.message}")
+        return ClusterSnapshot([], {}, f"the cluster can't be asked: {error.message}")
 
 
 async def _phases(cluster: Cluster) -> Mapping[str, str] | None:
@@ -123,28 +123,28 @@ def _order(item: Node) -> tuple[str, str]:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]
 
 
-class Live:
+class StoredInCluster:
     """Finds stored objects in a cluster snapshot; reads and converts each on demand."""
 
-    placed: Final = True
+    has_namespaces: Final = True
 
-    def __init__(self, sight: Sight) -> None:
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
         """Asks nothing more of the cluster."""
-        self._namespace = sight.namespace
-        self._unreachable = sight.unreachable
-        self._unlisted = {item.name: str(item) for item in sight.items if isinstance(item, InputError)}
-        self._items = {Identity(item["kind"], *_order(item)): item for item in sight.items if not isinstance(item, InputError)}
+        self._namespace = snapshot.namespace
+        self._unreachable = snapshot.unreachable
+        self._unlisted = {item.name: str(item) for item in snapshot.items if isinstance(item, InputError)}
+        self._items = {Identity(item["kind"], *_order(item)): item for item in snapshot.items if not isinstance(item, InputError)}
 
-    def past(self, new: Manifest, line: Line) -> Previous | InputError:
+    def find_stored(self, new: Manifest, line: Line) -> StoredObject | InputError:
         """The stored object, and the result of applying the file. One that can't be read is reported, and is no error."""
         kind = new.identity.kind
         why = self._unreachable or (self._unlisted.get(f"cluster:{BY_NAME[kind].plural}", "") if kind in BY_NAME else "")
         item = self._item(new.identity)
         if item is None:
-            return Previous(None, f"{why}, so the stored object is not known" if why else "")
+            return StoredObject(None, f"{why}, so the stored object is not known" if why else "")
         stored = store_as(_found(item), new.version, line)
         if isinstance(stored, InputError):
-            return Previous(None, str(stored))
+            return StoredObject(None, str(stored))
         return apply_to(item, stored, new)
 
     def stored(self, identity: Identity) -> Manifest | None:

@@ -12,7 +12,7 @@ from ..yaml.load import InputError
 from .manifest import Identity, Manifest, find_manifests
 
 
-class Previous(NamedTuple):
+class StoredObject(NamedTuple):
     """The stored object as the server would hand it to the webhooks; without one the request creates."""
 
     object: Fields | None = None
@@ -20,50 +20,50 @@ class Previous(NamedTuple):
     moved: Fields | None = None  # the object as it was written, where that was in another version
     applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
     server_side: bool = False  # by the server
-    held: bool = False  # whether a cluster holds it
+    in_cluster: bool = False  # whether a cluster holds it
 
 
 class StoredObjects(Protocol):
     """Source of the stored objects of a run."""
 
     @property
-    def placed(self) -> bool:
+    def has_namespaces(self) -> bool:
         """Whether every stored object names its namespace, as in a cluster."""
 
-    def past(self, new: Manifest, line: Line) -> Previous | InputError:
+    def find_stored(self, new: Manifest, line: Line) -> StoredObject | InputError:
         """The stored object, or why the new one can't be checked against it."""
 
 
-class Old:
+class StoredInFiles:
     """The stored objects of `--old`, by identity; each is made ready once."""
 
-    placed: Final = False
+    has_namespaces: Final = False
 
     def __init__(self, manifests: Iterable[Manifest], *, required: bool = False) -> None:
-        """`required`: an object that has no past can't be judged. Raises: UsageError when one object is there twice."""
+        """`required`: an object without a stored one can't be judged. Raises: UsageError when one object is there twice."""
         self._found: dict[Identity, Manifest] = {}
         self._ready: dict[tuple[Identity, str], Fields | InputError] = {}
         self._required = required
         for manifest in manifests:
             first = self._found.setdefault(manifest.identity, manifest)
             if first is not manifest:
-                raise UsageError(f"--old holds {manifest.identity} twice, at {format_place(first)} and {format_place(manifest)}")
+                raise UsageError(f"--old holds {manifest.identity} twice, at {format_location(first)} and {format_location(manifest)}")
 
     def __contains__(self, identity: Identity) -> bool:
         """Whether there is an old object of that identity, in whichever version."""
         return identity in self._found
 
-    def past(self, new: Manifest, line: Line) -> Previous | InputError:
+    def find_stored(self, new: Manifest, line: Line) -> StoredObject | InputError:
         """The old object of the same identity; to one that comes from a cluster, files are applied."""
         if new.identity not in self and not self._required:
-            return Previous()
+            return StoredObject()
         stored = self.of(new, line)
         if isinstance(stored, InputError):
             return stored
         old = self._found[new.identity]
         if is_live(old) and not is_live(new):
             return apply_to(old.data, stored, new)
-        return Previous(stored, moved=read_other_version(old, new.version), held=is_live(old))
+        return StoredObject(stored, moved=read_other_version(old, new.version), in_cluster=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -88,15 +88,15 @@ def is_live(manifest: Manifest) -> bool:
     return isinstance(metadata, dict) and bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
-def apply_to(held: Fields, stored: Fields, new: Manifest) -> Previous:
-    """The past of a file that kubectl applies to an object of a cluster, `stored` in the file's version."""
+def apply_to(held: Fields, stored: Fields, new: Manifest) -> StoredObject:
+    """The stored object of a file that kubectl applies to an object of a cluster, `stored` in the file's version."""
     from .apply import is_server_side, simulate_apply
 
     applied = simulate_apply(new.data, stored, held, new.identity.kind)
-    return Previous(stored, applied=applied, server_side=is_server_side(held), held=True)
+    return StoredObject(stored, applied=applied, server_side=is_server_side(held), in_cluster=True)
 
 
-def format_place(manifest: Manifest) -> str:
+def format_location(manifest: Manifest) -> str:
     """The file and line where an object begins."""
     return f"{manifest.document.source.name}:{manifest.document.position(()).line}"
 
@@ -115,7 +115,7 @@ def store_as(old: Manifest, version: str, line: Line) -> Fields | InputError:
         return InputError(f"the old object {text}", old.document.source.name, at, column)
 
 
-def load_stored(paths: Sequence[str], *, required: bool = False) -> Old:
+def load_stored(paths: Sequence[str], *, required: bool = False) -> StoredInFiles:
     """Reads the old objects. Raises: UsageError when one can't be read: without it every verdict would be about something else."""
     manifests: list[Manifest] = []
     for file in find_files(paths):
@@ -123,4 +123,4 @@ def load_stored(paths: Sequence[str], *, required: bool = False) -> Old:
             if isinstance(document, InputError):
                 raise UsageError(f"--old {document}")
             manifests += [manifest for manifest in find_manifests([document]) if manifest.known]
-    return Old(manifests, required=required)
+    return StoredInFiles(manifests, required=required)

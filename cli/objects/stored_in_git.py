@@ -1,7 +1,7 @@
 """The stored objects of `--against`: those that a git revision holds, in whichever file and version.
 
-An object's past is the object of the same identity in the same file. An object that its file did not hold has moved if the revision holds
-one of its identity that has left its own file since; copies that stay where they are (overlays of one graph) are not its past.
+The stored object is the one of the same identity in the same file. An object that its file did not hold has moved if the revision holds
+one of its identity that has left its own file since; copies that stay where they are (overlays of one graph) are not it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from ..files.read import STDIN
 from ..files.revision import FLAG, Tree, Trees
 from ..yaml.load import InputError, Source, read_text
 from .manifest import Identity, Manifest, find_manifests
-from .stored import Previous, format_place, read_other_version, store_as
+from .stored import StoredObject, format_location, read_other_version, store_as
 
 
 class _File(NamedTuple):
@@ -27,10 +27,10 @@ class _File(NamedTuple):
     broken: list[InputError]
 
 
-class Against:
+class StoredInGit:
     """Finds stored objects in the files of a revision; reads each file once, on demand."""
 
-    placed: Final = False
+    has_namespaces: Final = False
 
     def __init__(self, revision: str, files: Sequence[str]) -> None:
         """`files` are all that the run reads. Raises: UsageError when one is in no repository, or that lacks the revision."""
@@ -42,22 +42,22 @@ class Against:
         for tree, name in self._places.values():
             self._repositories.setdefault(tree, _Repository(tree)).expect(name)
 
-    def past(self, new: Manifest, line: Line) -> Previous:
+    def find_stored(self, new: Manifest, line: Line) -> StoredObject:
         """The object in the revision. One that can't be read is reported, and is no error: the new one is checked alone."""
         tree, name = self._places[new.document.source.name]
         repository = self._repositories[tree]
         before = repository.file(name)
         candidates = [obj for obj in before.objects if obj.identity == new.identity] or repository.moved(new.identity)
         if not candidates:
-            return Previous(None, f"{before.broken[0]}, so its past is not known" if before.broken else "")
+            return StoredObject(None, f"{before.broken[0]}, so its past is not known" if before.broken else "")
         if any(obj.data != candidates[0].data for obj in candidates):
-            where = " and ".join(map(format_place, candidates[:2])) + " and more" * (len(candidates) > 2)
-            return Previous(None, f"{tree.revision} holds {len(candidates)} different objects of this name, at {where}")
+            where = " and ".join(map(format_location, candidates[:2])) + " and more" * (len(candidates) > 2)
+            return StoredObject(None, f"{tree.revision} holds {len(candidates)} different objects of this name, at {where}")
         old = candidates[0]
         stored = store_as(old, new.version, line)
         if isinstance(stored, InputError):
-            return Previous(None, str(stored))
-        return Previous(stored, moved=read_other_version(old, new.version))
+            return StoredObject(None, str(stored))
+        return StoredObject(stored, moved=read_other_version(old, new.version))
 
 
 class _Repository:

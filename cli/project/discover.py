@@ -11,14 +11,14 @@ from ..files.read import folders_above, is_within
 NAME: Final = ".dynamo-webhooks.yaml"
 
 
-class Place(NamedTuple):
+class ProjectLocation(NamedTuple):
     """A project file that is there; all paths are absolute and without links."""
 
     folder: str  # that contains the file
     root: str  # of the repository, or the file's folder where there is none
 
 
-def find_project_file(paths: Sequence[str]) -> Place | None:
+def find_project_file(paths: Sequence[str]) -> ProjectLocation | None:
     """Finds the nearest project file, from the first path up to the repository's root; without paths, from the working directory."""
     here = os.path.realpath(os.curdir)
     first = _start(paths, here)
@@ -27,10 +27,10 @@ def find_project_file(paths: Sequence[str]) -> Place | None:
         if not nearest and _has(folder):
             nearest = folder
         if os.path.exists(os.path.join(folder, ".git")):
-            return Place(nearest, folder) if nearest else None
+            return ProjectLocation(nearest, folder) if nearest else None
     # outside of a repository only two folders count, each as its own root: a folder above may belong to another user
     alone = next((folder for folder in (first, here) if _has(folder) and is_within(first, folder)), None)
-    return Place(alone, alone) if alone is not None else None
+    return ProjectLocation(alone, alone) if alone is not None else None
 
 
 def _has(folder: str) -> bool:

@@ -20,7 +20,7 @@ from ..console.nearest import did_you_mean
 from ..files.read import STDIN, is_within, load_text
 from ..yaml.load import Document, InputError, load_documents
 from . import keys
-from .discover import NAME, Place
+from .discover import NAME, ProjectLocation
 from .reports import SUFFIXES, ReportRequest
 
 _WILD: Final = frozenset("*?[")
@@ -43,7 +43,7 @@ def show_path(path: str) -> str:
 class Judge:
     """Turns the file's content into values, or reports its errors."""
 
-    def __init__(self, file: str, place: Place, document: Document) -> None:
+    def __init__(self, file: str, place: ProjectLocation, document: Document) -> None:
         """`place` is the folder of the file, and the repository's root."""
         self.file = file
         self.place = place
@@ -215,7 +215,7 @@ def _look(real: str, file: str) -> None:
         raise UsageError(f"{file}: must be at most {_MAX_FILE_BYTES // 2**20} MiB long, got {status.st_size // 2**20} MiB")
 
 
-def load(place: Place) -> Project:
+def load(place: ProjectLocation) -> Project:
     """Reads the file. Raises: UsageError, one sentence with file and line, for the first unfit value."""
     file = show_path(os.path.join(place.folder, NAME))
     real = os.path.realpath(file)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from ..yaml.build import Builder
 from ..yaml.load import feed
-from ..yaml.positions import Mark, Place, Span
+from ..yaml.positions import Mark, Span, SpanTree
 from .tree import Entry, Form, Node, assign, line_start, resolve_alias
 
 # what ends a line for the parser: it counts lines and columns so
@@ -26,7 +26,7 @@ class Parsed(NamedTuple):
     """A text read: the values of its documents, their trees' sources, and whether it is JSON."""
 
     values: list[Any]
-    places: list[Place]
+    places: list[SpanTree]
     is_json: bool
 
 
@@ -51,7 +51,7 @@ class _Trees:
         self._entries: dict[int, Entry] = {}  # by the identity of places: an alias has its anchor's
         self._nodes: dict[int, Node] = {}
 
-    def root(self, data: Any, place: Place) -> Entry:
+    def root(self, data: Any, place: SpanTree) -> Entry:
         node = self._node(data, place, 0, flow=False)
         entry = Entry(None, node, node.start, node.start)
         if node.form is Form.BLOCK and node.entries:
@@ -65,7 +65,7 @@ class _Trees:
         match = _BLANK.match(self._text, offset)
         return match.end() if match else offset
 
-    def _node(self, data: Any, place: Place, floor: int, *, flow: bool) -> Node:
+    def _node(self, data: Any, place: SpanTree, floor: int, *, flow: bool) -> Node:
         """The node of a place; `floor` is where its text can begin at the earliest."""
         start = self._offset(place.span.start)
         if start < floor or id(place) in self._nodes:
@@ -114,7 +114,7 @@ class _Trees:
         below = _LINES_BELOW.search(text)
         return start + (below.start() if below else len(text))
 
-    def _keys(self, node: Node, fields: dict[str, tuple[Span, Place]], cursor: int, *, flow: bool) -> int:
+    def _keys(self, node: Node, fields: dict[str, tuple[Span, SpanTree]], cursor: int, *, flow: bool) -> int:
         """Adds a map's entries behind the cursor, and what merge keys bring in; returns the end of the last one."""
         begin = cursor
         for start, key in sorted((self._offset(span.start), key) for key, (span, _) in fields.items()):
@@ -135,7 +135,7 @@ class _Trees:
                     node.by_key[key] = replace(entry, node=resolve_alias(entry.node))
         return cursor
 
-    def _flow(self, node: Node, place: Place, cursor: int) -> None:
+    def _flow(self, node: Node, place: SpanTree, cursor: int) -> None:
         if place.fields is not None:
             cursor = self._keys(node, place.fields, cursor, flow=True)
         for item, below in zip(node.data, place.items or [], strict=place.items is not None):
@@ -147,7 +147,7 @@ class _Trees:
         """Whether only a comma and blanks separate two entries in braces."""
         return not re.sub(r"(?<!\S)#[^\n]*", "", self._text[start:end]).strip(" \t\r\n,")
 
-    def _block(self, node: Node, place: Place, content: int) -> None:
+    def _block(self, node: Node, place: SpanTree, content: int) -> None:
         node.column = content - line_start(self._text, content)
         cursor = content
         if place.fields is not None:
@@ -164,7 +164,7 @@ class _Trees:
             node.form = Form.ALIAS
             node.end = node.start + len(self._text[node.start : end].rstrip())
 
-    def _add(self, node: Node, key: str | None, start: int, mark: int, place: Place, *, flow: bool = False, data: Any = None) -> int:
+    def _add(self, node: Node, key: str | None, start: int, mark: int, place: SpanTree, *, flow: bool = False, data: Any = None) -> int:
         child = self._node(data if key is None else node.data[key], place, mark, flow=flow)
         if child.start < mark:
             raise UnsureError

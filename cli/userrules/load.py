@@ -149,7 +149,7 @@ def _at(document: Document, path: Path, line: int = 0, column: int = 0) -> str:
     return ":".join((document.source.name, *map(str, find_place(document, path, line, column))))
 
 
-class Asked:
+class UserRuleContext:
     """The users' rules of a run, and where what they read comes from."""
 
     def __init__(

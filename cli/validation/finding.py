@@ -23,7 +23,7 @@ _TWINS: Final = {"component names must be unique": "service-name-collision"}  # 
 _NAME: Final = ".name"  # a rule that reads names as keys of a map speaks of the whole item
 
 
-class Also(NamedTuple):
+class DuplicateFinding(NamedTuple):
     """A rule that finds the same mistake as another one, in which stage and at which field, and its words."""
 
     rule: str
@@ -51,7 +51,7 @@ class LocatedFinding(NamedTuple):
     message: str
     fix: str
     field: str = ""  # for `explain`, if more useful than the rule: a field of the schema, keys and indices as *
-    also: tuple[Also, ...] = ()  # what says the same of the value
+    also: tuple[DuplicateFinding, ...] = ()  # what says the same of the value
     edit: Edit | None = None  # the remedy, if it needs no decision
     since: str = ""  # the first line of the operator with such a finding; empty for all lines
 
@@ -91,7 +91,7 @@ def report_own(
     return LocatedFinding(rule.name, rule.code, level, stage, source, position, identity, path, message, rule.fix.removesuffix("."))
 
 
-class Outcome(NamedTuple):
+class ValidationOutcome(NamedTuple):
     """All findings and notes of one object."""
 
     findings: list[LocatedFinding]
@@ -103,7 +103,7 @@ class Findings:
 
     def __init__(self, manifest: Manifest, write: Admission) -> None:
         self.found, self.write = manifest, write
-        self.outcome = Outcome([], [])
+        self.outcome = ValidationOutcome([], [])
         self.located = self.outcome.findings
         self._repeated: dict[Path, int] = {}  # list with a repeated key -> the number of its finding
 
@@ -148,7 +148,7 @@ class Findings:
         index = self._repeated.get(place)
         if index is not None:
             main = self.located[index]
-            self.located[index] = main._replace(also=(*main.also, Also(rule.name, rule.code, stage, format_path(path), text)))
+            self.located[index] = main._replace(also=(*main.also, DuplicateFinding(rule.name, rule.code, stage, format_path(path), text)))
         return index is not None
 
 
@@ -168,7 +168,7 @@ def merge_duplicates(findings: Sequence[LocatedFinding]) -> list[LocatedFinding]
                 (first.get((*place, finding.path, twin)) for begin, twin in _TWINS.items() if finding.message.startswith(begin)), None
             )
         if at is not None and (main := merged[at]) is not None:
-            also = (*main.also, Also(finding.rule, finding.code, finding.stage, finding.path, finding.message))
+            also = (*main.also, DuplicateFinding(finding.rule, finding.code, finding.stage, finding.path, finding.message))
             merged[at] = main._replace(also=also, since=min(main.since, finding.since))
             merged[index] = None
             continue

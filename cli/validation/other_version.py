@@ -16,7 +16,7 @@ _ANY: Final = re.compile(r"\{\}|\[\]")
 _DEPTH: Final = 2  # fields below a row of the field map that may have another name: `limits.gpu` of `resources`
 
 
-class Foreign(NamedTuple):
+class ForeignField(NamedTuple):
     """A field of the other version, its path there, and in the own one, None where that lacks it; list items are by their names."""
 
     version: str
@@ -26,7 +26,7 @@ class Foreign(NamedTuple):
     is_sure: bool  # whether its value can be moved: it has a place, and each list item on the way there has a name
 
 
-def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | None:
+def find_foreign(kind: str, version: str, path: Path, data: Any) -> ForeignField | None:
     """Translate a field that the kind's version lacks to the other one; None where that lacks it too. Costs the path's length."""
     other = BY_NAME[kind].other(version)
     if kind not in KINDS or not other or path[0] != "spec" or not isinstance(path[-1], str):
@@ -39,7 +39,7 @@ def find_foreign(kind: str, version: str, path: Path, data: Any) -> Foreign | No
     back = _translated(kind, there, other, version)
     here = back.path if back.exact else None
     within = here[len(parent) :] if here is not None and here[: len(parent)] == parent else here or ()
-    return Foreign(other, there, here, format_path(within), here is not None and _NAME not in there)
+    return ForeignField(other, there, here, format_path(within), here is not None and _NAME not in there)
 
 
 def find_foreign_keys(kind: str, version: str, data: Any) -> Iterator[tuple[Path, str]]:

@@ -33,19 +33,19 @@ from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
 from .conflicts import find_conflicts
 from .fields import first_line, known_fields
-from .finding import Findings, Outcome
+from .finding import Findings, ValidationOutcome
 from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARN, WARNING
 from .references import list_checkpoint_references
 
 if TYPE_CHECKING:
-    from ..userrules.load import Asked
+    from ..userrules.load import UserRuleContext
 
 
 _UNIQUE: Final = "cel-unique-names"  # says of a list again what its keys say
 
 
-class Settings(NamedTuple):
+class ValidationSettings(NamedTuple):
     """Options of a run."""
 
     facts: Facts = Facts()
@@ -56,10 +56,10 @@ class Settings(NamedTuple):
     judged: bool = True  # whether rules and conversion are asked, after the schema
     namespace: str = ""  # of objects that name none; the same for every object of a file, as are the facts
     phases: Mapping[str, str] | None = None  # of the namespaces of the cluster that is asked; None: not known
-    asked: Asked | None = None  # users' own rules, and what they read; None without any
+    user_rules: UserRuleContext | None = None  # users' own rules, and what they read; None without any
     groups: tuple[str, ...] = ()  # of the user; none where they are not known
     server_side: bool = False  # whether the object is the result of a server-side apply
-    held: bool = False  # whether the old object is one that a cluster holds
+    in_cluster: bool = False  # whether the old object is one that a cluster holds
     before: Line | None = None  # the line that an upgrade begins with; None without one
 
     @property
@@ -68,7 +68,7 @@ class Settings(NamedTuple):
         return self.facts.line
 
 
-def check_object(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+def check_object(manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings) -> ValidationOutcome:
     """Takes one object through all stages. The object's data are changed on the way; positions are those of the text."""
     return _Run(manifest, operation, old, settings, manifest.data).run()
 
@@ -77,7 +77,7 @@ def describe_unknown_fields(manifest: Manifest, facts: Facts) -> list[str]:
     """A sentence for each field of an object that the server drops, behind its place in the text. The object stays as it is."""
     if not manifest.known or recognise(manifest.data):
         return []
-    run = _Run(manifest, CREATE, None, Settings(facts, validate=WARN), deepcopy(manifest.data))
+    run = _Run(manifest, CREATE, None, ValidationSettings(facts, validate=WARN), deepcopy(manifest.data))
     run.find_dropped(readable=not run.write.decode())
     dropped = [finding for finding in run.findings.located if finding.rule == checks.UNKNOWN_FIELD.name]
     return [
@@ -89,7 +89,7 @@ def describe_unknown_fields(manifest: Manifest, facts: Facts) -> list[str]:
 class _Run:
     """One object on its way; each stage adds to the findings."""
 
-    def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: Settings, data: Fields) -> None:
+    def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings, data: Fields) -> None:
         self.found = manifest
         self.kind, self.version = manifest.identity.kind, manifest.version
         self.settings = settings
@@ -100,7 +100,7 @@ class _Run:
         self._refused: set[Path] = set()  # where the webhook refuses what a definition leaves open
         self.slips: dict[str, str] = {}  # absent fields that are there by another name -> how to mend that
 
-    def run(self) -> Outcome:
+    def run(self) -> ValidationOutcome:
         """Takes the object through the stages; a field that is missing because its name is misspelt is mended by the name."""
         outcome = self._through()
         for index, finding in enumerate(outcome.findings) if self.slips else ():
@@ -111,7 +111,7 @@ class _Run:
                     outcome.findings[index] = finding._replace(fix=fix, edit=None)
         return outcome
 
-    def _through(self) -> Outcome:
+    def _through(self) -> ValidationOutcome:
         if self.settings.phases is not None:
             self._namespace(self.found.identity.namespace, self.settings.phases)
         if legacy := recognise(self.found.data):
@@ -128,7 +128,7 @@ class _Run:
             self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), text, fix)
             return self.findings.outcome
         wrong = self._decode()
-        if self.settings.held:
+        if self.settings.in_cluster:
             for name, text in find_conflicts(self.write.object, self.write.old):
                 self.findings.add(checks.CONFLICT, ERROR, DECODE, ("metadata", name), text)
         if self.write.operation == DELETE:
@@ -366,10 +366,10 @@ class _Run:
 
     def _user_rules(self, wrong: tuple[FieldError, ...]) -> None:
         """Asks the users' own rules about an object that can be read into its type."""
-        if self.settings.asked is not None and not wrong:
+        if self.settings.user_rules is not None and not wrong:
             from .user_rules import ask_user_rules
 
-            ask_user_rules(self.settings.asked, self.write, self.findings, self.settings.facts, self.settings.groups)
+            ask_user_rules(self.settings.user_rules, self.write, self.findings, self.settings.facts, self.settings.groups)
 
     def _conversion(self) -> None:
         """Report values that do not round-trip through the other version; the policies have reported objects that can't be converted."""

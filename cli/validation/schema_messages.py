@@ -16,7 +16,7 @@ _SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1
 _MAX_VALUE_CHARACTERS: Final = 80
 
 
-class Told(NamedTuple):
+class SchemaMessage(NamedTuple):
     """The sentence behind a field, and what to do; no fix where the sentence says it."""
 
     text: str
@@ -24,45 +24,47 @@ class Told(NamedTuple):
     value: str | bool | None = None  # the remedy, if there is only one
 
 
-def explain_schema_error(error: FieldError, value: Any) -> Told:
+def explain_schema_error(error: FieldError, value: Any) -> SchemaMessage:
     """An error of the schema beside the value that it speaks of, MISSING where there is none."""
     text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
     if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
-        return Told(
+        return SchemaMessage(
             "must be set since operator 1.5", "Write enabled: true, which the block alone means for operator 1.2, or false", value=True
         )
     for shape, must, fix in _SENTENCES:
         if match := re.fullmatch(shape, text):
-            return Told(must.format(*match.groups(), got=_got(value), count=_count(value)), fix.format(*match.groups()))
+            return SchemaMessage(must.format(*match.groups(), got=_got(value), count=_count(value)), fix.format(*match.groups()))
     for shape, say in _CHOICES:
         if match := re.fullmatch(shape, text, re.DOTALL):
             return say(match, value)
-    return Told(text if "got " in text else f"{text}{_got(value)}")
+    return SchemaMessage(text if "got " in text else f"{text}{_got(value)}")
 
 
-def _one_of(match: re.Match[str], value: Any) -> Told:
+def _one_of(match: re.Match[str], value: Any) -> SchemaMessage:
     allowed = json.loads(f"[{match[1]}]")
     words = [word for word in allowed if isinstance(word, str)]
     near = nearest(value, words) if isinstance(value, str) and value else None
     fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {match[1]}"
     text = f"must be {'one of ' if len(allowed) > 1 else ''}{match[1]}{_got(value)}"
-    return Told(text, fix, nearest(value, words, SURE) if near is not None else None)
+    return SchemaMessage(text, fix, nearest(value, words, SURE) if near is not None else None)
 
 
-def _longest(match: re.Match[str], value: Any) -> Told:
+def _longest(match: re.Match[str], value: Any) -> SchemaMessage:
     if not isinstance(value, str):  # all annotations together
-        return Told(match[0], "Shorten the longest texts")
-    return Told(f"must have at most {match[1]} characters{_count(value)}", f"Shorten it to {match[1]} characters")
+        return SchemaMessage(match[0], "Shorten the longest texts")
+    return SchemaMessage(f"must have at most {match[1]} characters{_count(value)}", f"Shorten it to {match[1]} characters")
 
 
-def _matching(match: re.Match[str], value: Any) -> Told:
+def _matching(match: re.Match[str], value: Any) -> SchemaMessage:
     near = _near(match[1], value) if isinstance(value, str) else None
-    return Told(f"must match '{match[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form")
+    return SchemaMessage(
+        f"must match '{match[1]}'{_got(value)}", f"Write {json.dumps(near)}" if near is not None else "Write a text of this form"
+    )
 
 
-def _typed(match: re.Match[str], value: Any) -> Told:
+def _typed(match: re.Match[str], value: Any) -> SchemaMessage:
     seen = f", got {match[2]}" if match[2] else _got(value)
-    return Told(f"must be of type {match[1]}{seen}", suggest_quotes(match[1], value))
+    return SchemaMessage(f"must be of type {match[1]}{seen}", suggest_quotes(match[1], value))
 
 
 # what the API server says behind a field -> our sentence and remedy
@@ -80,7 +82,7 @@ _SENTENCES: Final = (
     (r"Duplicate value", "must be unique in its list{got}", "Remove it, or give it another name"),
 )
 _WITH_UNIT: Final = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-zA-Zµ%]{1,12})\s*")
-_CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], Told]], ...]] = (
+_CHOICES: Final[tuple[tuple[str, Callable[[re.Match[str], Any], SchemaMessage]], ...]] = (
     (r"Unsupported value: supported values: (.+)", _one_of),
     (r"Too long: may not be more than (\d+) bytes", _longest),
     (r"should match '(.+)'", _matching),

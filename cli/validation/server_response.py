@@ -30,7 +30,7 @@ from ..objects.manifest import NO_KIND, NO_VERSION, Identity, Manifest
 from ..yaml.load import Source
 from .conflicts import UID, VERSION, find_conflicts
 from .levels import CEL, CONVERSION, DECODE, IGNORE, POLICIES, SCHEMA, STRICT
-from .pipeline import Settings
+from .pipeline import ValidationSettings
 
 Causes: TypeAlias = tuple[tuple[str, str], ...]  # (field, message), as in `details.causes`
 
@@ -86,7 +86,7 @@ def _once_each(causes: Causes) -> list[str]:
     return [*dict.fromkeys(f"{field}: {message}" for field, message in causes)]
 
 
-class Answer(NamedTuple):
+class ServerResponse(NamedTuple):
     """Answer of an API server to a write; `stage` is the one that refuses (record.DECODE ...), empty where it is accepted."""
 
     source: Source
@@ -118,17 +118,17 @@ class Answer(NamedTuple):
         return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
 
 
-def simulate_server(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Answer:
+def simulate_server(manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings) -> ServerResponse:
     """The simulated response of an API server; changes no argument. `old` is the stored object of an update, ready to be compared."""
     server = _Server(manifest, operation, old, settings)
-    answer = server.refusal() or Answer(*server.where, 201 if operation == CREATE else 200, "", "", "")
+    answer = server.refusal() or ServerResponse(*server.where, 201 if operation == CREATE else 200, "", "", "")
     return answer._replace(warnings=tuple(server.warnings))
 
 
 class _Server:
     """One write on its way through a server."""
 
-    def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> None:
+    def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings) -> None:
         self.where = (manifest.document.source, manifest.document.position(()).line, manifest.identity, operation)
         self.kind, self.version = manifest.identity.kind, manifest.version
         self.known, self.namespace = manifest.known, manifest.identity.namespace
@@ -139,9 +139,9 @@ class _Server:
         self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving, schema=schema)
         self.warnings: list[str] = []
         self._status = {"status": obj["status"]} if "status" in obj else {}  # only the mutating webhook reads it
-        self._conflicts = dict(find_conflicts(obj, old)) if settings.held else {}
+        self._conflicts = dict(find_conflicts(obj, old)) if settings.in_cluster else {}
 
-    def refusal(self) -> Answer | None:
+    def refusal(self) -> ServerResponse | None:
         """The first stage's refusal, None where every stage lets the object pass."""
         if self.kind == NO_KIND:
             return self._refuse(DECODE, 400, BAD_REQUEST, "Object 'Kind' is missing")
@@ -165,7 +165,7 @@ class _Server:
             or self._unstored()
         )
 
-    def _read(self) -> Answer | None:
+    def _read(self) -> ServerResponse | None:
         """Decoding: metadata of a wrong type ends it; what the schema doesn't know is refused, or dropped, as `validate` says."""
         if not self.settings.schema:
             return None
@@ -183,7 +183,7 @@ class _Server:
         self.warnings += () if self.settings.validate == IGNORE else unknown
         return None
 
-    def _mutated(self) -> Answer | None:
+    def _mutated(self) -> ServerResponse | None:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
         if not self.settings.defaults or not self.write.mutated or route_path(self.kind, self.version, Purpose.MUTATE) not in ROUTES:
             return None
@@ -194,7 +194,7 @@ class _Server:
             self.write.mutate(schema=self.settings.schema)
         return None
 
-    def _conflict(self) -> Answer | None:
+    def _conflict(self) -> ServerResponse | None:
         """Another version of the stored object than the file has."""
         version = (self.write.object.get("metadata") or {}).get(VERSION)
         if VERSION not in self._conflicts or version in ("", "0"):
@@ -203,7 +203,7 @@ class _Server:
         text = f'Operation cannot be fulfilled on {BY_NAME[self.kind].plural}.{GROUP} "{self._name()}": {changed}'
         return self._refuse(DECODE, 409, "Conflict", text)
 
-    def _invalid(self) -> Answer | None:
+    def _invalid(self) -> ServerResponse | None:
         if not self.settings.schema:
             return None
         errors = self.write.conform()
@@ -220,15 +220,15 @@ class _Server:
         stage = CEL if errors and all(error.rule for error in errors) else SCHEMA
         return self._refuse(stage, 422, INVALID, f'{self.kind}.{GROUP} "{self._name()}" is invalid: {whole}', causes)
 
-    def _forbidden(self) -> Answer | None:
+    def _forbidden(self) -> ServerResponse | None:
         """The first refusal by policies of users, which come before the webhook; those without a Binding do nothing."""
-        if self.settings.asked is None:
+        if self.settings.user_rules is None:
             return None
         from ...admission.userrules.policy import POLICY
         from .user_rules import ask_all
 
         denied = None
-        for verdict in ask_all(self.settings.asked, self.write, self.settings.facts, self.settings.groups):
+        for verdict in ask_all(self.settings.user_rules, self.write, self.settings.facts, self.settings.groups):
             by = f"ValidatingAdmissionPolicy '{verdict.policy.name}' with binding '{verdict.binding}'"
             if verdict.policy.kind != POLICY or not verdict.binding:
                 continue
@@ -240,14 +240,14 @@ class _Server:
                 denied = self._refuse(POLICIES, _CODES[verdict.reason], verdict.reason, whole, (("", text),), what)
         return denied
 
-    def _denied(self) -> Answer | None:
+    def _denied(self) -> ServerResponse | None:
         if not read_as(self.kind, Purpose.VALIDATE):
             return None
         response = self._ask(Purpose.VALIDATE, self.write.object)
         self.warnings += response.get("warnings", ())
         return None if response["allowed"] else self._refuse_as_webhook(Purpose.VALIDATE, response)
 
-    def _unstored(self) -> Answer | None:
+    def _unstored(self) -> ServerResponse | None:
         """The conversion to the version in which objects are kept, the last thing before they are."""
         stored = BY_NAME[self.kind].stored(self.write.settings.line)
         if stored == self.version:
@@ -279,7 +279,7 @@ class _Server:
         response: dict[str, Any] = orjson.loads(admission_answer(route, body, self.serving).body)["response"]
         return response
 
-    def _refuse_as_webhook(self, purpose: Purpose, response: dict[str, Any]) -> Answer:
+    def _refuse_as_webhook(self, purpose: Purpose, response: dict[str, Any]) -> ServerResponse:
         """A denial as the API server passes it on: the status of the webhook, its name before the message."""
         status = response["status"]
         stage = DECODE if status["code"] == 400 else POLICIES
@@ -287,8 +287,8 @@ class _Server:
         causes = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
         return self._refuse(stage, status["code"], status["reason"], message, causes)
 
-    def _refuse(self, stage: str, status: int, reason: str, message: str, causes: Causes = (), what: str = "") -> Answer:
-        return Answer(*self.where, status, reason, shorten(message, MAX_MESSAGE_CHARACTERS), stage, causes=causes, what=what)
+    def _refuse(self, stage: str, status: int, reason: str, message: str, causes: Causes = (), what: str = "") -> ServerResponse:
+        return ServerResponse(*self.where, status, reason, shorten(message, MAX_MESSAGE_CHARACTERS), stage, causes=causes, what=what)
 
     def _name(self) -> str:
         name = (self.write.object.get("metadata") or {}).get("name")

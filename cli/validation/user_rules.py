@@ -12,12 +12,12 @@ from ...policies.facts import Facts
 from ...policies.review import DELETE
 from ...policies.rule import Level
 from ..facts.load import flag_for
-from ..userrules.load import Asked
+from ..userrules.load import UserRuleContext
 from .finding import Findings
 from .levels import ERROR, POLICIES, SCHEMA
 
 
-def ask_user_rules(run_rules: Asked, write: Admission, findings: Findings, facts: Facts, groups: Sequence[str]) -> None:
+def ask_user_rules(run_rules: UserRuleContext, write: Admission, findings: Findings, facts: Facts, groups: Sequence[str]) -> None:
     """Asks every policy about a write, and adds its findings and notes."""
     invalid = any(finding.level == ERROR and finding.stage == SCHEMA for finding in findings.located)
     for verdict in ask_all(run_rules, write, facts, groups):
@@ -30,7 +30,7 @@ def ask_user_rules(run_rules: Asked, write: Admission, findings: Findings, facts
             findings.add(rule, verdict.level.value, POLICIES, _with_keys(verdict.path or (), write.schema), verdict.text)
 
 
-def ask_all(run_rules: Asked, write: Admission, facts: Facts, groups: Sequence[str]) -> Iterator[Said]:
+def ask_all(run_rules: UserRuleContext, write: Admission, facts: Facts, groups: Sequence[str]) -> Iterator[Said]:
     """The verdicts of all policies on a write."""
     obj, old = (None, write.object) if write.operation == DELETE else (write.object, write.old)
     user = {"username": write.user, **({"groups": [*groups]} if groups else {})} if write.user else None

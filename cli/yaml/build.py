@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from ...api.wording import shorten
 from .errors import InputError
-from .positions import Mark, Place, Span
+from .positions import Mark, Span, SpanTree
 from .scalars import Scalar, ScalarError, key_text
 
 # The deepest Dynamo field has about 20 levels. All code after this reader may therefore recurse.
@@ -29,8 +29,8 @@ class _Frame:
         self.data = data
         self.start = start
         self.anchor = anchor
-        self.fields: dict[str, tuple[Span, Place]] | None = {} if isinstance(data, dict) else None
-        self.items: list[Place] | None = None if isinstance(data, dict) else []
+        self.fields: dict[str, tuple[Span, SpanTree]] | None = {} if isinstance(data, dict) else None
+        self.items: list[SpanTree] | None = None if isinstance(data, dict) else []
         self.key: str | None = None
         self.key_span: Span | None = None
         self.merging = False
@@ -51,9 +51,9 @@ class Builder:
 
     def restart(self) -> None:
         """Forgets everything, to read the same text another way."""
-        self.finished: list[tuple[Value, Place]] = []
+        self.finished: list[tuple[Value, SpanTree]] = []
         self._stack: list[_Frame] = []
-        self._anchors: dict[str, tuple[Value, Place]] = {}
+        self._anchors: dict[str, tuple[Value, SpanTree]] = {}
         self._open_anchors: set[str] = set()
         self._budget = ALIASED_VALUES
 
@@ -74,7 +74,7 @@ class Builder:
     def close(self, end: Mark) -> None:
         """Ends the innermost map or list."""
         frame = self._stack.pop()
-        place = Place(Span(frame.start, end), frame.fields, frame.items)
+        place = SpanTree(Span(frame.start, end), frame.fields, frame.items)
         if frame.anchor:
             self._open_anchors.discard(frame.anchor)
         self._put(frame.data, place, frame.anchor)
@@ -88,9 +88,9 @@ class Builder:
             if frame.wants_key():
                 self._key(frame, value, Span(start, end), merge)
                 if anchor:
-                    self._anchors[anchor] = (value, Place(Span(start, end)))
+                    self._anchors[anchor] = (value, SpanTree(Span(start, end)))
                 return
-        self._put(value, Place(Span(start, end)), anchor)
+        self._put(value, SpanTree(Span(start, end)), anchor)
 
     def alias(self, name: str, start: Mark, end: Mark) -> None:
         """Copies an anchor's value, at the anchored place. Raises: InputError for an unknown anchor, one in itself, or too many copies."""
@@ -138,7 +138,7 @@ class Builder:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
             raise self.error(span.start, f'duplicate key "{shorten(key, 80)}", on {lines}')
 
-    def _put(self, value: Value, place: Place, anchor: str | None) -> None:
+    def _put(self, value: Value, place: SpanTree, anchor: str | None) -> None:
         if anchor:
             self._anchors[anchor] = (value, place)
         if not self._stack:
@@ -158,7 +158,7 @@ class Builder:
             frame.data[key] = value
             frame.fields[key] = (span, place)
 
-    def _merge(self, frame: _Frame, value: Value, place: Place) -> None:
+    def _merge(self, frame: _Frame, value: Value, place: SpanTree) -> None:
         """Adds the value of a merge key, as kubectl does: over keys before it, under those after it; the first of several sources wins."""
         sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
         taken: set[str] = set()
@@ -184,7 +184,7 @@ def _plainly(frame: _Frame, value: Scalar, span: Span) -> bool:
         if frame.items is None:
             return False
         frame.data.append(value)
-        frame.items.append(_new(Place, (span, None, None)))
+        frame.items.append(_new(SpanTree, (span, None, None)))
     elif key is None:
         if type(value) is not str or value in fields:
             return False
@@ -193,6 +193,6 @@ def _plainly(frame: _Frame, value: Scalar, span: Span) -> bool:
         if frame.merging or frame.key_span is None:
             return False
         frame.data[key] = value
-        fields[key] = (frame.key_span, _new(Place, (span, None, None)))
+        fields[key] = (frame.key_span, _new(SpanTree, (span, None, None)))
         frame.key = None
     return True

@@ -11,7 +11,7 @@ from ...api.paths import Path
 from . import block_text
 from .build import Builder
 from .errors import InputError
-from .positions import Extent, Place, Position, begin_of, deepest, path_at
+from .positions import Extent, Position, SpanTree, begin_of, deepest, path_at
 
 __all__ = ["Document", "InputError", "Position", "Source", "chunks", "load_documents", "read_text"]
 
@@ -55,7 +55,7 @@ class Document:
 
     __slots__ = ("_known", "_offset", "_tree", "data", "source")
 
-    def __init__(self, data: Any, source: Source, place: Place | str, offset: int, known: dict[Path, Position] | None = None) -> None:
+    def __init__(self, data: Any, source: Source, place: SpanTree | str, offset: int, known: dict[Path, Position] | None = None) -> None:
         """Made by `read`; `offset` is the line, from 0, where the chunk of text begins that the document was read from.
 
         `place` may be that chunk, which is then read for places when the first is asked for that isn't `known`: those of values.
@@ -67,7 +67,7 @@ class Document:
         self._known = known or {}
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> SpanTree:
         if isinstance(self._tree, str):
             builder = Builder(self._offset)
             feed(self._tree, builder)

@@ -43,21 +43,21 @@ class Span(NamedTuple):
     end: Mark
 
 
-class Place(NamedTuple):
+class SpanTree(NamedTuple):
     """One value's place and its children's: by key with the key's own span, by index, or none for a scalar."""
 
     span: Span
-    fields: dict[str, tuple[Span, Place]] | None = None
-    items: list[Place] | None = None
+    fields: dict[str, tuple[Span, SpanTree]] | None = None
+    items: list[SpanTree] | None = None
 
 
-def path_at(root: Place, line: int, column: int) -> Path | None:
+def path_at(root: SpanTree, line: int, column: int) -> Path | None:
     """The path at a position of a chunk, both numbers from 0; None before its first value. Costs the siblings along the path."""
     at, place, path = (line, column), root, list[str | int]()
     if _begin(root.span) > at:
         return None
     while True:
-        steps: list[tuple[str | int, Span, Place]] = [(key, *field) for key, field in (place.fields or {}).items()]
+        steps: list[tuple[str | int, Span, SpanTree]] = [(key, *field) for key, field in (place.fields or {}).items()]
         steps += [(index, item.span, item) for index, item in enumerate(place.items or ())]
         before = [step for step in steps if _begin(step[1]) <= at]
         if not before:
@@ -72,7 +72,7 @@ def _begin(span: Span) -> tuple[int, int]:
     return span.start.line, span.start.column
 
 
-def deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
+def deepest(root: SpanTree, path: Path) -> tuple[SpanTree, Span, bool]:
     """The deepest existing part of a path: its place, its key's span (a list item's own), and whether it is the whole path."""
     place, span = root, root.span
     for step in path:

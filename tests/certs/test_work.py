@@ -9,7 +9,7 @@ import pytest
 
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Mode
-from dynamo_webhooks.cli.commands.certs.work import Hands, RefusedError, as_text, describe_cluster
+from dynamo_webhooks.cli.commands.certs.work import CertificateActions, RefusedError, as_text, describe_cluster
 from dynamo_webhooks.kube.resources import CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, current
 
@@ -27,8 +27,8 @@ async def site() -> AsyncIterator[Site]:
     await found.stop()
 
 
-def _hands(site: Site) -> Hands:
-    made = Hands(site.cluster, site.about)
+def _hands(site: Site) -> CertificateActions:
+    made = CertificateActions(site.cluster, site.about)
     made.gatherer.now = site.now  # the real clock must have no say in a test
     return made
 
@@ -93,7 +93,7 @@ async def test_without_an_authority_the_way_to_one_is_named() -> None:
 
 
 async def test_where_somebody_else_signs_nothing_is_signed(site: Site) -> None:
-    made = Hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
+    made = CertificateActions(site.cluster, replace(site.about, mode=Mode.PROVIDED))
     with pytest.raises(RefusedError, match="not made by the provisioner"):
         await made.issue(dry_run=False)
     with pytest.raises(RefusedError, match="not made by the provisioner"):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dynamo_webhooks.cli.commands.lsp.answers import Asked
+from dynamo_webhooks.cli.commands.lsp.answers import CheckContext
 from dynamo_webhooks.cli.console.program import PROGRAM
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.protocol import Cluster
@@ -81,15 +81,15 @@ def write_program(folder: Path, name: str, script: str) -> None:
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+def served(monkeypatch: pytest.MonkeyPatch) -> list[CheckContext]:
     """Starts no language server; lists how each that was asked for would judge texts."""
-    asked: list[Asked] = []
+    asked: list[CheckContext] = []
 
     class Started:
         def start_io(self) -> None:
             """It would read standard input."""
 
-    def made(how: Asked) -> Started:
+    def made(how: CheckContext) -> Started:
         asked.append(how)
         return Started()
 

@@ -26,7 +26,7 @@ from dynamo_webhooks.cli.facts.gather import gather_facts
 from dynamo_webhooks.cli.facts.load import load_facts
 from dynamo_webhooks.cli.installation.configuration import load_configuration
 from dynamo_webhooks.cli.objects.apply import simulate_apply
-from dynamo_webhooks.cli.project.discover import NAME, Place
+from dynamo_webhooks.cli.project.discover import NAME, ProjectLocation
 from dynamo_webhooks.cli.project.load import load
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.kube import answers, config, storage_versions
@@ -224,7 +224,7 @@ FILES: Final[dict[str, tuple[Any, Callable[[Path], Any]]]] = {
     "facts": (FACTS, lambda path: load_facts(str(path), [])),
     "configuration": (configuration(), _configured),
     "baseline": (BASELINE, lambda path: baseline.load(str(path))),
-    "project": (PROJECT, lambda path: load(Place(str(path.parent), str(path.parent)))),
+    "project": (PROJECT, lambda path: load(ProjectLocation(str(path.parent), str(path.parent)))),
     "kubeconfig": (KUBECONFIG, lambda path: asyncio.run(config.load_config(str(path), environ={}))),
     "kubeconfig with a command": (
         {**KUBECONFIG, "users": [{"name": "u", "user": {"exec": EXEC, "password": SECRET}}]},

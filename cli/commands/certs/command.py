@@ -80,7 +80,7 @@ async def _cluster(options: Options) -> int:
     from . import work
 
     async with connect_cluster(COMPONENT, options.kubeconfig, options.context) as cluster:
-        hands = work.Hands(cluster, await installed(options, cluster))
+        hands = work.CertificateActions(cluster, await installed(options, cluster))
         if options.action == "inspect":
             return _show(work.describe_cluster(await hands.gatherer.gather()), options.output)
         if options.action == "inject":

@@ -27,7 +27,7 @@ class RefusedError(Exception):
     """The request can't be carried out now; the text is a sentence with the reason and the remedy."""
 
 
-class Hands:
+class CertificateActions:
     """The parts of a provisioner for one installation; no Lease is taken: the lock of each write is enough for one."""
 
     def __init__(self, cluster: Cluster, about: Installation) -> None:

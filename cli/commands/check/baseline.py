@@ -17,8 +17,8 @@ from ...objects.manifest import Identity
 from ...validation.finding import LocatedFinding, NotEvaluated
 from ...validation.levels import FAULT
 from ...yaml.errors import InputError
-from .result import BASELINE, Result, Suppressed
-from .suppress import Heard, could_speak, explain_unknown_word
+from .result import BASELINE, CheckResult, SuppressedFinding
+from .suppress import RuleCoverage, could_report, explain_unknown_word
 
 FORMAT: Final = 1
 _FLAG: Final = "--baseline"
@@ -46,9 +46,9 @@ def fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:
     return names
 
 
-def name_findings(result: Result) -> list[tuple[str, LocatedFinding, Suppressed | None]]:
+def name_findings(result: CheckResult) -> list[tuple[str, LocatedFinding, SuppressedFinding | None]]:
     """All findings with their fingerprints, in order, and what suppresses one; such findings count among equal ones, too."""
-    both: list[tuple[LocatedFinding, Suppressed | None]] = [(finding, None) for finding in result.findings]
+    both: list[tuple[LocatedFinding, SuppressedFinding | None]] = [(finding, None) for finding in result.findings]
     both = sorted([*both, *((suppression.finding, suppression) for suppression in result.suppressed)], key=lambda pair: pair[0].order)
     return [(name, *pair) for name, pair in zip(fingerprints(finding for finding, _ in both), both, strict=True)]
 
@@ -58,7 +58,7 @@ def _same(finding: LocatedFinding) -> tuple[str, ...]:
     return (finding.rule, *place, finding.path)
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """One known finding. Only its fingerprint counts, and users may add a reason; the rest describes it."""
 
     fingerprint: str
@@ -88,16 +88,16 @@ class Entry(NamedTuple):
         return ", ".join(filter(None, (str(Identity(*self.about_object)), self.path))) if self.kind else self.file
 
 
-class Held(NamedTuple):
+class BaselineResult(NamedTuple):
     """A result without its known findings, the entries that find nothing any more, and the file as it should be."""
 
-    result: Result
-    outdated: list[Entry]
-    new: list[Entry]
-    entries: list[Entry]
+    result: CheckResult
+    outdated: list[BaselineEntry]
+    new: list[BaselineEntry]
+    entries: list[BaselineEntry]
 
 
-def load(file: str, *, missing: bool = False) -> list[Entry]:
+def load(file: str, *, missing: bool = False) -> list[BaselineEntry]:
     """Reads a baseline; `missing`: a file that isn't there is an empty one. Raises: UsageError when it can't be used."""
     if file == STDIN:
         raise UsageError(f"{_FLAG} must be a file, and - is standard input")
@@ -119,10 +119,12 @@ def load(file: str, *, missing: bool = False) -> list[Entry]:
     return [_entry(row, f"{_FLAG} {file}: findings[{index}]") for index, row in enumerate(data["findings"])]
 
 
-def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], heard: Heard, *, learn: bool) -> Held:
+def apply_baseline(
+    result: CheckResult, entries: list[BaselineEntry], takes: Callable[[BaselineEntry], bool], coverage: RuleCoverage, *, learn: bool
+) -> BaselineResult:
     """Take the known findings out of a result; `takes` is true for an entry whose rule the run reports.
 
-    `heard` holds the line of the run and whether it looked at schemas. With `learn`, all findings but internal errors become known.
+    `coverage` holds the line of the run and whether it looked at schemas. With `learn`, all findings but internal errors become known.
     """
     known = {entry.fingerprint: entry for entry in entries}
     named = [(name, finding) for name, finding, by in name_findings(result) if by is None]
@@ -130,12 +132,12 @@ def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], h
     new = [entry for name, entry in current.items() if name not in known] if learn else []
     passing = current if learn else {name: entry for name, entry in current.items() if name in known}
     hidden = {id(finding): passing[name] for name, finding in named if name in passing}
-    suppressed = [Suppressed(finding, BASELINE, hidden[id(finding)].reason) for finding in result.findings if id(finding) in hidden]
+    suppressed = [SuppressedFinding(finding, BASELINE, hidden[id(finding)].reason) for finding in result.findings if id(finding) in hidden]
     silent = [entry for entry in entries if entry.fingerprint not in current and takes(entry)]
     # objects with a file that was not read: overlays of one graph share its name, and fingerprints don't distinguish files
     seen = {obj.source.name for obj in result.checked}
     unseen = {entry.about_object for entry in entries if entry.kind and entry.file not in seen and Path(entry.file).is_file()}
-    outdated = [entry for entry in _outdated(silent, result, heard) if entry.about_object not in unseen]
+    outdated = [entry for entry in _outdated(silent, result, coverage) if entry.about_object not in unseen]
     gone = {entry.fingerprint for entry in outdated}
     kept = [
         entry if entry.about_object in unseen else current.get(entry.fingerprint, entry)
@@ -146,26 +148,26 @@ def hold(result: Result, entries: list[Entry], takes: Callable[[Entry], bool], h
         findings=[finding for finding in result.findings if id(finding) not in hidden],
         suppressed=sorted([*result.suppressed, *suppressed], key=lambda suppression: suppression.finding.order),
     )
-    return Held(
+    return BaselineResult(
         cleared, outdated, new, sorted({entry.fingerprint: entry for entry in (*kept, *new)}.values(), key=lambda entry: entry.order)
     )
 
 
-def write(file: str, entries: list[Entry]) -> None:
+def write(file: str, entries: list[BaselineEntry]) -> None:
     """Writes a baseline in one step; the same entries make the same bytes. Raises: UsageError when it can't be written."""
     rows = [{word: text for word, text in entry._asdict().items() if text} for entry in entries]
     text = json.dumps({"format": FORMAT, "findings": rows}, indent=2)  # in ASCII: a file name may be no Unicode text
     replace_file(file, text + "\n")
 
 
-def _made(name: str, finding: LocatedFinding, before: Entry | None) -> Entry:
+def _made(name: str, finding: LocatedFinding, before: BaselineEntry | None) -> BaselineEntry:
     identity = finding.identity or ("", "", "")
     reason = before.reason if before else ""
-    return Entry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
+    return BaselineEntry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
 
 
-def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[Entry]:
-    """Those entries whose findings would be there if they still were: their object or file was seen, and their rule could have spoken."""
+def _outdated(entries: list[BaselineEntry], result: CheckResult, coverage: RuleCoverage) -> Iterator[BaselineEntry]:
+    """Those entries whose findings would be there if they still were: their object or file was seen, and their rule could have reported."""
     operations: defaultdict[object, set[str]] = defaultdict(set)  # by identity, and by file
     notes: defaultdict[object, list[NotEvaluated]] = defaultdict(list)
     for obj in result.checked:
@@ -175,15 +177,15 @@ def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[En
         notes[tuple(note.identity)].append(note)
     for entry in entries:
         about = entry.about_object if entry.kind else entry.file
-        narrowed = heard._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))
-        if about in operations and (explain_unknown_word(entry.rule) or could_speak(entry.rule, narrowed)):
+        narrowed = coverage._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))
+        if about in operations and (explain_unknown_word(entry.rule) or could_report(entry.rule, narrowed)):
             yield entry
 
 
-def _entry(data: Any, place: str) -> Entry:
+def _entry(data: Any, place: str) -> BaselineEntry:
     if not isinstance(data, dict) or not isinstance(data.get("fingerprint"), str):
         raise UsageError(f"{place} must be an object with a fingerprint")
-    for word in Entry._fields:
+    for word in BaselineEntry._fields:
         if not isinstance(data.get(word, ""), str):
             raise UsageError(f"{place}.{word} must be a string, got {json.dumps(data[word])[:80]}")
-    return Entry(*(data.get(word, "") for word in Entry._fields))
+    return BaselineEntry(*(data.get(word, "") for word in BaselineEntry._fields))

@@ -25,7 +25,7 @@ _ANCHORED: Final = re.compile(r"(&\S+\s+)?(.*)", re.DOTALL)
 _FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "items")
 
 
-class Mended(NamedTuple):
+class FixedFile(NamedTuple):
     """One file with its edits in it."""
 
     source: Source
@@ -33,7 +33,7 @@ class Mended(NamedTuple):
     edits: int
 
 
-def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
+def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[FixedFile], int]:
     """The files that edits change, in order, and the exit code: a file that can't be changed is reported, and kept."""
     by_file: dict[str, tuple[Source, dict[int, list[Edit]]]] = {}
     for finding in findings:
@@ -49,11 +49,11 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[Mended], int]:
             code = REFUSED
             continue
         if text != source.text:
-            done.append(Mended(source, text, sum(len(_certain(some)) for some in edits.values())))
+            done.append(FixedFile(source, text, sum(len(_certain(some)) for some in edits.values())))
     return done, code
 
 
-def write(done: list[Mended]) -> int:
+def write(done: list[FixedFile]) -> int:
     """Writes all files that have not changed meanwhile; returns the exit code."""
     codes = [OK]
     for mended in done:

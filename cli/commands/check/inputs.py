@@ -16,42 +16,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ....policies.facts import Facts
-    from ...objects.cluster_snapshot import Sight
+    from ...objects.cluster_snapshot import ClusterSnapshot
     from ...objects.stored import StoredObjects
     from ...userrules.surroundings import Surroundings
     from ...yaml.load import Source
     from .options import Options
 
 
-class Inputs(NamedTuple):
+class CheckInputs(NamedTuple):
     """What to check (files as they are to be shown, texts that are no files, or why one can't be read), and what belongs to it."""
 
     files: list[str | Source | InputError]
     old: StoredObjects | None  # the stored objects of updates
-    sight: Sight | None  # of the cluster, where one was asked for
+    snapshot: ClusterSnapshot | None  # of the cluster, where one was asked for
     live: Surroundings | None = None  # what policies may read of it
 
     def add_facts(self, known: Facts) -> Facts:
         """The facts, and those of the live cluster that are unknown otherwise."""
-        return known if self.sight is None else self.sight.fill(known)
+        return known if self.snapshot is None else self.snapshot.fill(known)
 
     @property
     def namespace(self) -> str:
         """The namespace of objects that name none, where a cluster is asked."""
-        return "" if self.sight is None else self.sight.namespace
+        return "" if self.snapshot is None else self.snapshot.namespace
 
     @property
     def phases(self) -> Mapping[str, str] | None:
         """The phases of the cluster's namespaces, where they are known."""
-        return None if self.sight is None else self.sight.phases
+        return None if self.snapshot is None else self.snapshot.phases
 
     @property
     def usual_validation(self) -> str:
         """What becomes of unknown fields: kubectl refuses them in files; what a cluster holds was accepted."""
-        return STRICT if self.sight is None or self.old is not None else WARN
+        return STRICT if self.snapshot is None or self.old is not None else WARN
 
 
-def gather_inputs(options: Options) -> Inputs:
+def gather_inputs(options: Options) -> CheckInputs:
     """Reads old objects, and what isn't in files. Raises: UsageError for flags that don't go together or say nothing."""
     _agree(options)
     paths = [*options.paths, *(read_file_list(options.files_from) if options.files_from else [])]
@@ -61,15 +61,15 @@ def gather_inputs(options: Options) -> Inputs:
     files += _rendered(options)
     old = _old(options, files)
     if not options.cluster:
-        return Inputs(files, old, None)
-    from ...objects.cluster_snapshot import Live, snapshot_cluster
+        return CheckInputs(files, old, None)
+    from ...objects.cluster_snapshot import StoredInCluster, snapshot_cluster
     from ...userrules.surroundings import Surroundings
 
-    sight = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
-    live = None if sight.unreachable else Surroundings(options.kubeconfig, options.context)
+    snapshot = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
+    live = None if snapshot.unreachable else Surroundings(options.kubeconfig, options.context)
     if _names_files(options):
-        return Inputs(files, Live(sight), sight, live)
-    return Inputs([*sight.files], old, sight, live)
+        return CheckInputs(files, StoredInCluster(snapshot), snapshot, live)
+    return CheckInputs([*snapshot.files], old, snapshot, live)
 
 
 def _names_files(options: Options) -> bool:
@@ -146,9 +146,9 @@ def _read_once(options: Options, paths: list[str]) -> None:
 
 def _old(options: Options, files: list[str | Source | InputError]) -> StoredObjects | None:
     if options.against is not None:
-        from ...objects.stored_in_git import Against
+        from ...objects.stored_in_git import StoredInGit
 
-        return Against(options.against, [file for file in files if isinstance(file, str)])
+        return StoredInGit(options.against, [file for file in files if isinstance(file, str)])
     if not options.old or options.op not in ("auto", "update"):
         return None
     from ...objects.stored import load_stored

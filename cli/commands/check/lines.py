@@ -8,7 +8,7 @@ from ....api.line import NEAREST, Line, explain_upgrades, is_beyond
 from ....policies.facts import UNKNOWN, Facts
 from ...console.exits import UsageError
 from .options import Options
-from .result import DEFAULT, JudgedBy, Result
+from .result import DEFAULT, CheckedLine, CheckResult
 
 _UPGRADE: Final = "--upgrade-to"
 # what a finding is about: its sentence may name other choices on another line
@@ -16,14 +16,14 @@ _about = attrgetter("source.name", "identity", "rule", "path", "position")
 _of_note = attrgetter("source.name", "identity", "rule", "reason")
 
 
-def explain_line(options: Options, given: Facts, known: Facts) -> JudgedBy:
+def explain_line(options: Options, given: Facts, known: Facts) -> CheckedLine:
     """The line that a run judges by, with its source; `known` are the `given` facts, and those of a live cluster."""
     line = known.line
     near = f"; rules of operator {NEAREST[line]}, the nearest known release" if line in NEAREST else ""
-    return JudgedBy(str(line), _told(options, given, known) + near)
+    return CheckedLine(str(line), _line_origin(options, given, known) + near)
 
 
-def _told(options: Options, given: Facts, known: Facts) -> str:
+def _line_origin(options: Options, given: Facts, known: Facts) -> str:
     if options.facts.line is not None:
         return "the project file" if "line" in options.project.laid else "--line"
     if known.operatorLine is not UNKNOWN:
@@ -42,7 +42,7 @@ def list_steps(now: Line, to: Line) -> list[Line]:
     return steps
 
 
-def add_later_lines(result: Result, now: Line, to: Line, judge: Callable[[Line], Result]) -> Result:
+def add_later_lines(result: CheckResult, now: Line, to: Line, judge: Callable[[Line], CheckResult]) -> CheckResult:
     """The result with what each later line finds first, marked with that line; findings of an earlier line are not repeated."""
     steps = list_steps(now, to)
     findings, notes = list(result.findings), list(result.not_evaluated)
@@ -56,5 +56,5 @@ def add_later_lines(result: Result, now: Line, to: Line, judge: Callable[[Line],
         noted |= set(map(_of_note, new))
         notes += new
     origin = "; ".join(filter(None, (_UPGRADE, explain_upgrades(now, steps[-1]))))
-    lines = (*result.lines, *(JudgedBy(str(line), origin if line is steps[-1] else _UPGRADE) for line in steps))
+    lines = (*result.lines, *(CheckedLine(str(line), origin if line is steps[-1] else _UPGRADE) for line in steps))
     return result._replace(findings=findings, not_evaluated=notes, lines=lines)

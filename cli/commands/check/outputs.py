@@ -11,7 +11,7 @@ from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, r
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.reports import ReportRequest, spare_others
 from .options import Options
-from .result import Result
+from .result import CheckResult
 
 _ESCAPED: Final = ("json", "jsonl", "sarif", "github", "gitlab")  # whose own escapes differ
 _TAKEN: Final = "the report would take the place of a file that this run needs; name another"
@@ -47,7 +47,7 @@ def list_reports(options: Options) -> tuple[ReportRequest, ...]:
     return requests
 
 
-def spare(requests: Sequence[ReportRequest], result: Result) -> None:
+def spare(requests: Sequence[ReportRequest], result: CheckResult) -> None:
     """Raises: UsageError where a report would take the place of a file that objects were found in; one of an earlier run has none."""
     places = {os.path.realpath(report.file): report for report in requests if report.file}
     for file in {obj.source.name for obj in result.checked} if places else ():
@@ -64,7 +64,7 @@ def _needed(options: Options) -> set[str]:
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 
-def write_reports(options: Options, requests: Sequence[ReportRequest], result: Result, code: int) -> int:
+def write_reports(options: Options, requests: Sequence[ReportRequest], result: CheckResult, code: int) -> int:
     """Write the reports, files first, and diagnostics to stderr; return the exit code.
 
     A report that can't be written turns the code into wrong usage; the others are written nevertheless.
@@ -88,7 +88,7 @@ def write_reports(options: Options, requests: Sequence[ReportRequest], result: R
     return code
 
 
-def excuse(result: Result, code: int, *, quiet: bool) -> None:
+def excuse(result: CheckResult, code: int, *, quiet: bool) -> None:
     """Says to stderr what could not be looked at, and why."""
     for problem in (*result.unreadable, *(() if quiet else result.passed), *result.unreachable):
         write_stderr(str(problem))
@@ -101,7 +101,7 @@ def excuse(result: Result, code: int, *, quiet: bool) -> None:
         write_stderr(f"internal error: a rule raised an exception; to replay it: {replay}")
 
 
-def _put(options: Options, request: ReportRequest, result: Result, code: int) -> None:
+def _put(options: Options, request: ReportRequest, result: CheckResult, code: int) -> None:
     report = _report(options, request, result, code)
     if request.form == "text" and not request.file:
         write_stdout(report, painted=True)
@@ -116,7 +116,7 @@ def _put(options: Options, request: ReportRequest, result: Result, code: int) ->
     replace_file(request.file, data)
 
 
-def _report(options: Options, request: ReportRequest, result: Result, code: int) -> str:
+def _report(options: Options, request: ReportRequest, result: CheckResult, code: int) -> str:
     form = request.form
     if form == "text":
         from .reports.text import text

@@ -18,9 +18,9 @@ from ....api.wording import shorten
 from ....policies.checks import UNFILLED
 from ....policies.review import Fields
 from ...objects.manifest import Manifest
-from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, Outcome, report_own
+from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, ValidationOutcome, report_own
 from ...validation.levels import DECODE, ERROR, FAULT, POLICIES, WARNING
-from ...validation.pipeline import Settings, check_object
+from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.load import Position
 
 _WHOLE: Final = re.compile(r"\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_]\w*\)|<[A-Za-z][\w .:/-]*>|\{\{[^{}]+\}\}")
@@ -58,21 +58,21 @@ class _Open(NamedTuple):
         return shorten(", ".join(shorten(text, _MAX_PLACEHOLDER_CHARACTERS) for text in self.texts), 5 * _MAX_PLACEHOLDER_CHARACTERS)
 
 
-class _Place(NamedTuple):
+class _FieldContext(NamedTuple):
     path: Path
     node: Node | None
     sure: bool
 
-    def below(self, step: str | int) -> _Place:
+    def below(self, step: str | int) -> _FieldContext:
         named, node = child(self.node, step)
-        return _Place((*self.path, named), node, self.sure and step not in _OF_SHELLS)
+        return _FieldContext((*self.path, named), node, self.sure and step not in _OF_SHELLS)
 
 
 def _find_placeholders(manifest: Manifest) -> list[_Open]:
     """The values and keys of an object that hold placeholders, once for each place in the file."""
     document = manifest.document
     opened: dict[Position, _Open] = {}
-    root = _Place((), whole_schema(manifest.identity.kind, manifest.version) if manifest.known else None, sure=True)
+    root = _FieldContext((), whole_schema(manifest.identity.kind, manifest.version) if manifest.known else None, sure=True)
     for place, text, key in _texts(document.data, root):
         texts, sure = _placeholders(text, place)
         if texts:
@@ -82,7 +82,7 @@ def _find_placeholders(manifest: Manifest) -> list[_Open]:
     return [*opened.values()]
 
 
-def _texts(value: Any, place: _Place) -> Iterator[tuple[_Place, str, bool]]:
+def _texts(value: Any, place: _FieldContext) -> Iterator[tuple[_FieldContext, str, bool]]:
     if isinstance(value, str):
         yield place, value, False
     elif isinstance(value, dict):
@@ -95,7 +95,7 @@ def _texts(value: Any, place: _Place) -> Iterator[tuple[_Place, str, bool]]:
             yield from _texts(inner, place.below(index))
 
 
-def _placeholders(text: str, place: _Place) -> tuple[tuple[str, ...], bool]:
+def _placeholders(text: str, place: _FieldContext) -> tuple[tuple[str, ...], bool]:
     """The placeholders in a text; those inside longer texts only where a schema knows the field."""
     if "$" not in text and "<" not in text and "{{" not in text:
         return (), False
@@ -105,7 +105,7 @@ def _placeholders(text: str, place: _Place) -> tuple[tuple[str, ...], bool]:
     return (tuple(dict.fromkeys(_INSIDE.findall(text))), place.sure) if known else ((), False)
 
 
-def _likely(text: str, texts: tuple[str, ...], place: _Place, *, key: bool) -> Any:
+def _likely(text: str, texts: tuple[str, ...], place: _FieldContext, *, key: bool) -> Any:
     node = resolve(place.node or {})
     if not key and texts == (text,):
         if enum := node.get("enum"):
@@ -118,7 +118,7 @@ def _likely(text: str, texts: tuple[str, ...], place: _Place, *, key: bool) -> A
     return f"{filled}:{_VERSION}" if place.path[-1] == "image" and ":" not in filled else filled
 
 
-def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings) -> ValidationOutcome:
     """Check an object that may have placeholders. Its data are changed on the way, as by `check_object`."""
     opened = _find_placeholders(manifest)
     written = copy.deepcopy(manifest.data) if opened else {}
@@ -142,7 +142,7 @@ def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, setti
         source, level = manifest.document.source, _level(holder, gone)
         made = report_own(UNFILLED, level, DECODE, source, holder.position, manifest.identity, holder.name, text)
         kept.append(made._replace(fix=holder.remedy))
-    return Outcome(kept, filled.not_evaluated)
+    return ValidationOutcome(kept, filled.not_evaluated)
 
 
 def _level(holder: _Open, findings: list[LocatedFinding]) -> str:

@@ -16,7 +16,7 @@ from ...yaml.errors import InputError
 from ...yaml.load import Position, Source
 
 if TYPE_CHECKING:
-    from ...validation.server_response import Answer
+    from ...validation.server_response import ServerResponse
 
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
@@ -25,7 +25,7 @@ DEFAULT: Final = "the default"  # the source of the line where nothing else name
 REFUSING: Final = {"error": (ERROR,), "warning": (ERROR, WARNING), "never": ()}
 
 
-class Checked(NamedTuple):
+class CheckedObject(NamedTuple):
     """One object that was looked at, whatever came of it."""
 
     source: Source
@@ -35,7 +35,7 @@ class Checked(NamedTuple):
     name: Position | None = None  # of its name; None without a name
 
 
-class Suppressed(NamedTuple):
+class SuppressedFinding(NamedTuple):
     """A finding that does not count, with its source (COMMENT, BASELINE or PROJECT) and the reason given there."""
 
     finding: LocatedFinding
@@ -43,31 +43,31 @@ class Suppressed(NamedTuple):
     reason: str
 
 
-class JudgedBy(NamedTuple):
+class CheckedLine(NamedTuple):
     """An operator line of a run, and its source."""
 
     line: str
-    told: str
+    origin: str
 
     def __str__(self) -> str:
         """Writes `operator 1.2 (--line)`; of the default line also how to choose another."""
-        other = "; --line names another" if self.told.startswith(DEFAULT) else ""
-        return f"operator {self.line} ({self.told}{other})"
+        other = "; --line names another" if self.origin.startswith(DEFAULT) else ""
+        return f"operator {self.line} ({self.origin}{other})"
 
 
-class Result(NamedTuple):
+class CheckResult(NamedTuple):
     """The whole result; each list is in the order in which it is printed."""
 
     findings: list[LocatedFinding]
     not_evaluated: list[NotEvaluated]
     unreadable: list[InputError]
-    checked: list[Checked]
-    suppressed: list[Suppressed]
-    answers: list[Answer]  # one for each checked object, if requested
+    checked: list[CheckedObject]
+    suppressed: list[SuppressedFinding]
+    answers: list[ServerResponse]  # one for each checked object, if requested
     unreachable: list[str]  # sentences about clusters that did not answer
     passed: list[InputError]  # files of others that can't be read
     others: int = 0  # ignored documents of other kinds
-    lines: Sequence[JudgedBy] = ()  # the line of the run, and those of --upgrade-to
+    lines: Sequence[CheckedLine] = ()  # the line of the run, and those of --upgrade-to
     site: str = ""  # the address of the documentation
     namespace: str = ""  # of a cluster, in which objects were looked for that name none
     own_rules: tuple[int, int] | None = None  # how many of the users' took part, of how many; None without rules-from
@@ -77,12 +77,12 @@ class Result(NamedTuple):
         return sum(1 for finding in self.findings if finding.level == level)
 
 
-def empty_result() -> Result:
+def empty_result() -> CheckResult:
     """A result to which findings are added."""
-    return Result([], [], [], [], [], [], [], [])
+    return CheckResult([], [], [], [], [], [], [], [])
 
 
-def join_results(parts: Sequence[Result]) -> Result:
+def join_results(parts: Sequence[CheckResult]) -> CheckResult:
     """Join the results of several parts of a run."""
     whole = empty_result()
     for name, held in whole._asdict().items():
@@ -91,7 +91,7 @@ def join_results(parts: Sequence[Result]) -> Result:
     return whole
 
 
-def sort_result(result: Result) -> Result:
+def sort_result(result: CheckResult) -> CheckResult:
     """Sort findings by file, line and rule, and the other lists alike."""
     order = attrgetter("name", "line", "column", "text")  # of errors
     return result._replace(
@@ -105,7 +105,7 @@ def sort_result(result: Result) -> Result:
     )
 
 
-def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty: bool) -> int:
+def exit_code(result: CheckResult, fail_on: str, *, require_facts: bool, allow_empty: bool) -> int:
     """Returns the published exit code; `never` hides a negative verdict, but neither input that can't be read nor an internal error."""
     codes = [BUG] * bool(result.count(FAULT))
     codes += [UNREACHABLE] * bool(result.unreachable)
@@ -116,9 +116,9 @@ def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty:
     return worst_code(codes)
 
 
-def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
+def find_duplicates(checked: Sequence[CheckedObject]) -> Iterator[LocatedFinding]:
     """A finding for each object that occurred before: with its namespace, or in the same folder or text."""
-    seen: dict[tuple[object, ...], Checked] = {}
+    seen: dict[tuple[object, ...], CheckedObject] = {}
     for obj in checked:
         if obj.name is None or obj.operation == DELETE:
             continue
@@ -132,7 +132,7 @@ def find_duplicates(checked: Sequence[Checked]) -> Iterator[LocatedFinding]:
             seen.setdefault(place, obj)
 
 
-def _places(obj: Checked) -> list[tuple[object, ...]]:
+def _places(obj: CheckedObject) -> list[tuple[object, ...]]:
     """The places where an object would collide with another of its name."""
     name, identity = obj.source.name, obj.identity
     if name.startswith(("kustomize:", "cluster:")):  # no files; each holds what one place applies

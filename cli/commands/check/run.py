@@ -15,15 +15,25 @@ from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.read import STDIN
 from ...objects.manifest import Identity, Manifest, place_in, unfold_all
-from ...objects.stored import Previous, StoredObjects
-from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, Outcome, report_own
+from ...objects.stored import StoredObject, StoredObjects
+from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, ValidationOutcome, report_own
 from ...validation.levels import CONVERSION, FAULT, WARNING
-from ...validation.pipeline import Settings, check_object
+from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import InputError, Source
-from .result import COMMENT, PROJECT, Checked, Result, Suppressed, empty_result, find_duplicates, join_results, sort_result
+from .result import (
+    COMMENT,
+    PROJECT,
+    CheckedObject,
+    CheckResult,
+    SuppressedFinding,
+    empty_result,
+    find_duplicates,
+    join_results,
+    sort_result,
+)
 from .selection import Choice
-from .suppress import Heard, reason_for, suppress
+from .suppress import RuleCoverage, reason_for, suppress
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
@@ -32,12 +42,12 @@ MIN_FILES_FOR_ORJSON = 500  # fewer take less time to check without orjson than 
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
-class Run:
+class CheckRun:
     """Checks files one after the other, and gathers what all of them give."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ValidationSettings,
         choice: Choice,
         operation: str,
         old: StoredObjects | None,
@@ -57,12 +67,12 @@ class Run:
         self._found = empty_result()  # in the order in which files are checked
         self._others = 0
 
-    def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> Result:
+    def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> CheckResult:
         """Check all files; `tell` names each on stderr. Many files are checked in several processes where none needs what others found."""
         if self.settings.judged and len(files) >= MIN_FILES_FOR_ORJSON:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
-        def take_all(start: int, share: Sequence[Item]) -> tuple[Result, int]:
+        def take_all(start: int, share: Sequence[Item]) -> tuple[CheckResult, int]:
             self._found, self._others = empty_result(), 0
             for number, file in enumerate(share, 1):
                 if tell:
@@ -72,7 +82,7 @@ class Run:
                 progress.tick()
             return self._found, self._others
 
-        alone = self.old is None and self.settings.asked is None and not tell
+        alone = self.old is None and self.settings.user_rules is None and not tell
         shared = alone and len(files) >= 2 * MIN_FILES_FOR_ORJSON
         # by the place of a share's first file; other processes add to them
         done, findings = (_zeros(len(files), shared=shared) for _ in range(2))
@@ -116,20 +126,20 @@ class Run:
                 number += 1
         if source is not None:
             notes, operations = tuple(result.not_evaluated[noted:]), frozenset(obj.operation for obj in result.checked[checked:])
-            kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.line, self.settings.schema))
+            kept, suppressed = suppress(source, findings, RuleCoverage(notes, operations, self.settings.line, self.settings.schema))
             result.suppressed.extend(
                 suppression for suppression in suppressed if self.choice.takes(suppression.finding.rule, suppression.finding.code)
             )
             self._weigh(kept)
 
-    def result(self) -> Result:
+    def result(self) -> CheckResult:
         """Everything, sorted; asked for once, when all files are done."""
         for finding in find_duplicates(sort_result(self._found).checked):
             reason = reason_for(finding)
             if not reason:
                 self._weigh([finding])
             elif self.choice.takes(finding.rule, finding.code):
-                self._found.suppressed.append(Suppressed(finding, COMMENT, reason))
+                self._found.suppressed.append(SuppressedFinding(finding, COMMENT, reason))
         return sort_result(self._found._replace(others=self._others))
 
     def _weigh(self, findings: list[LocatedFinding]) -> None:
@@ -139,7 +149,7 @@ class Run:
             if finding.level == FAULT or choice.takes(finding.rule, finding.code):
                 self._found.findings.append(choice.weighed(finding))
             elif choice.asks(finding.rule, finding.code):
-                self._found.suppressed.append(Suppressed(finding, PROJECT, choice.why_off(finding.rule)))
+                self._found.suppressed.append(SuppressedFinding(finding, PROJECT, choice.why_off(finding.rule)))
 
     def _object(self, manifest: Manifest, written: Identity) -> list[LocatedFinding]:
         past = self._past(manifest, written)
@@ -149,10 +159,10 @@ class Run:
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = manifest.document.source, manifest.document.position(()).line
         name = manifest.document.value_position(_NAME) if isinstance(lookup(manifest.data, _NAME), str) else None
-        self._found.checked.append(Checked(source, line, manifest.identity, operation, name))
+        self._found.checked.append(CheckedObject(source, line, manifest.identity, operation, name))
         if past.applied is not None:
             manifest.document.data = past.applied
-        settings = self.settings._replace(server_side=past.server_side, held=past.held)
+        settings = self.settings._replace(server_side=past.server_side, in_cluster=past.in_cluster)
         if self.answering:
             from ...validation.server_response import simulate_server
 
@@ -163,17 +173,17 @@ class Run:
         staying = _staying(manifest, past.moved) if past.moved is not None else []
         return outcome.findings + staying
 
-    def _past(self, manifest: Manifest, written: Identity) -> Previous | InputError:
+    def _past(self, manifest: Manifest, written: Identity) -> StoredObject | InputError:
         """The stored object, if the operation needs it: `auto` is an update if there is an old object.
 
         Files with stored objects may leave the namespace out, too.
         """
         if self.old is None or not manifest.known or self.operation not in (AUTO, "update"):
-            return Previous()
-        past = self.old.past(manifest, self.settings.line)
-        if manifest.identity == written or self.old.placed or (isinstance(past, Previous) and past.object is not None):
+            return StoredObject()
+        past = self.old.find_stored(manifest, self.settings.line)
+        if manifest.identity == written or self.old.has_namespaces or (isinstance(past, StoredObject) and past.object is not None):
             return past
-        return self.old.past(manifest._replace(identity=written), self.settings.line)
+        return self.old.find_stored(manifest._replace(identity=written), self.settings.line)
 
 
 def _zeros(count: int, *, shared: bool) -> memoryview[int]:
@@ -186,7 +196,7 @@ def _zeros(count: int, *, shared: bool) -> memoryview[int]:
     return memoryview(bytearray(size)).cast("I")
 
 
-def _checked(manifest: Manifest, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+def _checked(manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings) -> ValidationOutcome:
     """Returns the findings and notes of an object, with or without placeholders: none are in a text without their marks."""
     if any(map(manifest.document.source.holds, ("$", "<", "{{"))):
         from .placeholders import check_unfilled
@@ -197,10 +207,10 @@ def _checked(manifest: Manifest, operation: str, old: Fields | None, settings: S
 
 def _staying(manifest: Manifest, old: Fields) -> list[LocatedFinding]:
     """Findings about fields of the old manifest that stay when its version changes."""
-    from .version_change import stays
+    from .version_change import list_retained
 
     document, made = manifest.document, []
-    for path, text in stays(old, manifest.data):
+    for path, text in list_retained(old, manifest.data):
         texts = [shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(path), text)]
         made.append(report_own(STAYS_AFTER_MOVE, WARNING, CONVERSION, document.source, document.position(path), manifest.identity, *texts))
     return made

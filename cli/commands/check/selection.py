@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ....policies.review import Fields
     from ...project.load import Severity
     from ...project.options import ProjectOptions
-    from ...userrules.load import Asked, Pods, UserRules
+    from ...userrules.load import Pods, UserRuleContext, UserRules
     from ...userrules.surroundings import Surroundings
     from ...validation.finding import LocatedFinding
     from ...yaml.load import Source
@@ -81,7 +81,9 @@ def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Se
     return Choice(chosen, ignored, left)
 
 
-def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError] | None, live: Surroundings | None = None) -> Asked | None:
+def ask_rules(
+    rules: UserRules | None, files: Sequence[str | Source | InputError] | None, live: Surroundings | None = None
+) -> UserRuleContext | None:
     """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.
 
     Without `files` the other documents are not known. `live` has the parameters and Namespaces that are in no file.
@@ -91,7 +93,7 @@ def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError
     from ....admission.userrules.evaluate import UnknownError
     from ...files.documents import read_documents
     from ...objects.manifest import unfold_list
-    from ...userrules.load import Asked
+    from ...userrules.load import UserRuleContext
 
     def documents() -> list[Fields]:
         if files is None or STDIN in files:
@@ -104,7 +106,7 @@ def ask_rules(rules: UserRules | None, files: Sequence[str | Source | InputError
 
         return read_pods()
 
-    return Asked(rules, documents, pods, live)
+    return UserRuleContext(rules, documents, pods, live)
 
 
 def _known() -> Iterator[tuple[str, str]]:

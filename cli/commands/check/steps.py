@@ -13,38 +13,38 @@ from ...project import keys
 from ...project.apply import apply_project, load_own_rules
 from ...project.facts import read_project_facts
 from ...validation.finding import merge_duplicates
-from ...validation.pipeline import Settings
+from ...validation.pipeline import ValidationSettings
 from ...yaml.load import Source
 from .inputs import gather_inputs, refuse_changes
 from .lines import add_later_lines, explain_line
 from .outputs import excuse, list_reports, spare, write_reports
-from .result import Result, exit_code
-from .run import Run
+from .result import CheckResult, exit_code
+from .run import CheckRun
 from .selection import ask_rules, select_rules
-from .suppress import Heard
+from .suppress import RuleCoverage
 
 if TYPE_CHECKING:
     from ....api.line import Line
     from ....policies.facts import Facts
     from ...project.reports import ReportRequest
     from ...userrules.load import UserRules
-    from .baseline import Entry
-    from .fix import Mended
-    from .inputs import Inputs
+    from .baseline import BaselineEntry
+    from .fix import FixedFile
+    from .inputs import CheckInputs
     from .options import Options
     from .selection import Choice
 
 
-class Plan(NamedTuple):
+class CheckPlan(NamedTuple):
     """What a run does: its options with the project file's values, its inputs, and by what they are judged."""
 
     options: Options
     reports: tuple[ReportRequest, ...]
-    known: list[Entry] | None  # findings of the baseline
+    known: list[BaselineEntry] | None  # findings of the baseline
     facts: Facts  # that flags and the project file give
     choice: Choice
-    inputs: Inputs
-    settings: Settings
+    inputs: CheckInputs
+    settings: ValidationSettings
     own_rules: int | None  # how many rules of users there are; None without rules-from
 
 
@@ -67,7 +67,7 @@ def check(options: Options) -> int:
     return deliver(plan, result, changed)
 
 
-def make_plan(options: Options, rules: UserRules | None) -> Plan:
+def make_plan(options: Options, rules: UserRules | None) -> CheckPlan:
     """Reads what decides about a run, mistakes that cost no time first. Raises: UsageError."""
     refuse_changes(options)
     reports, known = list_reports(options), None
@@ -78,7 +78,7 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
     facts = read_project_facts(options.facts, options.project)
     choice = select_rules(options.project, options.select, options.ignore, validated=options.validate is not None)
     inputs = gather_inputs(options)
-    settings = Settings(
+    settings = ValidationSettings(
         inputs.add_facts(facts),
         options.user,
         not options.no_schema,
@@ -88,23 +88,23 @@ def make_plan(options: Options, rules: UserRules | None) -> Plan:
         phases=inputs.phases,
         namespace=options.namespace or inputs.namespace,
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
-        asked=ask_rules(rules, inputs.files, inputs.live),
+        user_rules=ask_rules(rules, inputs.files, inputs.live),
     )
-    return Plan(options, reports, known, facts, choice, inputs, settings, None if rules is None else len(rules.policies))
+    return CheckPlan(options, reports, known, facts, choice, inputs, settings, None if rules is None else len(rules.policies))
 
 
-def judge(plan: Plan, mends: Sequence[Mended] = (), upgraded: Line | None = None) -> Result:
+def judge(plan: CheckPlan, mends: Sequence[FixedFile] = (), upgraded: Line | None = None) -> CheckResult:
     """The result with files as they would be mended, or as they are now; on an operator that was `upgraded`, if so."""
     options, inputs, settings = plan.options, plan.inputs, plan.settings
     if upgraded is not None:
         settings = settings._replace(facts=facts_of_line(settings.facts, upgraded), before=settings.line)
-    running = Run(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
+    running = CheckRun(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
     mended = {mend.source.name: Source(mend.source.name, mend.text) for mend in mends}
     files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
     return running.through(files, options.stdin_name, tell=options.verbose)
 
 
-def change(plan: Plan, result: Result) -> tuple[Result, int]:
+def change(plan: CheckPlan, result: CheckResult) -> tuple[CheckResult, int]:
     """Changes files as `--fix` asks, or shows the changes; the result of changed files, and the exit code."""
     options = plan.options
     if not options.fix:
@@ -121,26 +121,26 @@ def change(plan: Plan, result: Result) -> tuple[Result, int]:
     return judge(plan, mends if options.diff else ()) if mends else result, code
 
 
-def weigh(plan: Plan, result: Result) -> Result:
+def weigh(plan: CheckPlan, result: CheckResult) -> CheckResult:
     """The result with findings of later lines, and without those that the baseline knows."""
     options, inputs = plan.options, plan.inputs
     line = explain_line(options, plan.facts, plan.settings.facts)
-    if inputs.sight is not None and inputs.sight.later:
-        line = line._replace(told=f"{line.told}; {inputs.sight.later}")
+    if inputs.snapshot is not None and inputs.snapshot.later:
+        line = line._replace(origin=f"{line.origin}; {inputs.snapshot.later}")
     site, namespace = options.project.value("site") or "", inputs.namespace if inputs.old is not None else ""
     result = result._replace(lines=[line], site=site, namespace=namespace)
     if plan.own_rules is not None:
-        result = result._replace(own_rules=(len(plan.settings.asked.took_part) if plan.settings.asked else 0, plan.own_rules))
+        result = result._replace(own_rules=(len(plan.settings.user_rules.took_part) if plan.settings.user_rules else 0, plan.own_rules))
     if options.upgrade_to is not None:
         result = add_later_lines(result, plan.settings.line, options.upgrade_to, lambda line: judge(plan, upgraded=line))
-    if inputs.sight is not None and inputs.sight.unreachable:
-        result = result._replace(unreachable=[inputs.sight.unreachable])
+    if inputs.snapshot is not None and inputs.snapshot.unreachable:
+        result = result._replace(unreachable=[inputs.snapshot.unreachable])
     if plan.known is not None:
         result = _leave_out_known(plan, result, plan.known)
     return result._replace(findings=merge_duplicates(result.findings))
 
 
-def deliver(plan: Plan, result: Result, changed: int) -> int:
+def deliver(plan: CheckPlan, result: CheckResult, changed: int) -> int:
     """Writes the reports, or how many findings the shown changes would leave; returns the exit code, `changed` counted."""
     options = plan.options
     code = exit_code(result, options.fail_on, require_facts=options.require_facts, allow_empty=options.allow_empty)
@@ -153,20 +153,20 @@ def deliver(plan: Plan, result: Result, changed: int) -> int:
     return write_reports(options, plan.reports, result, code)
 
 
-def _leave_out_known(plan: Plan, result: Result, known: list[Entry]) -> Result:
+def _leave_out_known(plan: CheckPlan, result: CheckResult, known: list[BaselineEntry]) -> CheckResult:
     """The result without the baseline's findings; reports outdated ones, or rewrites the baseline."""
-    from .baseline import hold, write
+    from .baseline import apply_baseline, write
 
     options, choice = plan.options, plan.choice
-    heard = Heard(line=plan.settings.line, schema=not options.no_schema)
-    held = hold(result, known, lambda entry: choice.takes(entry.rule, entry.code), heard, learn=options.update_baseline)
+    coverage = RuleCoverage(line=plan.settings.line, schema=not options.no_schema)
+    checked = apply_baseline(result, known, lambda entry: choice.takes(entry.rule, entry.code), coverage, learn=options.update_baseline)
     file = options.baseline or ""
     if options.update_baseline:
-        write(file, held.entries)
-        sentences = [f"{file}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
+        write(file, checked.entries)
+        sentences = [f"{file}: {len(checked.entries)} known, {len(checked.new)} new, {len(checked.outdated)} removed"]
     else:
         more = "; --update-baseline removes it"
-        sentences = [f"{file}: no longer found: {entry.rule} in {entry.about}{more}" for entry in held.outdated]
+        sentences = [f"{file}: no longer found: {entry.rule} in {entry.about}{more}" for entry in checked.outdated]
     for sentence in () if options.quiet else sentences:
         write_stderr(escape_unprintable(sentence))
-    return held.result
+    return checked.result

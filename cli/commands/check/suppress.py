@@ -15,7 +15,7 @@ from ...validation import levels
 from ...validation.finding import LocatedFinding, NotEvaluated, report_own
 from ...validation.levels import ERROR, FAULT, POLICIES, WARNING
 from ...yaml.load import Position, Source
-from .result import COMMENT, Suppressed
+from .result import COMMENT, SuppressedFinding
 
 if TYPE_CHECKING:
     from ....policies.rule import Rule
@@ -30,8 +30,8 @@ _SCHEMA_RULES: Final = (*_RATCHETING, UNKNOWN_FIELD)
 _SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
 
 
-class Heard(NamedTuple):
-    """What objects were asked, so that only what silences a rule that could have spoken is called needless."""
+class RuleCoverage(NamedTuple):
+    """What was evaluated, so that only a comment on a rule that could have reported something is called needless."""
 
     notes: tuple[NotEvaluated, ...] = ()  # what of them couldn't be evaluated
     operations: frozenset[str] = frozenset((CREATE,))  # on them
@@ -39,7 +39,7 @@ class Heard(NamedTuple):
     schema: bool = True  # whether the schema was held against them
 
 
-_CREATED: Final = Heard()
+_CREATED: Final = RuleCoverage()
 
 
 class _Ignore(NamedTuple):
@@ -55,7 +55,9 @@ class _Ignore(NamedTuple):
         return self.word in (finding.rule, finding.code) and finding.level != FAULT
 
 
-def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CREATED) -> tuple[list[LocatedFinding], list[Suppressed]]:
+def suppress(
+    source: Source, findings: list[LocatedFinding], coverage: RuleCoverage = _CREATED
+) -> tuple[list[LocatedFinding], list[SuppressedFinding]]:
     """Takes out of one source's findings those that a comment with a reason ignores.
 
     What the schema finds at the very value goes with them: it is the same mistake. A comment without a reason ignores nothing and is a
@@ -67,7 +69,7 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
     ignores = [ignore for comment in comments for ignore in _ignores(comment)]
     speaking = _speaking(source)
     kept: list[LocatedFinding] = []
-    suppressed: list[Suppressed] = []
+    suppressed: list[SuppressedFinding] = []
     used: set[_Ignore] = set()
     reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
     for finding in sorted(findings, key=lambda finding: finding.rule in _SCHEMA_NAMES):
@@ -79,10 +81,10 @@ def suppress(source: Source, findings: list[LocatedFinding], heard: Heard = _CRE
             reason = reasons.get(place, "")
         if reason:
             reasons.setdefault(place, reason)
-            suppressed.append(Suppressed(finding, COMMENT, reason))
+            suppressed.append(SuppressedFinding(finding, COMMENT, reason))
         else:
             kept.append(finding)
-    return [*kept, *_misspelt(source, comments), *_wrong(source, ignores, used, heard)], suppressed
+    return [*kept, *_misspelt(source, comments), *_wrong(source, ignores, used, coverage)], suppressed
 
 
 def reason_for(finding: LocatedFinding) -> str:
@@ -125,14 +127,14 @@ def _misspelt(source: Source, comments: list[Comment]) -> Iterator[LocatedFindin
             yield _complaint(source, UNUSED_IGNORE, WARNING, comment, len(comment.text), text)
 
 
-def _wrong(source: Source, ignores: list[_Ignore], used: set[_Ignore], heard: Heard) -> Iterator[LocatedFinding]:
+def _wrong(source: Source, ignores: list[_Ignore], used: set[_Ignore], coverage: RuleCoverage) -> Iterator[LocatedFinding]:
     for ignore in ignores:
         place = ignore.comment, ignore.width
         if ignore not in used and (mistake := explain_unknown_word(ignore.word)):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {mistake}")
         elif not ignore.reason:
             yield _complaint(source, IGNORE_WITHOUT_REASON, ERROR, *place, f"the comment ignores {ignore.word} without a reason")
-        elif ignore not in used and could_speak(ignore.word, heard):
+        elif ignore not in used and could_report(ignore.word, coverage):
             yield _complaint(source, UNUSED_IGNORE, WARNING, *place, f"the comment ignores {ignore.word}, which finds nothing here")
 
 
@@ -151,22 +153,22 @@ def _explain_unknown(word: str, rules: tuple[Rule, ...]) -> str:
     return f"{word}, which is no rule{did_you_mean(word, known)}" if word else "no rule: name one in the brackets"
 
 
-def could_speak(word: str, heard: Heard) -> bool:
+def could_report(word: str, coverage: RuleCoverage) -> bool:
     """Whether the rule would have found something if it were there: not when it was left out, or for want of a fact or an old object."""
-    if any(note.rule == POLICIES or word in (note.rule, note.code) for note in heard.notes):
+    if any(note.rule == POLICIES or word in (note.rule, note.code) for note in coverage.notes):
         return False
     own_rule = next((rule for rule in CHECKS if word in (rule.name, rule.code)), None)
     if own_rule is None:
         from ....policies.catalogue import list_rules, list_user_rules
 
-        rule = next((rule for rule in (*list_rules(heard.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
+        rule = next((rule for rule in (*list_rules(coverage.line), *list_user_rules()) if word in (rule.name, rule.code)), None)
         # an update does not report old violations again
-        return rule is not None and heard.operations <= rule.on and not (rule.ratchets and UPDATE in heard.operations)
+        return rule is not None and coverage.operations <= rule.on and not (rule.ratchets and UPDATE in coverage.operations)
     # only a run with the other file can decide on duplicates
-    if own_rule is DUPLICATE or DELETE in heard.operations or (own_rule in _SCHEMA_RULES and not heard.schema):
+    if own_rule is DUPLICATE or DELETE in coverage.operations or (own_rule in _SCHEMA_RULES and not coverage.schema):
         return False
     # what an update leaves alone, an API server doesn't hold against the schema again
-    return not (own_rule in _RATCHETING and UPDATE in heard.operations)
+    return not (own_rule in _RATCHETING and UPDATE in coverage.operations)
 
 
 def _complaint(source: Source, rule: Rule, level: str, comment: Comment, width: int, text: str) -> LocatedFinding:

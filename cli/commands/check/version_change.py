@@ -33,14 +33,14 @@ _EACH: Final = "{}"
 _WHOLE: Final = "v1alpha1 merges the list as a whole, so the API server keeps its other entries"
 
 
-class Stay(NamedTuple):
-    """Something that stays; `path` is of the new manifest, or of the old one where the new version has no such field."""
+class RetainedField(NamedTuple):
+    """A field that stays in the cluster; `path` is of the new manifest, or of the old one where the new version has no such field."""
 
     path: Path
     text: str
 
 
-def stays(old: Fields, new: Fields) -> Iterator[Stay]:
+def list_retained(old: Fields, new: Fields) -> Iterator[RetainedField]:
     """Fields of an old manifest that stay beside the new one of the other version; both can be read into their types."""
     kind, version = KINDS.get(new["kind"]), str(new["apiVersion"]).rpartition("/")[2]
     if kind is None:
@@ -53,7 +53,7 @@ def stays(old: Fields, new: Fields) -> Iterator[Stay]:
             yield from (_entries if version == BETA else _role)(path, before[name][1], after)
 
 
-def _without_field(kind: str, old: Fields, new: Fields, version: str) -> Iterator[Stay]:
+def _without_field(kind: str, old: Fields, new: Fields, version: str) -> Iterator[RetainedField]:
     """Fields that the new version lacks; of components that remain, and only values other than the default."""
     names = _components(new)
     for left, right, _ in field_rows(KINDS[kind]):
@@ -61,7 +61,7 @@ def _without_field(kind: str, old: Fields, new: Fields, version: str) -> Iterato
         for path in _found(old, tuple(pattern.replace(_EACH, f".{_EACH}").split("."))) if pattern.startswith("spec.") else ():
             if (path[1] != "services" or path[2] in names) and not _by_default(old, path):
                 reason = f"{version} has no field for it, so the annotation {annotation_keys(KINDS[kind])[0]} keeps it"
-                yield Stay(path, f"stays in the cluster after the move to {version}: {reason}")
+                yield RetainedField(path, f"stays in the cluster after the move to {version}: {reason}")
 
 
 def _found(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[Path]:
@@ -91,7 +91,7 @@ def _components(obj: Fields) -> dict[str, tuple[Path, Fields]]:
     }
 
 
-def _entries(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
+def _entries(path: Path, before: Fields, after: Fields) -> Iterator[RetainedField]:
     """Entries that the flat lists of v1alpha1 held and the component's containers don't, beside others."""
     sidecar = before.get("frontendSidecar") or {}
     for number, container in enumerate(list_containers(after)):
@@ -103,15 +103,15 @@ def _entries(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
                 listed += [(after.get("compilationCache") or {}).get("mountPath")] if after.get("compilationCache") else []
             gone = [item[other_key] for item in flat.get(other) or () if item.get(other_key) and item[other_key] not in listed]
             if gone and listed:
-                yield Stay((*where, name), f"still holds {', '.join(map(str, gone))} after the move from v1alpha1: {_WHOLE}")
+                yield RetainedField((*where, name), f"still holds {', '.join(map(str, gone))} after the move from v1alpha1: {_WHOLE}")
 
 
-def _role(path: Path, before: Fields, after: Fields) -> Iterator[Stay]:
+def _role(path: Path, before: Fields, after: Fields) -> Iterator[RetainedField]:
     """The role of a worker, which v1beta1 has in its type."""
     role = before.get("type")
     if role in ("prefill", "decode") and after.get("componentType") == "worker" and not after.get("subComponentType"):
         text = f"still comes with subComponentType {role} after the move from v1beta1, whose type is both fields"
-        yield Stay((*path, "componentType"), text)
+        yield RetainedField((*path, "componentType"), text)
 
 
 def move_fields(data: Fields, edits: Sequence[Edit]) -> tuple[Fields, Origin] | None:

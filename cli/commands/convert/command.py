@@ -22,7 +22,7 @@ from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
-from .run import Outcome, convert_accepted
+from .run import ConvertedText, convert_accepted
 
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
@@ -111,7 +111,7 @@ def _convert(options: Options, to: str) -> int:
     return worst_code(codes)
 
 
-def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
+def _print(outcomes: Sequence[ConvertedText], form: str | None) -> None:
     """All files on stdout, one after the other, with a marker between YAML texts that lack one."""
     if form == "json":
         values = [value for outcome in outcomes for value in outcome.values]

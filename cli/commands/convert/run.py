@@ -24,7 +24,7 @@ from ...rewrite.align import Origin
 from ...rewrite.rewrite import NotWrittenError, rewrite
 from ...validation.finding import LocatedFinding
 from ...validation.levels import ERROR
-from ...validation.pipeline import Settings, check_object
+from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import Document, InputError, Piece, Source, read_text, split_documents
 from .fields import behind, describe_remainder, trace_converted, trace_modernised
@@ -34,7 +34,7 @@ _DEEPEST_LIST: Final = 5
 _MAX_NAMED_COMMENTS: Final = 5
 
 
-class Outcome:
+class ConvertedText:
     """A file on its way, and after its conversion."""
 
     def __init__(
@@ -100,13 +100,13 @@ def convert_text(
     builds: Callable[[], list[Any]] = list,
     lenient: bool = False,
     leaving: frozenset[str] = frozenset(),
-) -> Outcome:
+) -> ConvertedText:
     """Converts every object of a converting kind in a text, but those `leaving`, as JSON; all else stays byte for byte.
 
     `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
     """
     foreign = lenient and GROUP not in text and name != STDIN
-    outcome = Outcome(name, target(api_version(version), line), verify, builds, leaving, foreign=foreign)
+    outcome = ConvertedText(name, target(api_version(version), line), verify, builds, leaving, foreign=foreign)
     outcome.read(text)
     return outcome
 
@@ -114,7 +114,7 @@ def convert_text(
 class _Document:
     """One document: its object, or the objects of a list."""
 
-    def __init__(self, file: Outcome, piece: Piece, index: int, moves: Moves) -> None:
+    def __init__(self, file: ConvertedText, piece: Piece, index: int, moves: Moves) -> None:
         self.file = file
         self.piece = piece
         self.document = piece.documents[index]
@@ -244,7 +244,7 @@ def _same(home: dict[str, Any], data: dict[str, Any], line: Line) -> bool:
     return home in (data, known) or with_schema_defaults(home, line) == with_schema_defaults(known, line)
 
 
-def convert_accepted(name: str, text: str, version: str, *, line: Line, **how: Any) -> tuple[Outcome, list[str]]:
+def convert_accepted(name: str, text: str, version: str, *, line: Line, **how: Any) -> tuple[ConvertedText, list[str]]:
     """A text as `convert_text` converts it, and a sentence for each error that an object would have in the other version alone.
 
     Such an object stays as it is. One of the first releases doesn't, whose author has decisions to make.
@@ -287,7 +287,7 @@ def _is_of_v1alpha1(rule: str) -> bool:
 
 def _errors(name: str, text: str, line: Line, objects: list[str]) -> Iterator[tuple[int, LocatedFinding]]:
     """The errors of a text with the numbers of their objects, which are added as they were written."""
-    settings = Settings(Facts(operatorLine=line))
+    settings = ValidationSettings(Facts(operatorLine=line))
     documents = (document for document in read_text(Source(name, text)) if isinstance(document, Document))
     for number, manifest in enumerate(find_manifests(documents)):
         objects.append(json.dumps(manifest.data))

@@ -27,7 +27,7 @@ from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.unified_diff import format_diff
 from ...yaml.load import InputError, Source
-from .run import Asked, Changed, NamedEdit, Outcome, default_text
+from .run import DefaultedObject, DefaultedText, DefaultsRequest, NamedEdit, default_text
 
 FORMAT: Final = 1
 _MAX_VALUE_CHARACTERS: Final = 200  # in a line
@@ -73,7 +73,7 @@ def run(options: Options) -> int:
     )
     old = load_stored(options.old) if options.old and options.op != "create" else None
     facts = read_project_facts(options.facts, options.project)
-    request = Asked(Server(facts), options.op, old)
+    request = DefaultsRequest(Server(facts), options.op, old)
     files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     outcomes = [_read(file, request) for file in files]
     code = _code(options, outcomes)
@@ -87,17 +87,17 @@ def run(options: Options) -> int:
     return code
 
 
-def _read(file: str | InputError, request: Asked) -> Outcome:
+def _read(file: str | InputError, request: DefaultsRequest) -> DefaultedText:
     try:
         if isinstance(file, InputError):
             raise file
         with limit_cpu(file):
             return default_text(file, load_text(file), request)
     except InputError as error:
-        return Outcome(Source(error.name, ""), [], [error])
+        return DefaultedText(Source(error.name, ""), [], [error])
 
 
-def _code(options: Options, outcomes: Sequence[Outcome]) -> int:
+def _code(options: Options, outcomes: Sequence[DefaultedText]) -> int:
     objects = list(_objects(outcomes))
     codes = [BUG] * any(finding.level is Level.FAULT for obj in objects for finding in obj.idle)
     codes += [UNREADABLE] * any(outcome.unreadable for outcome in outcomes)
@@ -107,7 +107,7 @@ def _code(options: Options, outcomes: Sequence[Outcome]) -> int:
     return worst_code(codes)
 
 
-def _say(options: Options, outcomes: Sequence[Outcome], line: Line) -> None:
+def _say(options: Options, outcomes: Sequence[DefaultedText], line: Line) -> None:
     """Reports what could not be read or asked, and a summary."""
     for outcome in outcomes:
         for error in outcome.unreadable:
@@ -116,7 +116,7 @@ def _say(options: Options, outcomes: Sequence[Outcome], line: Line) -> None:
             for sentence in obj.unknown:
                 write_stderr(sentence)
             if obj.failure:
-                write_stderr(f"{outcome.source.name}:{obj.found.document.position(()).line}: {obj.found.identity}: {obj.failure}")
+                write_stderr(f"{outcome.source.name}:{obj.manifest.document.position(()).line}: {obj.manifest.identity}: {obj.failure}")
     if options.quiet:
         return
     for sentence in _idle(outcomes, line):
@@ -128,7 +128,7 @@ def _say(options: Options, outcomes: Sequence[Outcome], line: Line) -> None:
         write_stderr(_summary(outcomes, line))
 
 
-def _idle(outcomes: Sequence[Outcome], line: Line) -> Iterator[str]:
+def _idle(outcomes: Sequence[DefaultedText], line: Line) -> Iterator[str]:
     """A sentence for each default that could not be asked: why, for how many objects, and what helps."""
     counts = Counter((finding.rule.name, finding.fact, finding.text) for obj in _objects(outcomes) for finding in obj.idle)
     for (rule, fact, text), count in sorted(counts.items()):
@@ -136,7 +136,7 @@ def _idle(outcomes: Sequence[Outcome], line: Line) -> Iterator[str]:
         yield f"{rule} is not evaluated for {count_of(count, 'object')}: {reason}"
 
 
-def _change(outcome: Outcome, *, write: bool) -> int:
+def _change(outcome: DefaultedText, *, write: bool) -> int:
     """Writes a file as the defaults make it, or prints the difference; says what keeps a file as it is, and returns its exit code."""
     name = outcome.source.name
     if outcome.failed:
@@ -158,7 +158,7 @@ def _change(outcome: Outcome, *, write: bool) -> int:
     return OK
 
 
-def _format(outcomes: Sequence[Outcome], form: str) -> str:
+def _format(outcomes: Sequence[DefaultedText], form: str) -> str:
     if form == "patch":  # an empty list where nothing changes
         return "".join(encode_json(obj.patch) + "\n" for obj in _objects(outcomes) if not obj.failure)
     if form == "yaml":
@@ -166,7 +166,7 @@ def _format(outcomes: Sequence[Outcome], form: str) -> str:
     return "".join(f"{_line(obj, edit)}\n" for obj in _objects(outcomes) for edit in obj.edits)
 
 
-def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
+def _document(outcomes: Sequence[DefaultedText], code: int) -> dict[str, Any]:
     """Everything as data; fields are only ever added."""
     return {
         "format": FORMAT,
@@ -176,7 +176,7 @@ def _document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
     }
 
 
-def _summary(outcomes: Sequence[Outcome], line: Line) -> str:
+def _summary(outcomes: Sequence[DefaultedText], line: Line) -> str:
     """One line with the counts."""
     every = list(_objects(outcomes))
     changed = [obj for obj in every if obj.edits]
@@ -186,27 +186,27 @@ def _summary(outcomes: Sequence[Outcome], line: Line) -> str:
     return f"{count_of(len(every), 'object')} for operator {line}: {', '.join(parts) or 'nothing to fill in'}"
 
 
-def _objects(outcomes: Sequence[Outcome]) -> Iterator[Changed]:
+def _objects(outcomes: Sequence[DefaultedText]) -> Iterator[DefaultedObject]:
     return (obj for outcome in outcomes for obj in outcome.objects)
 
 
-def _line(obj: Changed, edit: NamedEdit) -> str:
-    line, column, _ = obj.found.document.position(edit.path)
-    name, field = obj.found.document.source.name, shorten(format_path(edit.path), 2_000)
+def _line(obj: DefaultedObject, edit: NamedEdit) -> str:
+    line, column, _ = obj.manifest.document.position(edit.path)
+    name, field = obj.manifest.document.source.name, shorten(format_path(edit.path), 2_000)
     becomes = f"set to {_shown(edit.after)}" if edit.before is None else f"{_shown(edit.before)} becomes {_shown(edit.after)}"
-    return escape_unprintable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {obj.found.identity}: {field}: {becomes}")
+    return escape_unprintable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {obj.manifest.identity}: {field}: {becomes}")
 
 
 def _shown(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)
 
 
-def _object(obj: Changed) -> dict[str, Any]:
+def _object(obj: DefaultedObject) -> dict[str, Any]:
     return {
-        "file": obj.found.document.source.name,
-        "line": obj.found.document.position(()).line,
-        "object": obj.found.identity._asdict(),
-        "version": obj.found.version,
+        "file": obj.manifest.document.source.name,
+        "line": obj.manifest.document.position(()).line,
+        "object": obj.manifest.identity._asdict(),
+        "version": obj.manifest.version,
         "edits": [_edit(obj, edit) for edit in obj.edits],
         "patch": obj.patch,
         "notEvaluated": [{"rule": finding.rule.name, "code": finding.rule.code, "fact": finding.fact} for finding in obj.idle],
@@ -214,8 +214,8 @@ def _object(obj: Changed) -> dict[str, Any]:
     }
 
 
-def _edit(obj: Changed, edit: NamedEdit) -> dict[str, Any]:
-    line, column, _ = obj.found.document.position(edit.path)
+def _edit(obj: DefaultedObject, edit: NamedEdit) -> dict[str, Any]:
+    line, column, _ = obj.manifest.document.position(edit.path)
     return {
         "rule": edit.rule,
         "code": edit.code,

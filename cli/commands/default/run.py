@@ -14,7 +14,7 @@ from ....policies.finding import Edit, Finding
 from ....policies.review import Fields
 from ...objects.forms import FormError, Server, decode_manifest, default
 from ...objects.manifest import Manifest, find_manifests
-from ...objects.stored import Old
+from ...objects.stored import StoredInFiles
 from ...objects.text_edits import NewText, replace_objects
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
@@ -30,18 +30,18 @@ class NamedEdit(NamedTuple):
     after: Any
 
 
-class Asked(NamedTuple):
+class DefaultsRequest(NamedTuple):
     """Options of a run, the same for every object."""
 
     server: Server
     operation: str = "auto"
-    old: Old | None = None
+    old: StoredInFiles | None = None
 
 
-class Changed(NamedTuple):
+class DefaultedObject(NamedTuple):
     """One object and its defaulting; `object` is as written, with only the edits applied."""
 
-    found: Manifest
+    manifest: Manifest
     object: Fields
     edits: list[NamedEdit]
     patch: list[PatchOperation]
@@ -50,11 +50,11 @@ class Changed(NamedTuple):
     unknown: Sequence[str] = ()  # sentences about fields that the server drops
 
 
-class Outcome(NamedTuple):
+class DefaultedText(NamedTuple):
     """One text after defaulting, with its objects in order."""
 
     source: Source
-    objects: list[Changed]
+    objects: list[DefaultedObject]
     unreadable: list[InputError]
 
     @property
@@ -73,21 +73,21 @@ class Outcome(NamedTuple):
         return bool(self.unreadable) or any(obj.failure for obj in self.objects)
 
 
-def default_text(name: str, text: str, request: Asked) -> Outcome:
+def default_text(name: str, text: str, request: DefaultsRequest) -> DefaultedText:
     """Apply the defaults to every object of a text."""
     source = Source(name, text)
     read = list(read_text(source))
     objects = [
         _defaulted(manifest, request) for manifest in find_manifests(document for document in read if isinstance(document, Document))
     ]
-    return Outcome(source, objects, [error for error in read if isinstance(error, InputError)])
+    return DefaultedText(source, objects, [error for error in read if isinstance(error, InputError)])
 
 
-def _defaulted(manifest: Manifest, request: Asked) -> Changed:
+def _defaulted(manifest: Manifest, request: DefaultsRequest) -> DefaultedObject:
     return default_object(manifest, request)._replace(unknown=describe_unknown_fields(manifest, request.server.facts))
 
 
-def default_object(manifest: Manifest, request: Asked) -> Changed:
+def default_object(manifest: Manifest, request: DefaultsRequest) -> DefaultedObject:
     """Compute the defaults of one object, which stays as it is."""
     try:
         obj = decode_manifest(manifest, request.server.line)
@@ -95,13 +95,13 @@ def default_object(manifest: Manifest, request: Asked) -> Changed:
         if request.old is not None and (request.operation == "update" or manifest.identity in request.old):
             old = request.old.of(manifest, request.server.line)
         if isinstance(old, InputError):
-            return Changed(manifest, manifest.data, [], [], [], old.text)
+            return DefaultedObject(manifest, manifest.data, [], [], [], old.text)
         done = default(obj, request.server, old)
     except FormError as error:
-        return Changed(manifest, manifest.data, [], [], [], str(error))
+        return DefaultedObject(manifest, manifest.data, [], [], [], str(error))
     edits = sorted(name_edits(done), key=lambda edit: (manifest.document.position(edit.path).line, edit.rule, format_path(edit.path)))
     operations = done.patch()
-    return Changed(manifest, with_patch(manifest.data, done, operations), edits, operations, done.idle())
+    return DefaultedObject(manifest, with_patch(manifest.data, done, operations), edits, operations, done.idle())
 
 
 def name_edits(done: Defaulted) -> list[NamedEdit]:

@@ -13,7 +13,7 @@ from ...console.options import argument, option, switch
 from ...console.output import write_stderr, write_stdout
 from ...objects.forms import Server
 from ...objects.manifest import Manifest
-from ...objects.stored import format_place
+from ...objects.stored import format_location
 from ...project.apply import apply_project
 from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
@@ -22,7 +22,7 @@ from ...validation.levels import FAULT
 from ...yaml.load import InputError
 from ..check.reports.json import describe_finding
 from .compare import ADDED, CHANGED, ORDER, REMOVED, Difference
-from .run import EQUAL, FAILED, Asked, Compared, compare_pair, load_side, pairs, with_live
+from .run import EQUAL, FAILED, DiffRequest, ObjectComparison, compare_pair, load_side, pairs, with_live
 from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
@@ -62,19 +62,19 @@ def run(options: Options) -> int:
     old_path = _agree(options)
     options = apply_project(options, ("line", "facts"), [options.new or old_path])
     facts = read_project_facts(options.facts, options.project)
-    sight = None
+    snapshot = None
     if options.cluster:
-        from ...objects.cluster_snapshot import Live, snapshot_cluster
+        from ...objects.cluster_snapshot import StoredInCluster, snapshot_cluster
 
-        sight = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
-        if sight.unreachable:
-            write_stderr(sight.unreachable)
+        snapshot = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
+        if snapshot.unreachable:
+            write_stderr(snapshot.unreachable)
             return UNREACHABLE
 
-    server = Server(facts if sight is None else sight.fill(facts), options.user)
-    request = Asked(server, options.to or "", sight is not None, sight and sight.phases)
-    if sight is not None:
-        old, new = with_live(old_path, options.exclude, Live(sight), options.namespace or sight.namespace, server.line)
+    server = Server(facts if snapshot is None else snapshot.fill(facts), options.user)
+    request = DiffRequest(server, options.to or "", snapshot is not None, snapshot and snapshot.phases)
+    if snapshot is not None:
+        old, new = with_live(old_path, options.exclude, StoredInCluster(snapshot), options.namespace or snapshot.namespace, server.line)
     else:
         old, new = (load_side(path, options.exclude) for path in (old_path, options.new or ""))
     # where nothing of a side can be read, the other side's objects are neither gone nor new
@@ -108,7 +108,7 @@ def _agree(options: Options) -> str:
     return options.old
 
 
-def _code(results: Sequence[Compared], *, unreadable: bool, allow_empty: bool) -> int:
+def _code(results: Sequence[ObjectComparison], *, unreadable: bool, allow_empty: bool) -> int:
     codes = [BUG] * any(finding.level == FAULT for compared in results for finding in compared.findings)
     codes += [UNREADABLE] * unreadable
     codes += [REFUSED] * any(compared.what != EQUAL for compared in results)
@@ -116,7 +116,7 @@ def _code(results: Sequence[Compared], *, unreadable: bool, allow_empty: bool) -
     return worst_code(codes)
 
 
-def _document(results: Sequence[Compared], unreadable: Sequence[InputError], code: int) -> dict[str, Any]:
+def _document(results: Sequence[ObjectComparison], unreadable: Sequence[InputError], code: int) -> dict[str, Any]:
     """Everything as data; fields are only ever added."""
     return {
         "format": FORMAT,
@@ -126,13 +126,13 @@ def _document(results: Sequence[Compared], unreadable: Sequence[InputError], cod
     }
 
 
-def _counts(results: Sequence[Compared]) -> dict[str, int]:
+def _counts(results: Sequence[ObjectComparison]) -> dict[str, int]:
     """Count the objects by outcome."""
     counts = Counter(compared.what for compared in results)
     return {what: counts[what] for what in (ADDED, REMOVED, CHANGED, EQUAL, FAILED)}
 
 
-def _summary(results: Sequence[Compared]) -> str:
+def _summary(results: Sequence[ObjectComparison]) -> str:
     """One line with the counts."""
     counts = [f"{count} {what}" for what, count in _counts(results).items() if count]
     rewritten = sum(compared.rewritten for compared in results)
@@ -140,10 +140,10 @@ def _summary(results: Sequence[Compared]) -> str:
     return f"{count_of(len(results), 'object')}: {', '.join(counts)}{more}"
 
 
-def _lines(compared: Compared) -> Iterator[str]:
+def _lines(compared: ObjectComparison) -> Iterator[str]:
     if compared.what == EQUAL:
         return
-    places = " -> ".join(format_place(manifest) for manifest in (compared.pair.old, compared.pair.new) if manifest is not None)
+    places = " -> ".join(format_location(manifest) for manifest in (compared.pair.old, compared.pair.new) if manifest is not None)
     yield f"{compared.pair.identity}  {'only in ' if compared.what in (ADDED, REMOVED) else ''}{places}"
     if compared.failure:
         yield f"  can't be compared: {shorten(compared.failure, _MAX_PATH_CHARACTERS)}"
@@ -172,7 +172,7 @@ def _line(difference: Difference, version: str) -> str:
     return f"{mark} {field}: {what}{before} -> {after}{note}"
 
 
-def _object(compared: Compared) -> dict[str, Any]:
+def _object(compared: ObjectComparison) -> dict[str, Any]:
     return {
         "object": compared.pair.identity._asdict(),
         "what": compared.what,

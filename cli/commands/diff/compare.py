@@ -34,7 +34,7 @@ _ADDED_BY_OPERATOR: Final = frozenset({ORIGIN_VERSION, WORKLOAD_PROVIDER})  # of
 _NO_FIELD: Final = object()  # what a version holds that has no such field
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """One difference; an absent side is None. `spelling`: both sides mean the same. `secret`: the surrounding text indicates a secret."""
 
     path: Path
@@ -48,16 +48,16 @@ class Change(NamedTuple):
 class Difference(NamedTuple):
     """A change, and the version of its fields."""
 
-    change: Change
+    change: FieldChange
     version: str
 
 
-def compare_objects(old: Any, new: Any, schema: Node | None, path: Path = ()) -> list[Change]:
+def compare_objects(old: Any, new: Any, schema: Node | None, path: Path = ()) -> list[FieldChange]:
     """The differences of two values, in an order that depends on neither side's order of keys."""
     return list(_compare(old, new, schema, path))
 
 
-def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[Change]:
+def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[FieldChange]:
     if isinstance(old, dict) and isinstance(new, dict) and len(path) < DEPTH:
         for name in sorted(old.keys() | new.keys()):
             step, below = child(node, name)
@@ -68,14 +68,14 @@ def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[Chan
         yield _one_sided(old, new, node, path)
     # values too deep for recursion are compared as text
     elif not (same_text(old, new) if isinstance(old, (dict, list)) else are_identical(old, new)):
-        yield Change(path, CHANGED, old, new, _is_same_amount(old, new, node, path))
+        yield FieldChange(path, CHANGED, old, new, _is_same_amount(old, new, node, path))
 
 
-def _one_sided(old: Any, new: Any, node: Node | None, path: Path) -> Change:
+def _one_sided(old: Any, new: Any, node: Node | None, path: Path) -> FieldChange:
     value = new if old is MISSING else old
     # an empty list or map says what its absence says; an empty block may switch something on
     same = value == [] or (value == {} and "additionalProperties" in resolve(node or {}))
-    return Change(path, ADDED, None, value, same) if old is MISSING else Change(path, REMOVED, value, None, same)
+    return FieldChange(path, ADDED, None, value, same) if old is MISSING else FieldChange(path, REMOVED, value, None, same)
 
 
 def _is_same_amount(old: Any, new: Any, node: Node | None, path: Path) -> bool:
@@ -86,7 +86,7 @@ def _is_same_amount(old: Any, new: Any, node: Node | None, path: Path) -> bool:
     return (typed or read) and is_quantity(old) and is_quantity(new) and parse(old) == parse(new)
 
 
-def _lists(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[Change]:
+def _lists(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[FieldChange]:
     olds, news = _keyed(old, node), _keyed(new, node)
     if olds is None or news is None:
         yield from _by_index(old, new, node, path)
@@ -97,14 +97,14 @@ def _lists(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Ite
     stayed = [key for key in olds if key in news]
     if stayed != [key for key in news if key in olds]:
         means = path[-1:] and path[-1] in _ORDERED
-        yield Change(path, ORDER, stayed, [key for key in news if key in olds], not means)
+        yield FieldChange(path, ORDER, stayed, [key for key in news if key in olds], not means)
 
 
-def _by_index(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[Change]:
+def _by_index(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[FieldChange]:
     if resolve(node or {}).get("x-kubernetes-list-type") == "set" and sorted(map(repr, old)) == sorted(map(repr, new)):
-        yield Change(path, ORDER, old, new, spelling=True)
+        yield FieldChange(path, ORDER, old, new, spelling=True)
     elif len(old) != len(new):
-        yield Change(path, CHANGED, old, new)
+        yield FieldChange(path, CHANGED, old, new)
     else:
         for index, (mine, theirs) in enumerate(zip(old, new, strict=True)):
             secret = index > 0 and (is_secret_flag(old[index - 1]) or is_secret_flag(new[index - 1]))

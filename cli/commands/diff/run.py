@@ -18,10 +18,10 @@ from ...files.revision import Trees, below
 from ...objects.forms import FormError, Server, complete, in_version
 from ...objects.manifest import Identity, Manifest, find_manifests, place_in
 from ...objects.pairs import Placed, pair_up
-from ...objects.stored import Old, Previous, apply_to, format_place, is_live, store_as
-from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
+from ...objects.stored import StoredInFiles, StoredObject, apply_to, format_location, is_live, store_as
+from ...validation.finding import LocatedFinding, ValidationOutcome, merge_duplicates
 from ...validation.levels import ERROR
-from ...validation.pipeline import Settings, check_object
+from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.load import InputError, Source
 from .compare import ADDED, CHANGED, REMOVED, Difference, find_differences
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ....api.line import Line
-    from ...objects.cluster_snapshot import Live
+    from ...objects.cluster_snapshot import StoredInCluster
 
 
 EQUAL: Final = "equal"
 FAILED: Final = "failed"
 
 
-class Asked(NamedTuple):
+class DiffRequest(NamedTuple):
     """Options of a run, the same for every object."""
 
     server: Server
@@ -45,12 +45,12 @@ class Asked(NamedTuple):
     phases: Mapping[str, str] | None = None  # of its namespaces
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ValidationSettings:
         """The settings by which the update is judged."""
-        return Settings(*self.server)._replace(phases=self.phases, held=self.live)
+        return ValidationSettings(*self.server)._replace(phases=self.phases, in_cluster=self.live)
 
 
-class Side(NamedTuple):
+class DiffSide(NamedTuple):
     """The objects of one side, in order, and what of it could not be read; `path` holds its files, in a revision of git or today."""
 
     objects: list[Manifest]
@@ -63,7 +63,7 @@ class Side(NamedTuple):
         return os.path.relpath(manifest.document.source.name.removeprefix(f"{self.revision}:"), self.path or ".")
 
 
-class Pair(NamedTuple):
+class ObjectPair(NamedTuple):
     """One object on both sides, or on one of them."""
 
     identity: Identity
@@ -71,10 +71,10 @@ class Pair(NamedTuple):
     new: Manifest | None
 
 
-class Compared(NamedTuple):
+class ObjectComparison(NamedTuple):
     """The comparison of one object."""
 
-    pair: Pair
+    pair: ObjectPair
     what: str  # added, removed, changed, equal or failed
     version: str = ""  # in which the two were compared
     differences: Sequence[Difference] = ()
@@ -84,12 +84,12 @@ class Compared(NamedTuple):
     failure: str = ""
 
 
-def load_side(path: str, excluded: Sequence[str]) -> Side:
+def load_side(path: str, excluded: Sequence[str]) -> DiffSide:
     """The objects that a file, a folder, standard input or a path of a git revision (`main:deploy`) holds.
 
     Raises: UsageError when there is no such revision.
     """
-    side = Side([], [], *split_revision(path))
+    side = DiffSide([], [], *split_revision(path))
     for file in _files(path, excluded):
         try:
             with limit_cpu(file if isinstance(file, str) else file.name):
@@ -104,19 +104,19 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
     return side
 
 
-def with_live(path: str, excluded: Sequence[str], live: Live, namespace: str, line: Line) -> tuple[Side, Side]:
+def with_live(path: str, excluded: Sequence[str], live: StoredInCluster, namespace: str, line: Line) -> tuple[DiffSide, DiffSide]:
     """The stored objects that files name, and the same with the files applied; new objects are on the second side only.
 
     A stored object that can't be read is unreadable there, and the file's object is left out. `namespace` is that of objects
     that name none.
     """
-    old, files = Side([], []), load_side(path, excluded)
-    new = Side([], files.unreadable)
+    old, files = DiffSide([], []), load_side(path, excluded)
+    new = DiffSide([], files.unreadable)
     for written in files.objects:
         manifest = place_in(written, namespace)
-        past = live.past(manifest, line) if manifest.known else Previous()
+        past = live.find_stored(manifest, line) if manifest.known else StoredObject()
         if isinstance(past, InputError) or past.why:
-            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_place(manifest)))
+            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_location(manifest)))
             continue
         stored = live.stored(manifest.identity)
         if stored is not None and past.applied is not None:
@@ -126,24 +126,24 @@ def with_live(path: str, excluded: Sequence[str], live: Live, namespace: str, li
     return old, new
 
 
-def pairs(old: Side, new: Side) -> list[Pair]:
+def pairs(old: DiffSide, new: DiffSide) -> list[ObjectPair]:
     """Matches the objects, sorted by identity; several of one identity are matched by file, else in their order.
 
     One without a namespace matches the only one of its name on the other side: files often leave the namespace to kubectl.
     """
     sides = ([Placed(side.file(manifest), manifest.identity, manifest) for manifest in side.objects] for side in (old, new))
     both = pair_up(*sides)
-    matches = [Pair(was.value.identity, was.value, now.value) for was, now in both if was and now]
+    matches = [ObjectPair(was.value.identity, was.value, now.value) for was, now in both if was and now]
     olds = [was.value for was, now in both if was and not now]
     news = [now.value for was, now in both if now and not was]
     alone, matched = _alone(olds), set()
     for name, theirs in _alone(news).items():
         mine = alone.get(name)
         if mine is not None and bool(mine.identity.namespace) != bool(theirs.identity.namespace):
-            matches.append(Pair(max(mine.identity, theirs.identity), mine, theirs))
+            matches.append(ObjectPair(max(mine.identity, theirs.identity), mine, theirs))
             matched |= {id(mine), id(theirs)}
-    matches += [Pair(manifest.identity, manifest, None) for manifest in olds if id(manifest) not in matched]
-    matches += [Pair(manifest.identity, None, manifest) for manifest in news if id(manifest) not in matched]
+    matches += [ObjectPair(manifest.identity, manifest, None) for manifest in olds if id(manifest) not in matched]
+    matches += [ObjectPair(manifest.identity, None, manifest) for manifest in news if id(manifest) not in matched]
     return sorted(matches, key=lambda pair: (pair.identity, pair.new is None))
 
 
@@ -179,19 +179,19 @@ def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | 
         yield text if isinstance(text, InputError) else Source(f"{revision}:{shown[full]}", text)
 
 
-def source_of(pair: Pair) -> str:
+def source_of(pair: ObjectPair) -> str:
     """The name of the file of a pair: the new one if there is one."""
     manifest = pair.new or pair.old
     return manifest.document.source.name if manifest else ""
 
 
-def compare_pair(pair: Pair, request: Asked) -> Compared:
+def compare_pair(pair: ObjectPair, request: DiffRequest) -> ObjectComparison:
     """Compares one pair; an object that can't be is one that failed, with the reason."""
     if pair.new is None:
-        return Compared(pair, REMOVED)
+        return ObjectComparison(pair, REMOVED)
     if pair.old is None:
-        answered = check_object(pair.new, CREATE, None, request.settings) if request.live else Outcome([], [])
-        return Compared(pair, ADDED, pair.new.version if request.live else "", findings=_sorted(answered))
+        answered = check_object(pair.new, CREATE, None, request.settings) if request.live else ValidationOutcome([], [])
+        return ObjectComparison(pair, ADDED, pair.new.version if request.live else "", findings=_sorted(answered))
     old, new, kind, line = pair.old, pair.new, pair.identity.kind, request.server.line
     drifted, applied = is_live(new) and not is_live(old), not request.live and new.known and is_live(old) and not is_live(new)
     version = request.to if request.to and kind in KINDS else new.version
@@ -214,8 +214,8 @@ def compare_pair(pair: Pair, request: Asked) -> Compared:
                     finding for finding in findings if finding.rule == UNKNOWN_FIELD.name or (request.live and finding.level == ERROR)
                 ]
     except (FormError, InputError) as error:
-        return Compared(pair, FAILED, failure=str(error))
-    return Compared(pair, CHANGED if real or findings else EQUAL, version, real, spelt, rewritten, findings)
+        return ObjectComparison(pair, FAILED, failure=str(error))
+    return ObjectComparison(pair, CHANGED if real or findings else EQUAL, version, real, spelt, rewritten, findings)
 
 
 def _applied(old: Manifest, new: Manifest, line: Line) -> Fields:
@@ -226,18 +226,18 @@ def _applied(old: Manifest, new: Manifest, line: Line) -> Fields:
     return apply_to(old.data, stored, new).applied or new.data
 
 
-def _placed(obj: Fields, pair: Pair) -> Fields:
+def _placed(obj: Fields, pair: ObjectPair) -> Fields:
     namespace = pair.identity.namespace
     return {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}} if namespace else obj
 
 
-def _findings(old: Manifest, new: Manifest, request: Asked) -> list[LocatedFinding]:
+def _findings(old: Manifest, new: Manifest, request: DiffRequest) -> list[LocatedFinding]:
     """Check the update as `check` does. Both objects' data are changed on the way."""
-    was = Old([old._replace(identity=new.identity)]).of(new, request.server.line)
+    was = StoredInFiles([old._replace(identity=new.identity)]).of(new, request.server.line)
     if isinstance(was, InputError):
         raise FormError(was.text)
     return _sorted(check_object(new, UPDATE, copy.deepcopy(was), request.settings))
 
 
-def _sorted(outcome: Outcome) -> list[LocatedFinding]:
+def _sorted(outcome: ValidationOutcome) -> list[LocatedFinding]:
     return merge_duplicates(sorted(outcome.findings, key=lambda finding: finding.order))

@@ -16,7 +16,7 @@ from ....kube.protocol import Node
 from ....kube.times import parse_time
 from . import repairs
 from .finding import Finding, error, info, warning
-from .observe import Sight
+from .observe import ClusterView
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
 DELAY: Final = MINUTE  # until the provisioner acts
@@ -25,84 +25,84 @@ _MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
 _LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
 
 
-def secrets(sight: Sight) -> Iterator[Finding]:
+def secrets(view: ClusterView) -> Iterator[Finding]:
     """The serving Secret holds what a server accepts, for long enough, from an authority that can sign again."""
-    state, where = sight.state, sight.namespace
+    state, where = view.state, view.namespace
     if state is None:
         return
-    what, repair = f"Secret {where}/{sight.about.called.serving}", repairs.certs("issue", where)
+    what, repair = f"Secret {where}/{view.about.called.serving}", repairs.certs("issue", where)
     if state.mode is not Mode.MANAGED:
         repair = ""  # its provider must renew it
     if state.serving is None:
         yield error("certificate", what, "is not there: servers that start now have nothing to serve", repair)
     else:
-        yield from _serving(sight, state.serving, what, repair)
+        yield from _serving(view, state.serving, what, repair)
     if state.mode is Mode.MANAGED:
-        yield from _authority(sight, state)
+        yield from _authority(view, state)
 
 
-def _serving(sight: Sight, serving: Serving, what: str, repair: str) -> Iterator[Finding]:
+def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Iterator[Finding]:
     key = serving.key.pem if serving.key else b""
     try:
-        accepted = accept(Content(serving.chain, key, serving.bundle), Source.API, sight.about.profile.server_name, sight.now)
+        accepted = accept(Content(serving.chain, key, serving.bundle), Source.API, view.about.profile.server_name, view.now)
     except PairError as wrong:
         yield error("certificate", what, str(wrong), repair)
         return
-    if accepted.leaf.not_after - sight.now < accepted.leaf.life / 3:
+    if accepted.leaf.not_after - view.now < accepted.leaf.life / 3:
         text = f"{what.partition(' ')[2]} ends at {accepted.leaf.not_after:%Y-%m-%d %H:%M} UTC, and should have been renewed"
         yield warning("expiry", what, text, repair)
     if serving.holds_authority_key:
         text = "holds ca.key, with which every reader could sign any certificate"
-        yield warning("certificate", what, text, repairs.certs("rotate", sight.namespace))
-    trust = sight.state.trust if sight.state else None
+        yield warning("certificate", what, text, repairs.certs("rotate", view.namespace))
+    trust = view.state.trust if view.state else None
     if trust is not None and not accepted.authorities & trust.usable:
-        where = f"ConfigMap {sight.namespace}/{sight.about.called.trust}"
-        if _is_spreading(sight):
+        where = f"ConfigMap {view.namespace}/{view.about.called.trust}"
+        if _is_spreading(view):
             yield info("trust", where, "doesn't list the issuer of the certificate as usable yet: every API server must have seen it first")
             return
         text = "doesn't list the issuer of the certificate as usable: a server without another one waits for five minutes"
-        yield warning("trust", where, text, repairs.certs("inject", sight.namespace))
+        yield warning("trust", where, text, repairs.certs("inject", view.namespace))
 
 
-def _is_spreading(sight: Sight) -> bool:
+def _is_spreading(view: ClusterView) -> bool:
     """Whether a new issuer has become known so recently that the provisioner still waits for those who must trust it."""
-    state = sight.state
+    state = view.state
     if state is None or state.mode is Mode.MANAGED or state.hint.phase not in {Phase.TRUST, Phase.SETTLE}:
         return False
-    lasted = age_of(state.hint.since, sight.now)
+    lasted = age_of(state.hint.since, view.now)
     return lasted is not None and lasted < state.timings.settle + DELAY
 
 
-def _authority(sight: Sight, state: CertificateState) -> Iterator[Finding]:
-    what, repair = f"Secret {sight.namespace}/{sight.about.called.authority}", repairs.certs("rotate", sight.namespace)
+def _authority(view: ClusterView, state: CertificateState) -> Iterator[Finding]:
+    what, repair = f"Secret {view.namespace}/{view.about.called.authority}", repairs.certs("rotate", view.namespace)
     secret = state.authority
     if secret is None or secret.current is None:
-        again = repairs.restart(sight.namespace, "provisioner")
+        again = repairs.restart(view.namespace, "provisioner")
         yield error("authority", what, "is not there, or holds no certificate: nothing can be renewed", again)
         return
     if secret.current_key is None:
         yield warning("authority", what, "current.key is missing or belongs to another certificate: nothing can be renewed", repair)
-    if secret.current.not_after <= sight.now:
+    if secret.current.not_after <= view.now:
         yield error("expiry", what, f"the authority has expired at {secret.current.not_after:%Y-%m-%d %H:%M} UTC", repair)
-    elif secret.current.not_after - sight.now < SOON:
+    elif secret.current.not_after - view.now < SOON:
         text = f"the authority ends at {secret.current.not_after:%Y-%m-%d %H:%M} UTC, and should have been replaced"
         yield warning("expiry", what, text, repair)
 
 
-def trust(sight: Sight) -> Iterator[Finding]:
+def trust(view: ClusterView) -> Iterator[Finding]:
     """Every configuration object leads to us, and trusts each certificate that is presented, or else the one in the Secret."""
-    state = sight.state
+    state = view.state
     if state is None:
         return
     chain = read_certificates(state.serving.chain) if state.serving else ()
     leaves = list_presented_leaves(state) or chain[:1]
     for target in state.targets:
-        yield from _target(sight, target, leaves, chain)
+        yield from _target(view, target, leaves, chain)
 
 
-def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[Finding]:
-    what, inject = f"{target.kind} {target.name}", repairs.certs("inject", sight.namespace)
-    profile = sight.about.profile
+def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[Finding]:
+    what, inject = f"{target.kind} {target.name}", repairs.certs("inject", view.namespace)
+    profile = view.about.profile
     if target.stance is Stance.UNSET:
         text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}: without it fields are lost between versions"
         yield error("conversion", what, text, inject)
@@ -126,80 +126,80 @@ def _target(sight: Sight, target: Target, leaves: tuple[Certificate, ...], chain
                 yield error("trust", what, text, repair)
 
 
-def rotation(sight: Sight) -> Iterator[Finding]:
+def rotation(view: ClusterView) -> Iterator[Finding]:
     """Report the state of a rotation, by the facts and by what the provisioner wrote."""
-    if sight.state is None:
+    if view.state is None:
         return
-    where, called = sight.namespace, sight.about.called
+    where, called = view.namespace, view.about.called
     # where others make the certificates, there is no CA Secret, and the provisioner writes its conditions to the ConfigMap
-    what = f"Secret {where}/{called.authority}" if sight.state.mode is Mode.MANAGED else f"ConfigMap {where}/{called.trust}"
-    for each in reports(sight.state, sight.now):
+    what = f"Secret {where}/{called.authority}" if view.state.mode is Mode.MANAGED else f"ConfigMap {where}/{called.trust}"
+    for each in reports(view.state, view.now):
         if each.reason not in _OWN_WORDS:
             again = repairs.restart(where, "server") if each.reason == "CARotationStuck" else ""
             yield warning("rotation", what, f"{each.reason}: {each.text}", again)
-    for condition in sight.conditions:
-        is_expected = condition.get("reason") == NOT_USABLE and _is_spreading(sight)
+    for condition in view.conditions:
+        is_expected = condition.get("reason") == NOT_USABLE and _is_spreading(view)
         if condition.get("type") == "Ready" and condition.get("status") == "False" and not is_expected:
             yield warning("provisioner", what, f"it says: {condition.get('message', '')}")
 
 
-def endpoints(sight: Sight) -> Iterator[Finding]:
+def endpoints(view: ClusterView) -> Iterator[Finding]:
     """The Service has the port that the API server calls, and ready servers behind it."""
-    where, service = sight.namespace, sight.about.profile.service
-    what, look = f"Service {where}/{service}", repairs.status(where, "server")
-    if sight.service is None:
-        if "service" not in sight.unseen:
-            yield error("endpoints", what, "is not there: no webhook can be called", sight.parts.restore("Service", service))
+    where, service = view.namespace, view.about.profile.service
+    what, command = f"Service {where}/{service}", repairs.status(where, "server")
+    if view.service is None:
+        if "service" not in view.forbidden:
+            yield error("endpoints", what, "is not there: no webhook can be called", view.parts.restore("Service", service))
         return
-    if repairs.PORT not in [port.get("port") for port in (sight.service.get("spec") or {}).get("ports") or ()]:
+    if repairs.PORT not in [port.get("port") for port in (view.service.get("spec") or {}).get("ports") or ()]:
         text = f"spec.ports must have port {repairs.PORT}, which the configuration objects name"
-        yield error("endpoints", what, text, _with_port(sight, sight.service))
-    servers = sight.state.endpoints if sight.state else None
+        yield error("endpoints", what, text, _with_port(view, view.service))
+    servers = view.state.endpoints if view.state else None
     if servers is None:
         return
     if not servers:
-        yield error("endpoints", what, "has no endpoints: no server runs", look)
+        yield error("endpoints", what, "has no endpoints: no server runs", command)
     elif not any(each.ready for each in servers):
-        yield error("endpoints", what, f"has no ready endpoint among {', '.join(each.address for each in servers)}", look)
+        yield error("endpoints", what, f"has no ready endpoint among {', '.join(each.address for each in servers)}", command)
     for each in servers:
-        yield from _endpoint(sight, each, look)
+        yield from _endpoint(view, each, command)
 
 
-def _with_port(sight: Sight, service: Node) -> str:
+def _with_port(view: ClusterView, service: Node) -> str:
     """Gives the port of a Service with one port its number back, and adds it to others."""
     ports = (service.get("spec") or {}).get("ports") or []
     port = {"name": "webhook", "protocol": "TCP", "port": repairs.PORT, "targetPort": "webhook"}
-    where, name = sight.namespace, sight.about.profile.service
+    where, name = view.namespace, view.about.profile.service
     if len(ports) == 1:
         return repairs.patch("Service", name, "/spec/ports/0/port", repairs.PORT, "replace", namespace=where)
     return repairs.patch("Service", name, "/spec/ports/-", port, namespace=where)
 
 
-def _endpoint(sight: Sight, endpoint: Endpoint, look: str) -> Iterator[Finding]:
-    state, leaf, what = sight.state, endpoint.leaf, f"server {endpoint.address}"
+def _endpoint(view: ClusterView, endpoint: Endpoint, command: str) -> Iterator[Finding]:
+    state, leaf, what = view.state, endpoint.leaf, f"server {endpoint.address}"
     if leaf is None:
         yield info("endpoints", what, "can't be reached from here: its certificate is unknown")
-    elif not leaf.valid_at(sight.now):
-        yield error("expiry", what, f"presents a certificate that ended at {leaf.not_after:%Y-%m-%d %H:%M} UTC", look)
-    elif sight.about.profile.server_name not in leaf.names:
-        yield error("certificate", what, f"presents a certificate that doesn't name {sight.about.profile.server_name}", look)
+    elif not leaf.valid_at(view.now):
+        yield error("expiry", what, f"presents a certificate that ended at {leaf.not_after:%Y-%m-%d %H:%M} UTC", command)
+    elif view.about.profile.server_name not in leaf.names:
+        yield error("certificate", what, f"presents a certificate that doesn't name {view.about.profile.server_name}", command)
     elif state and state.serving and state.serving.leaf and leaf != state.serving.leaf:
         text = "presents another certificate than the Secret holds; for minutes after a renewal that is as it should be"
-        yield warning("certificate", what, text, repairs.restart(sight.namespace, "server"))
+        yield warning("certificate", what, text, repairs.restart(view.namespace, "server"))
 
 
-def provisioner(sight: Sight) -> Iterator[Finding]:
+def provisioner(view: ClusterView) -> Iterator[Finding]:
     """A provisioner must hold the Lease and renew it."""
-    where, name = sight.namespace, sight.about.called.lease
+    where, name = view.namespace, view.about.called.lease
     what, again = f"Lease {where}/{name}", repairs.restart(where, "provisioner")
-    if sight.lease is None:
-        if "lease" not in sight.unseen:
+    if view.lease is None:
+        if "lease" not in view.forbidden:
             yield error("provisioner", what, "is not there: no provisioner has run here yet", repairs.status(where, "provisioner"))
         return
-    spec = sight.lease.get("spec") or {}
+    spec = view.lease.get("spec") or {}
     if not spec.get("holderIdentity"):
         yield error("provisioner", what, "has no holder: no provisioner runs", repairs.status(where, "provisioner"))
-    elif since := late_lease(sight.lease, sight.now):
+    elif since := late_lease(view.lease, view.now):
         yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {since}: nothing is repaired or renewed", again)
 
 
@@ -213,25 +213,25 @@ def late_lease(lease: Node, now: datetime) -> str | None:
     return f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"
 
 
-def reconciler(sight: Sight) -> Iterator[Finding]:
+def reconciler(view: ClusterView) -> Iterator[Finding]:
     """A reconciler must hold its Lease and renew it, where one is installed."""
-    election, where = sight.about.election, sight.namespace
-    parts = [key for key, _ in sight.parts.of_kind("Deployment") if key[2].endswith("-reconciler")]
-    if election is None or not any(sight.parts.live.get(key) for key in parts):
+    election, where = view.about.election, view.namespace
+    parts = [key for key, _ in view.parts.of_kind("Deployment") if key[2].endswith("-reconciler")]
+    if election is None or not any(view.parts.live.get(key) for key in parts):
         return
-    what, lease = f"Lease {'/'.join(election)}", sight.election
+    what, lease = f"Lease {'/'.join(election)}", view.election
     if lease is None or not (lease.get("spec") or {}).get("holderIdentity"):
-        if "election" not in sight.unseen:
+        if "election" not in view.forbidden:
             text = "has no holder: no reconciler runs, and graphs stay as they are"
             yield error("reconciler", what, text, repairs.status(where, "reconciler"))
-    elif since := late_lease(lease, sight.now):
+    elif since := late_lease(lease, view.now):
         text = f"{lease['spec']['holderIdentity']} has not renewed it {since}: graphs stay as they are"
         yield error("reconciler", what, text, repairs.restart(where, "reconciler"))
 
 
-def scope(sight: Sight) -> Iterator[Finding]:
+def scope(view: ClusterView) -> Iterator[Finding]:
     """Which namespaces other operators have claimed."""
-    if sight.claims:
+    if view.claims:
         judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"
-        text = f"claimed by operators of their own, {judged}: {', '.join(sight.claims)}"
+        text = f"claimed by operators of their own, {judged}: {', '.join(view.claims)}"
         yield info("scope", "namespaces", text)

@@ -100,16 +100,16 @@ async def examine(
     from . import certificates, definitions, storage, workloads
     from .dry_run import requests
     from .neighbours import neighbours
-    from .observe import look
+    from .observe import observe_installation
     from .others import others
     from .policies import policies
     from .rights import rights
 
     place, findings = await _installed(cluster, namespace, config, lenient=lenient)
-    sight = await look(cluster, place)
-    findings += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
+    view = await observe_installation(cluster, place)
+    findings += [warning("permission", what, f"can't be read: {why}") for what, why in view.forbidden.items()]
     if removing:
-        return [*findings, *await storage.removal(cluster, sight)]
+        return [*findings, *await storage.removal(cluster, view)]
     checks = (
         certificates.endpoints,
         certificates.provisioner,
@@ -125,16 +125,16 @@ async def examine(
         definitions.guard,
         certificates.scope,
     )
-    running = await workloads.Running().read(cluster, sight.namespace)
-    findings += workloads.unread((sight.parts.unseen, running.unseen))
-    findings += [*workloads.workloads(sight.parts, running), *workloads.selection(sight, sight.parts, running)]
-    findings += [each for check in checks for each in check(sight)]
-    missing = {str(kind): name for kind, name in place.targets if sight.configurations.get(kind, {}) is None}
-    restore = {kind: sight.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
-    line = decide_line(place.version, sight.line)
-    asking = [rights(cluster, place, sight.parts), others(cluster, sight, sight.parts), policies(cluster, sight.parts, line)]
-    asking += [storage.contents(cluster, sight)]
-    asking += [storage.servers(cluster, opener, sight)] if opener else []
-    asking += [neighbours(cluster, sight, upgrade_to)] if upgrade_to is not None else []
-    answers = await asyncio.gather(*asking, requests(cluster, sight.namespace, sight.claims, restore))
+    running = await workloads.Running().read(cluster, view.namespace)
+    findings += workloads.unread((view.parts.forbidden, running.forbidden))
+    findings += [*workloads.workloads(view.parts, running), *workloads.selection(view, view.parts, running)]
+    findings += [each for check in checks for each in check(view)]
+    missing = {str(kind): name for kind, name in place.targets if view.configurations.get(kind, {}) is None}
+    restore = {kind: view.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
+    line = decide_line(place.version, view.line)
+    asking = [rights(cluster, place, view.parts), others(cluster, view, view.parts), policies(cluster, view.parts, line)]
+    asking += [storage.contents(cluster, view)]
+    asking += [storage.servers(cluster, opener, view)] if opener else []
+    asking += [neighbours(cluster, view, upgrade_to)] if upgrade_to is not None else []
+    answers = await asyncio.gather(*asking, requests(cluster, view.namespace, view.claims, restore))
     return [*findings, *(each for answer in answers for each in answer)]

@@ -16,31 +16,31 @@ from ....kube.storage_versions import read_definition
 from ....webhooks.routes import ROUTES, Route
 from . import repairs
 from .finding import Finding, error, warning
-from .observe import Sight, name_policy
+from .observe import ClusterView, name_policy
 
 Node = dict[str, Any]
 _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
 
 
-def kinds(sight: Sight) -> Iterator[Finding]:
+def kinds(view: ClusterView) -> Iterator[Finding]:
     """Every kind of the line is there, served in its versions, and stored in versions that exist."""
-    line = decide_line(sight.about.version, sight.line)
+    line = decide_line(view.about.version, view.line)
     for kind in KINDS:
-        crd = sight.crds[kind.plural]
+        crd = view.crds[kind.plural]
         if crd is not None:
-            yield from _kind(kind, crd, repairs.definitions(sight.about))
-        elif kind.crd_name not in sight.unseen and kind.is_of(line) and kind.since is OLDEST:  # a gate leaves out the others
-            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(sight.about))
+            yield from _kind(kind, crd, repairs.definitions(view.about))
+        elif kind.crd_name not in view.forbidden and kind.is_of(line) and kind.since is OLDEST:  # a gate leaves out the others
+            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(view.about))
 
 
-def lines(sight: Sight) -> Iterator[Finding]:
+def lines(view: ClusterView) -> Iterator[Finding]:
     """The definitions are of the release of `operator.version`: otherwise fields are lost or refused."""
-    kind, version = BY_ALIAS["DGD"], sight.about.version
-    line, wanted = sight.line, of_release(version)
+    kind, version = BY_ALIAS["DGD"], view.about.version
+    line, wanted = view.line, of_release(version)
     if wanted is not None and is_beyond(version):
         text = f"operator.version is {version}, later than operator {NEWEST}, the newest release that is supported here"
         yield warning("line", _named(kind), text)
-    written = [sight.crds.get(BY_NAME[name].plural) for name in WRITTEN]
+    written = [view.crds.get(BY_NAME[name].plural) for name in WRITTEN]
     if later := describe_later_release("", decide_line(version, line), written):
         yield warning("line", _named(kind), f"{later}; conversion keeps unknown fields of v1beta1 and v1alpha1, and no rule is about them")
     if line is None or wanted is None or wanted is line:
@@ -49,10 +49,10 @@ def lines(sight: Sight) -> Iterator[Finding]:
     if line < wanted:
         text += f"; if your operator is of release {line}, set operator.version to {line}.0 instead of the repair"
         text += f"; {steps}" if (steps := explain_upgrades(line, wanted)) else ""
-        yield error("line", _named(kind), text, repairs.definitions(sight.about, wanted))
+        yield error("line", _named(kind), text, repairs.definitions(view.about, wanted))
     else:
         text += f"; set operator.version to {line}.0, also in your own manifests, or unknown fields are lost and known ones refused"
-        yield error("line", _named(kind), text, repairs.set_version(sight.parts, version, f"{line}.0"))
+        yield error("line", _named(kind), text, repairs.set_version(view.parts, version, f"{line}.0"))
 
 
 def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
@@ -90,40 +90,40 @@ def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
         yield error("conversion", _named(kind), text, repair)
 
 
-def configurations(sight: Sight) -> Iterator[Finding]:
+def configurations(view: ClusterView) -> Iterator[Finding]:
     """Both configurations are there, and send every kind and version to its path."""
-    for kind, name in sight.about.targets:
+    for kind, name in view.about.targets:
         if kind not in _PURPOSES:
             continue
-        configuration, what = sight.configurations[kind], f"{kind} {name}"
+        configuration, what = view.configurations[kind], f"{kind} {name}"
         if configuration is None:
-            if name not in sight.unseen:
-                yield error("configurations", what, "is not there: nothing is validated or defaulted", sight.parts.restore(kind, name))
+            if name not in view.forbidden:
+                yield error("configurations", what, "is not there: nothing is validated or defaulted", view.parts.restore(kind, name))
             continue
-        repair = _whole_again(sight, kind, name, configuration)
-        ours = {path: entry for entry in configuration.get("webhooks") or () if (path := _path(entry, sight))}
+        repair = _whole_again(view, kind, name, configuration)
+        ours = {path: entry for entry in configuration.get("webhooks") or () if (path := _path(entry, view))}
         if not ours:
-            text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is validated or defaulted"
+            text = f"no entry leads to the Service {view.namespace}/{view.about.profile.service}: nothing is validated or defaulted"
             yield error("configurations", what, text, repair)
             continue
         for route in ROUTES.values():
             if route.purpose is _PURPOSES[kind]:
                 yield from _entry(what, route, ours.get(route.path), repair)
         for index, entry in enumerate(configuration.get("webhooks") or ()):
-            if _path(entry, sight) not in ("", PATH) and entry.get("failurePolicy") == "Ignore":
+            if _path(entry, view) not in ("", PATH) and entry.get("failurePolicy") == "Ignore":
                 text = f"{entry['name']} must refuse requests while no server responds, and admits them: failurePolicy is Ignore"
                 repair = repairs.patch(kind, name, f"/webhooks/{index}/failurePolicy", "Fail", "replace")
                 yield error("configurations", what, text, repair)
 
 
-def _whole_again(sight: Sight, kind: TargetKind, name: str, configuration: Node) -> str:
+def _whole_again(view: ClusterView, kind: TargetKind, name: str, configuration: Node) -> str:
     """Patches the entries that are missing, lead elsewhere or match less than the manifests say; all else stays."""
-    key = sight.parts.find(kind, name)
+    key = view.parts.find(kind, name)
     entries = configuration.get("webhooks") or []
     places = {entry.get("name"): index for index, entry in enumerate(entries)}
     bundle = next(filter(None, ((entry.get("clientConfig") or {}).get("caBundle") for entry in entries)), None)
     changes: list[Node] = []
-    for wanted in (sight.parts.wanted[key].get("webhooks") or ()) if key else ():
+    for wanted in (view.parts.wanted[key].get("webhooks") or ()) if key else ():
         index = places.get(wanted["name"])
         service = wanted["clientConfig"]["service"]
         if index is None:
@@ -140,15 +140,15 @@ def _whole_again(sight: Sight, kind: TargetKind, name: str, configuration: Node)
     return repairs.patch_all(kind, name, changes) if changes else ""
 
 
-def new_pods(sight: Sight) -> Iterator[Finding]:
+def new_pods(view: ClusterView) -> Iterator[Finding]:
     """The entry for new pods is there if pods are restored, and can hold up neither pods of others nor those of components."""
     kind = TargetKind.MUTATING
-    name = dict(sight.about.targets)[kind]
-    configuration, what = sight.configurations[kind], f"{kind} {name}"
+    name = dict(view.about.targets)[kind]
+    configuration, what = view.configurations[kind], f"{kind} {name}"
     entries = [
-        (index, webhook) for index, webhook in enumerate((configuration or {}).get("webhooks") or ()) if _path(webhook, sight) == PATH
+        (index, webhook) for index, webhook in enumerate((configuration or {}).get("webhooks") or ()) if _path(webhook, view) == PATH
     ]
-    if configuration is not None and not entries and sight.about.restores:
+    if configuration is not None and not entries and view.about.restores:
         text = f"no entry leads to {PATH}: workers are restored, but pods that are added to cold ones start cold"
         yield warning("new-pods", what, f"{text}; apply manifests/components/checkpoints")
     for index, entry in entries:
@@ -180,10 +180,10 @@ def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator
         yield error("configurations", what, text, repair)
 
 
-def _path(entry: Node, sight: Sight) -> str:
+def _path(entry: Node, view: ClusterView) -> str:
     """The path that an entry calls; empty if it doesn't call our Service."""
     service = (entry.get("clientConfig") or {}).get("service") or {}
-    ours = (service.get("name"), service.get("namespace")) == (sight.about.profile.service, sight.namespace)
+    ours = (service.get("name"), service.get("namespace")) == (view.about.profile.service, view.namespace)
     return str(service.get("path") or "/") if ours else ""
 
 
@@ -191,22 +191,22 @@ def _named(kind: Kind) -> str:
     return f"CustomResourceDefinition {kind.crd_name}"
 
 
-def guard(sight: Sight) -> Iterator[Finding]:
+def guard(view: ClusterView) -> Iterator[Finding]:
     """The policy is there and bound, and no definition carries the annotation that gets past it."""
-    if not any(kind is TargetKind.CRD for kind, _ in sight.about.targets):
+    if not any(kind is TargetKind.CRD for kind, _ in view.about.targets):
         return  # an installation for one namespace: another installation owns the definitions
-    name = name_policy(sight.about)
-    for kind, obj in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
-        if obj is None and kind not in sight.unseen:
+    name = name_policy(view.about)
+    for kind, obj in (("ValidatingAdmissionPolicy", view.policy), ("ValidatingAdmissionPolicyBinding", view.binding)):
+        if obj is None and kind not in view.forbidden:
             text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
-            yield warning("guard", f"{kind} {name}", text, sight.parts.restore(kind, name))
-    actions = ((sight.binding or {}).get("spec") or {}).get("validationActions") or []
-    if sight.binding is not None and "Deny" not in actions:
+            yield warning("guard", f"{kind} {name}", text, view.parts.restore(kind, name))
+    actions = ((view.binding or {}).get("spec") or {}).get("validationActions") or []
+    if view.binding is not None and "Deny" not in actions:
         text = f"spec.validationActions must hold Deny, got {', '.join(actions) or 'nothing'}: nothing is refused"
         kind = "ValidatingAdmissionPolicyBinding"
         yield warning("guard", f"{kind} {name}", text, repairs.patch(kind, name, "/spec/validationActions", ["Deny"]))
     for each in KINDS:
-        notes = ((sight.crds[each.plural] or {}).get("metadata") or {}).get("annotations") or {}
+        notes = ((view.crds[each.plural] or {}).get("metadata") or {}).get("annotations") or {}
         if notes.get(ALLOW_DATA_LOSS) == "true":
             text = f"carries the annotation {ALLOW_DATA_LOSS}: updates that lose data are accepted until it is taken back"
             repair = f"kubectl annotate crd {each.crd_name} --overwrite {ALLOW_DATA_LOSS}=false"

@@ -8,7 +8,7 @@ from ....api.wording import count_of
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, PODS
 from .finding import Finding, full_name, info, warning
-from .observe import Sight, list_all
+from .observe import ClusterView, list_all
 
 _MAX_NAMED_PODS: Final = 20
 # a step of an image's path -> whose image it is
@@ -27,9 +27,9 @@ _RELEASED: Final[Mapping[Line, Mapping[str, str]]] = {
 _STUCK: Final = ("Grove", "0.1.0-alpha.12")  # with the operator 1.4.2 it never lifts the gates of components on several nodes
 
 
-async def neighbours(cluster: Cluster, sight: Sight, to: Line) -> list[Finding]:
+async def neighbours(cluster: Cluster, view: ClusterView, to: Line) -> list[Finding]:
     """Versions of other controllers beside those that each line up to one was released with, and pods at gates. Raises: ApiError."""
-    now = sight.line
+    now = view.line
     findings: list[Finding] = []
     if now is not None and (steps := explain_upgrades(now, to)):
         findings.append(warning("upgrade", "operator", steps))

@@ -15,8 +15,8 @@ from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES, Resource
 from ....kube.scope import LEASE_NAME
-from ...installation.parts import Parts, read_parts
-from ..certs.work import Hands
+from ...installation.parts import InstalledObjects, read_parts
+from ..certs.work import CertificateActions
 from .finding import Finding, warning
 
 Found = TypeVar("Found")
@@ -28,8 +28,8 @@ def name_policy(about: Installation) -> str:
     return f"{about.profile.service}-definitions"
 
 
-class Sight(NamedTuple):
-    """One look. What isn't there is None, and so is what may not be read, which `unseen` holds."""
+class ClusterView(NamedTuple):
+    """What an installation is, read once. What isn't there is None, and so is what may not be read, which `forbidden` holds."""
 
     about: Installation
     now: datetime  # by the API server's clock
@@ -40,11 +40,11 @@ class Sight(NamedTuple):
     service: Node | None
     lease: Node | None  # the provisioner's
     claims: tuple[str, ...]  # namespaces of other operators
-    unseen: dict[str, str]  # what may not be read -> the API server's sentence
+    forbidden: dict[str, str]  # what may not be read -> the API server's sentence
     policy: Node | None = None  # which guards the definitions
     binding: Node | None = None
     election: Node | None = None  # the reconciler's Lease
-    parts: Parts = Parts()
+    parts: InstalledObjects = InstalledObjects()
 
     @property
     def namespace(self) -> str:
@@ -66,27 +66,27 @@ async def list_all(cluster: Cluster, resource: Resource, findings: list[Finding]
         return []
 
 
-async def look(cluster: Cluster, about: Installation) -> Sight:
-    """One look at everything. Raises: ApiError when the API server can't be asked."""
-    unseen: dict[str, str] = {}
+async def observe_installation(cluster: Cluster, about: Installation) -> ClusterView:
+    """Reads everything of an installation. Raises: ApiError when the API server can't be asked."""
+    forbidden: dict[str, str] = {}
 
     async def see(what: str, reading: Awaitable[Found]) -> Found | None:
         """Reads, and records a refusal."""
         try:
             return await reading
         except ForbiddenError as error:
-            unseen[what] = error.message
+            forbidden[what] = error.message
             return None
 
     profile = about.profile
     now = await cluster.server_time()
-    gathered = await see("certificates", Hands(cluster, about).gatherer.gather())
+    gathered = await see("certificates", CertificateActions(cluster, about).gatherer.gather())
     names = {kind: name for kind, name in about.targets if kind is not TargetKind.CRD}
     guard = name_policy(about)
     election = about.election
     claims = await see("claims", cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"))
     crds = await asyncio.gather(*(see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS))
-    return Sight(
+    return ClusterView(
         about=about,
         now=now,
         state=gathered.state if gathered else None,
@@ -96,7 +96,7 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
         service=await see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
         lease=await see("lease", cluster.get(LEASES, about.called.lease, profile.namespace)),
         claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
-        unseen=unseen,
+        forbidden=forbidden,
         policy=await see(POLICIES.kind, cluster.get(POLICIES, guard)),
         binding=await see(POLICY_BINDINGS.kind, cluster.get(POLICY_BINDINGS, guard)),
         election=await see("election", cluster.get(LEASES, election[1], election[0])) if election else None,

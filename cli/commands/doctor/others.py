@@ -10,10 +10,10 @@ from ....api.kinds import GROUP, KINDS
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, LEASES, MUTATING, PODS, SERVICES, VALIDATING
-from ...installation.parts import COMPONENT, Parts
+from ...installation.parts import COMPONENT, InstalledObjects
 from .certificates import late_lease
 from .finding import Finding, error, full_name, info, warning
-from .observe import Sight, list_all
+from .observe import ClusterView, list_all
 
 _LEASE: Final = "dynamo.nvidia.com"  # of the Go operator, in whatever namespace its chart names
 _FLAG: Final = "--operator-version"  # which no other controller has
@@ -21,19 +21,19 @@ _UNKNOWN: Final = "can't be listed, so other operators are unknown"
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 
 
-async def others(cluster: Cluster, sight: Sight, parts: Parts) -> list[Finding]:
+async def others(cluster: Cluster, view: ClusterView, parts: InstalledObjects) -> list[Finding]:
     """Findings about other operators. Two of them that run the same graphs overwrite each other's workloads."""
     findings: list[Finding] = []
     deployments = await list_all(cluster, DEPLOYMENTS, findings, _UNKNOWN)
     operators = [each for each in deployments if _is_operator(each) and not _is_ours(each, parts)]
     for each in operators:
-        findings += _operator(sight, each)
+        findings += _operator(view, each)
     named = {full_name(each) for each in operators}
-    findings += await _leases(cluster, sight, deployments, named)
+    findings += await _leases(cluster, view, deployments, named)
     for resource in (MUTATING, VALIDATING):
         try:
             for each in (await cluster.list(resource)).items:
-                findings += await _webhooks(cluster, sight, resource.kind, each)
+                findings += await _webhooks(cluster, view, resource.kind, each)
                 if resource is VALIDATING and _authorises_pods(each):
                     findings.append(_exempt(each, parts))
         except ForbiddenError as failed:
@@ -55,29 +55,29 @@ def _is_operator(deployment: Node) -> bool:
     return any(word.partition("=")[0] == _FLAG for word in words)
 
 
-def _is_ours(deployment: Node, parts: Parts) -> bool:
+def _is_ours(deployment: Node, parts: InstalledObjects) -> bool:
     metadata = deployment["metadata"]
     return ("Deployment", metadata.get("namespace"), metadata["name"]) in parts.wanted or (
         not parts.wanted and metadata.get("namespace") == parts.namespace
     )
 
 
-def _operator(sight: Sight, deployment: Node) -> Iterator[Finding]:
+def _operator(view: ClusterView, deployment: Node) -> Iterator[Finding]:
     metadata, what = deployment["metadata"], f"Deployment {full_name(deployment)}"
     if (deployment.get("spec") or {}).get("replicas") == 0:
         return
-    if metadata.get("namespace") in sight.claims:
+    if metadata.get("namespace") in view.claims:
         yield info("operators", what, "runs the graphs of its own namespace, which it has claimed")
         return
-    if _has_claimed(sight):
-        yield info("operators", what, f"leaves alone the graphs of namespace {sight.namespace}, which this installation has claimed")
+    if _has_claimed(view):
+        yield info("operators", what, f"leaves alone the graphs of namespace {view.namespace}, which this installation has claimed")
         return
     yield error("operators", what, _BOTH, _stopped(deployment))
 
 
-def _has_claimed(sight: Sight) -> bool:
+def _has_claimed(view: ClusterView) -> bool:
     """Whether this installation is for its namespace alone, and others leave that alone."""
-    return bool(sight.about.restricted) and sight.namespace in sight.claims
+    return bool(view.about.restricted) and view.namespace in view.claims
 
 
 _BOTH: Final = "runs graphs too: one operator alone may, because two overwrite each other's workloads; the repair stops that one"
@@ -88,14 +88,14 @@ def _stopped(deployment: Node) -> str:
     return f"kubectl -n {metadata.get('namespace', '')} scale deployment {metadata['name']} --replicas=0"
 
 
-async def _leases(cluster: Cluster, sight: Sight, deployments: list[Node], named: set[str]) -> list[Finding]:
+async def _leases(cluster: Cluster, view: ClusterView, deployments: list[Node], named: set[str]) -> list[Finding]:
     """Leases of leaders that others hold and renew, each with the Deployment of the holder."""
     findings: list[Finding] = []
-    election = sight.about.election
+    election = view.about.election
     for name in dict.fromkeys((_LEASE, *((election[1],) if election else ()))):
         for lease in await list_all(cluster, LEASES, findings, _UNKNOWN, f"metadata.name={name}"):
-            if (lease["metadata"].get("namespace"), name) != election and _is_held(lease, sight.now):
-                findings += await _holder(cluster, sight, lease, deployments, named)
+            if (lease["metadata"].get("namespace"), name) != election and _is_held(lease, view.now):
+                findings += await _holder(cluster, view, lease, deployments, named)
     return findings
 
 
@@ -103,10 +103,10 @@ def _is_held(lease: Node, now: datetime) -> bool:
     return bool((lease.get("spec") or {}).get("holderIdentity")) and late_lease(lease, now) is None
 
 
-async def _holder(cluster: Cluster, sight: Sight, lease: Node, deployments: list[Node], named: set[str]) -> list[Finding]:
+async def _holder(cluster: Cluster, view: ClusterView, lease: Node, deployments: list[Node], named: set[str]) -> list[Finding]:
     """Whose Lease it is; silent where the Deployment has a finding of its own, or one of both has claimed its namespace."""
     identity, what = str(lease["spec"]["holderIdentity"]), f"Lease {full_name(lease)}"
-    if lease["metadata"].get("namespace") in sight.claims or _has_claimed(sight):
+    if lease["metadata"].get("namespace") in view.claims or _has_claimed(view):
         return []
     for pod in await _pods(cluster, identity.rpartition("_")[0] or identity):
         if (owner := _deployment_of(pod, deployments)) is not None:
@@ -141,10 +141,10 @@ def _deployment_of(pod: Node, deployments: list[Node]) -> Node | None:
     return None
 
 
-async def _webhooks(cluster: Cluster, sight: Sight, kind: str, configuration: Node) -> list[Finding]:
+async def _webhooks(cluster: Cluster, view: ClusterView, kind: str, configuration: Node) -> list[Finding]:
     """Entries of others for Dynamo's kinds: each delays writes, and one whose Service is gone refuses them all."""
     name = configuration["metadata"]["name"]
-    if (kind, name) in {(str(target), own) for target, own in sight.about.targets}:
+    if (kind, name) in {(str(target), own) for target, own in view.about.targets}:
         return []
     what = f"{kind} {name}"
     entries = [each for each in configuration.get("webhooks") or () if _matches(each)]
@@ -171,7 +171,7 @@ def _authorises_pods(configuration: Node) -> bool:
     return False
 
 
-def _exempt(configuration: Node, parts: Parts) -> Finding:
+def _exempt(configuration: Node, parts: InstalledObjects) -> Finding:
     """Which account Grove's configuration must exempt, so that pods get labels and are replaced."""
     templates = [deployment["spec"]["template"] for _, deployment in parts.of_kind("Deployment")]
     name = next(

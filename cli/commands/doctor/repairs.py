@@ -14,7 +14,7 @@ from ....certs.names import CONVERT
 from ....certs.state import Profile, TargetKind
 from ....kube.protocol import Node
 from ...installation import names
-from ...installation.parts import Parts, Way
+from ...installation.parts import InstalledObjects, Installer
 from ...rewrite.rewrite import NotWrittenError, rewrite
 from ...yaml.errors import InputError
 from ...yaml.load import load_documents
@@ -40,9 +40,9 @@ def definitions(about: Installation, line: str = "") -> str:
     return f"dynamo-webhooks crds --cluster{flags} | kubectl apply --server-side -f -" if _converts(about) else ""
 
 
-def set_version(parts: Parts, version: str, wanted: str) -> str:
+def set_version(parts: InstalledObjects, version: str, wanted: str) -> str:
     """Replaces `operator.version` in the configuration and restarts our processes; empty where the cluster's configuration has another."""
-    if parts.way is Way.HELM:
+    if parts.installer is Installer.HELM:
         where = f"{parts.release} manifests/chart --namespace {parts.namespace}"
         return f"helm upgrade {where} --reuse-values --set config.operator.version={wanted}"
     text = ((parts.live.get(("ConfigMap", parts.namespace, names.CONFIG)) or {}).get("data") or {}).get(names.KEY, "")

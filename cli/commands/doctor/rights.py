@@ -12,7 +12,7 @@ from ....certs.installation import Installation
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import ACCESS_REVIEWS
-from ...installation.parts import Key, Parts
+from ...installation.parts import InstalledObjects, Key
 from . import repairs
 from .finding import Finding, error, info, warning
 
@@ -34,7 +34,7 @@ class Right(NamedTuple):
         return f"{self.verb} {self.resource}{f'.{self.group}' if self.group else ''}{f' {self.name}' if self.name else ''} {where}"
 
 
-async def rights(cluster: Cluster, about: Installation, parts: Parts) -> list[Finding]:
+async def rights(cluster: Cluster, about: Installation, parts: InstalledObjects) -> list[Finding]:
     """One finding for each binding that doesn't give its account what the role says.
 
     Costs a request for each binding, and for each right of those that differ from the manifests.
@@ -61,7 +61,7 @@ async def rights(cluster: Cluster, about: Installation, parts: Parts) -> list[Fi
     return findings
 
 
-def _as_wanted(parts: Parts, key: Key, binding: Node) -> bool:
+def _as_wanted(parts: InstalledObjects, key: Key, binding: Node) -> bool:
     """Whether the binding and its role are as in the manifests: then one right shows that the API server follows them."""
     role, live = _role(parts, key, binding), parts.live.get(key)
     if role is None or not live or not (rules := (parts.live.get(role) or {}).get("rules")):
@@ -70,7 +70,7 @@ def _as_wanted(parts: Parts, key: Key, binding: Node) -> bool:
     return same and all(rule in rules for rule in parts.wanted[role]["rules"])
 
 
-def _needed(about: Installation, parts: Parts, key: Key, binding: Node) -> list[Right]:
+def _needed(about: Installation, parts: InstalledObjects, key: Key, binding: Node) -> list[Right]:
     """The rights that a binding must give, by the wanted role."""
     where = [key[1]]
     if key[0] == "ClusterRoleBinding" and about.allowed and "reconciler" in key[2]:
@@ -86,7 +86,7 @@ def _needed(about: Installation, parts: Parts, key: Key, binding: Node) -> list[
     ]
 
 
-def _role(parts: Parts, key: Key, binding: Node) -> Key | None:
+def _role(parts: InstalledObjects, key: Key, binding: Node) -> Key | None:
     reference = binding["roleRef"]
     role = (reference["kind"], key[1] if reference["kind"] == "Role" else "", reference["name"])
     return role if role in parts.wanted else None
@@ -110,7 +110,7 @@ async def _is_allowed(cluster: Cluster, namespace: str, account: str, right: Rig
     return ((await cluster.create(ACCESS_REVIEWS, obj)).get("status") or {}).get("allowed") is True
 
 
-def _missing(about: Installation, parts: Parts, key: Key, account: str, missing: list[Right]) -> Iterator[Finding]:
+def _missing(about: Installation, parts: InstalledObjects, key: Key, account: str, missing: list[Right]) -> Iterator[Finding]:
     """Why rights are missing: no binding, a binding of something else, no role, or a role without the rules."""
     what, binding = f"{key[0]} {key[2]}", parts.live.get(key)
     may = f"ServiceAccount {account} must be allowed to {', '.join(map(str, missing[:_MAX_NAMED_RIGHTS]))}"
@@ -150,7 +150,7 @@ def _same(subject: Node, account: str, namespace: str) -> bool:
     return (subject.get("kind"), subject.get("name"), subject.get("namespace")) == ("ServiceAccount", account, namespace)
 
 
-def _roles_to_bind(parts: Parts) -> Iterator[Finding]:
+def _roles_to_bind(parts: InstalledObjects) -> Iterator[Finding]:
     """Roles that the reconciler binds in namespaces of graphs, and the accounts themselves."""
     bound = {_role(parts, key, binding) for key, binding in parts.of_kind("RoleBinding", "ClusterRoleBinding")}
     for key, _ in parts.of_kind("ClusterRole", "Role"):

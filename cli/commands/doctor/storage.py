@@ -28,28 +28,28 @@ from ....kube.storage_versions import (
 from ...installation.parts import COMPONENT
 from . import repairs
 from .finding import Finding, error, full_name, info, warning
-from .observe import Sight
+from .observe import ClusterView
 
 _MAX_PATH_CHARACTERS: Final = 700
 _MAX_NAMED_OBJECTS: Final = 3  # in one finding
 _LEFT: Final = 5  # and of each kind that is left
 
 
-def stored_resource(sight: Sight, kind: Kind) -> Resource:
+def stored_resource(view: ClusterView, kind: Kind) -> Resource:
     """A kind in the version in which its objects are stored."""
-    return resource_of_kind(kind.name, read_definition(sight.crds[kind.plural] or {}).storage or kind.storage_version)
+    return resource_of_kind(kind.name, read_definition(view.crds[kind.plural] or {}).storage or kind.storage_version)
 
 
-def versions(sight: Sight) -> Iterator[Finding]:
+def versions(view: ClusterView) -> Iterator[Finding]:
     """The status of a definition names one version, once `migrate` has proven it."""
     for kind in map(BY_NAME.__getitem__, kinds.KINDS):
-        if len(stored := read_definition(sight.crds[kind.plural] or {}).stored) > 1:
-            version = stored_resource(sight, kind).version
+        if len(stored := read_definition(view.crds[kind.plural] or {}).stored) > 1:
+            version = stored_resource(view, kind).version
             text = f"objects may be stored in {' and '.join(stored)}, new ones in {version}"
             yield info("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
-async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Finding]:
+async def servers(cluster: Cluster, opener: Opener, view: ClusterView) -> list[Finding]:
     """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MAX_API_SERVERS`."""
     try:
         addresses = await load_api_servers(cluster)
@@ -60,11 +60,11 @@ async def servers(cluster: Cluster, opener: Opener, sight: Sight) -> list[Findin
     ]
     # from outside of the cluster there is one address for all of them
     seen = seen or [answer for answer in await read_storage_hashes(opener, (), GROUP, BETA) if not answer.wrong]
-    return [each for name in kinds.KINDS for each in _of_servers(sight, BY_NAME[name], seen)]
+    return [each for name in kinds.KINDS for each in _of_servers(view, BY_NAME[name], seen)]
 
 
-def _of_servers(sight: Sight, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[Finding]:
-    version = stored_resource(sight, kind).version
+def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[Finding]:
+    version = stored_resource(view, kind).version
     wanted = compute_storage_hash(GROUP, version, kind.name)
     hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]
     if late := dict.fromkeys(server for server, stored in hashes if stored and stored != wanted):
@@ -72,17 +72,17 @@ def _of_servers(sight: Sight, kind: Kind, seen: Sequence[StorageHashes]) -> Iter
         yield warning("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
-async def contents(cluster: Cluster, sight: Sight) -> list[Finding]:
+async def contents(cluster: Cluster, view: ClusterView) -> list[Finding]:
     """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
     findings: list[Finding] = []
-    line = decide_line(sight.about.version, sight.line)
+    line = decide_line(view.about.version, view.line)
     for kind in KINDS:
         if kind.name in kinds.KINDS:
-            resource = stored_resource(sight, kind)
+            resource = stored_resource(view, kind)
             objects = await _list_all(cluster, resource, findings)
             for obj in objects:
                 findings += find_long_objects(obj, kind.name, resource.version, line)
-            findings += find_managed_fields(sight, kind, resource.version, objects)
+            findings += find_managed_fields(view, kind, resource.version, objects)
     return findings
 
 
@@ -116,9 +116,9 @@ def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[Fi
     return [level("sizes", what, f"{shorten(format_path(weight.path), _MAX_PATH_CHARACTERS)}: {weight.text}", edit)]
 
 
-def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[Finding]:
+def find_managed_fields(view: ClusterView, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[Finding]:
     """Versions in managed fields that are not served, each with the number of objects. Linear in the managed fields."""
-    known = read_definition(sight.crds[kind.plural] or {})
+    known = read_definition(view.crds[kind.plural] or {})
     holders: dict[str, list[Node]] = {}
     for obj in objects if known.versions else ():
         written = (str(entry.get("apiVersion") or "").partition("/") for entry in obj["metadata"].get("managedFields") or ())
@@ -137,20 +137,20 @@ def find_managed_fields(sight: Sight, kind: Kind, version: str, objects: Sequenc
             yield error("managed-fields", kind.plural, text, repair)
 
 
-async def removal(cluster: Cluster, sight: Sight) -> list[Finding]:
+async def removal(cluster: Cluster, view: ClusterView) -> list[Finding]:
     """The findings in the order in which an installation is taken down: webhooks, what would restore them, conversion; objects may stay."""
     findings: list[Finding] = []
     for kind in KINDS:
-        if sight.crds[kind.plural] is not None:
-            findings += await _left(cluster, sight, kind)
-    return [*findings, *_webhooks(sight), *_processes(sight), *_stanzas(sight)]
+        if view.crds[kind.plural] is not None:
+            findings += await _left(cluster, view, kind)
+    return [*findings, *_webhooks(view), *_processes(view), *_stanzas(view)]
 
 
-async def _left(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
+async def _left(cluster: Cluster, view: ClusterView, kind: Kind) -> list[Finding]:
     """Remaining objects, listed in their stored version, which needs no conversion. They may stay."""
     findings: list[Finding] = []
     harm = ", and removing the CRD deletes them"
-    items = await _list_all(cluster, stored_resource(sight, kind), findings, forbidden="objects", check="objects", harm=harm)
+    items = await _list_all(cluster, stored_resource(view, kind), findings, forbidden="objects", check="objects", harm=harm)
     if items:
         held = sum(bool(each["metadata"].get("finalizers")) for each in items)
         text = f"{len(items)} are left and may stay: {', '.join(map(full_name, items[:_LEFT]))}"
@@ -161,38 +161,38 @@ async def _left(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
     return findings
 
 
-def _webhooks(sight: Sight) -> Iterator[Finding]:
-    for kind, name in sight.about.targets:
-        if sight.configurations.get(kind) is not None:
+def _webhooks(view: ClusterView) -> Iterator[Finding]:
+    for kind, name in view.about.targets:
+        if view.configurations.get(kind) is not None:
             text = "must be removed before the server: without a server, every write of Dynamo objects is refused"
             yield error("configurations", f"{kind} {name}", text, f"kubectl delete {kind.lower()} {name}")
 
 
-def _processes(sight: Sight) -> Iterator[Finding]:
+def _processes(view: ClusterView) -> Iterator[Finding]:
     """The provisioner, while a definition calls us: it would switch conversion on again."""
-    if not any(_calls_us(sight, sight.crds[kind.plural] or {}) for kind in KINDS):
+    if not any(_calls_us(view, view.crds[kind.plural] or {}) for kind in KINDS):
         return
-    for (kind, namespace, name), obj in sight.parts.live.items():
+    for (kind, namespace, name), obj in view.parts.live.items():
         if kind == "Deployment" and obj is not None and lookup(obj, ("metadata", "labels", COMPONENT)) in ("provisioner", "reconciler"):
             text = "must be removed before conversion is switched off, which the provisioner would repair and the reconciler needs"
             yield error("processes", f"Deployment {name}", text, f"kubectl -n {namespace} delete deployment {name}")
 
 
-def _calls_us(sight: Sight, crd: Node) -> bool:
+def _calls_us(view: ClusterView, crd: Node) -> bool:
     service = lookup(crd, ("spec", "conversion", "webhook", "clientConfig", "service"))
-    return (lookup(service, ("name",)), lookup(service, ("namespace",))) == (sight.about.profile.service, sight.namespace)
+    return (lookup(service, ("name",)), lookup(service, ("namespace",))) == (view.about.profile.service, view.namespace)
 
 
-def _stanzas(sight: Sight) -> Iterator[Finding]:
+def _stanzas(view: ClusterView) -> Iterator[Finding]:
     """CRDs that call our Service for conversion; switching that off is safe where only the stored version is served."""
     for kind in KINDS:
-        crd = sight.crds[kind.plural] or {}
-        if not _calls_us(sight, crd):
+        crd = view.crds[kind.plural] or {}
+        if not _calls_us(view, crd):
             continue
         what, stored, version = (
             f"CustomResourceDefinition {kind.crd_name}",
             read_definition(crd).stored,
-            stored_resource(sight, kind).version,
+            stored_resource(view, kind).version,
         )
         if len(stored) > 1:
             text = f"objects may be stored in {' and '.join(stored)}, and must be stored in {version} before conversion is switched off"

@@ -13,10 +13,10 @@ from ....certs.state import TargetKind
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CORE_EVENTS, NETWORK_POLICIES, PODS, Resource
-from ...installation.parts import COMPONENT, Key, Parts, Way, component_of, pod_of
+from ...installation.parts import COMPONENT, InstalledObjects, Installer, Key, component_of, pod_of
 from . import repairs
 from .finding import Finding, error, info, warning
-from .observe import GUARD, Sight
+from .observe import GUARD, ClusterView
 
 _HARM: Final = {
     "server": "no webhook responds",
@@ -38,7 +38,7 @@ class Running:
         self.pods: list[Node] = []
         self.events: list[Node] = []
         self.policies: list[Node] = []
-        self.unseen: dict[str, str] = {}
+        self.forbidden: dict[str, str] = {}
 
     async def read(self, cluster: Cluster, namespace: str) -> Running:
         """Reads all of it; what may not be read is recorded."""
@@ -51,7 +51,7 @@ class Running:
             try:
                 setattr(self, name, (await cluster.list(resource, namespace, fields=fields)).items)
             except ForbiddenError as failed:
-                self.unseen[f"{resource.plural} of {namespace}"] = failed.message
+                self.forbidden[f"{resource.plural} of {namespace}"] = failed.message
         return self
 
     def of(self, deployment: Node) -> list[Node]:
@@ -60,7 +60,7 @@ class Running:
         return [each for each in self.pods if _selects(chosen, each) and not each["metadata"].get("deletionTimestamp")]
 
 
-def workloads(parts: Parts, running: Running) -> Iterator[Finding]:
+def workloads(parts: InstalledObjects, running: Running) -> Iterator[Finding]:
     """Every Deployment and its configuration are there, and pods run."""
     deployments = {key: component_of(wanted) for key, wanted in parts.of_kind("Deployment")}
     for key, part in deployments.items():
@@ -75,12 +75,12 @@ def workloads(parts: Parts, running: Running) -> Iterator[Finding]:
     for key, _ in parts.of_kind("ConfigMap"):
         if parts.is_missing(key) and any(_mounts(each, key[2]) for _, each in parts.of_kind("Deployment")):
             # what a user's own overlay says isn't known any more
-            repair = parts.restore("ConfigMap", key[2]) if parts.way is Way.HELM else ""
+            repair = parts.restore("ConfigMap", key[2]) if parts.installer is Installer.HELM else ""
             text = "is not there, and no new pod starts" + ("" if repair else ": apply your overlay again")
             yield error("workloads", f"ConfigMap {key[2]}", text, repair)
 
 
-def _deployment(parts: Parts, running: Running, key: Key, part: str) -> Iterator[Finding]:
+def _deployment(parts: InstalledObjects, running: Running, key: Key, part: str) -> Iterator[Finding]:
     live = parts.live.get(key)
     if live is None:
         return
@@ -101,7 +101,7 @@ def _deployment(parts: Parts, running: Running, key: Key, part: str) -> Iterator
         yield error("workloads", what, f"has no available pod: {harm}", repairs.status(where, part))
 
 
-def _reasons(parts: Parts, running: Running, key: Key, live: Node) -> Iterator[tuple[str, str]]:
+def _reasons(parts: InstalledObjects, running: Running, key: Key, live: Node) -> Iterator[tuple[str, str]]:
     """Why pods of a Deployment don't run, each with the repair."""
     conditions = (live.get("status") or {}).get("conditions") or ()
     refused = [str(each.get("message")) for each in conditions if each.get("type") == "ReplicaFailure" and each.get("status") == "True"]
@@ -120,7 +120,7 @@ def _reasons(parts: Parts, running: Running, key: Key, live: Node) -> Iterator[t
         yield from _of_pod(parts, key, live, pod)
 
 
-def _of_pod(parts: Parts, key: Key, live: Node, pod: Node) -> Iterator[tuple[str, str]]:
+def _of_pod(parts: InstalledObjects, key: Key, live: Node, pod: Node) -> Iterator[tuple[str, str]]:
     status = pod.get("status") or {}
     for each in status.get("conditions") or ():
         if (each.get("type"), each.get("status"), each.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
@@ -137,7 +137,7 @@ def _of_pod(parts: Parts, key: Key, live: Node, pod: Node) -> Iterator[tuple[str
             yield f"Pod {pod['metadata']['name']} waits ({reason}): {message}", f"kubectl -n {key[1]} logs deployment/{key[2]} --previous"
 
 
-def _other_image(parts: Parts, key: Key, live: Node, container: str) -> str:
+def _other_image(parts: InstalledObjects, key: Key, live: Node, container: str) -> str:
     """Sets the image that the installation names, else the one of a Deployment of it that has available pods."""
     now = _image(live)
     running = [
@@ -170,44 +170,44 @@ def _differences(path: str, live: Node, wanted: Node) -> Iterator[Node]:
             yield {"op": "remove", "path": f"{path}/{name}"}
 
 
-def selection(sight: Sight, parts: Parts, running: Running) -> Iterator[Finding]:
+def selection(view: ClusterView, parts: InstalledObjects, running: Running) -> Iterator[Finding]:
     """The Service selects the server's pods, calls a port of theirs, and no network policy keeps that port closed."""
     servers = [
         each
         for (kind, *_), each in parts.live.items()
         if kind == "Deployment" and each is not None and _labels(each).get(COMPONENT) == "server"
     ]
-    service = sight.service
+    service = view.service
     if service is None or not servers:
         return
-    name, labels = sight.about.profile.service, _labels(servers[0])
-    what, spec = f"Service {sight.namespace}/{name}", service.get("spec") or {}
+    name, labels = view.about.profile.service, _labels(servers[0])
+    what, spec = f"Service {view.namespace}/{name}", service.get("spec") or {}
     chosen = spec.get("selector") or {}
     if not chosen or not chosen.items() <= labels.items():
         wanted = _wanted_selector(parts, name, labels)
         text = f"spec.selector must select the server's pods, and selects {json.dumps(chosen)}: no server is behind it"
-        yield error("endpoints", what, text, _patched_service(sight, "/spec/selector", wanted))
+        yield error("endpoints", what, text, _patched_service(view, "/spec/selector", wanted))
     ports = {each.get("name"): each.get("containerPort") for each in (p for c in _containers(servers[0]) for p in c.get("ports") or ())}
     for index, port in enumerate(spec.get("ports") or ()):
         target = port.get("targetPort", port.get("port"))
         if port.get("port") == repairs.PORT and target not in (*ports, *ports.values()):
             text = f"spec.ports[{index}].targetPort must be a port of the server's container, and is {target}"
-            yield error("endpoints", what, text, _patched_service(sight, f"/spec/ports/{index}/targetPort", "webhook"))
+            yield error("endpoints", what, text, _patched_service(view, f"/spec/ports/{index}/targetPort", "webhook"))
     yield from _closed(parts, running, labels, ports.get("webhook"))
 
 
-def _wanted_selector(parts: Parts, service: str, labels: Mapping[str, str]) -> Node:
+def _wanted_selector(parts: InstalledObjects, service: str, labels: Mapping[str, str]) -> Node:
     key = parts.find("Service", service)
     selector = lookup(parts.wanted[key], ("spec", "selector")) if key else {}
     usual = {name: value for name, value in labels.items() if name in ("app.kubernetes.io/name", "app.kubernetes.io/instance", COMPONENT)}
     return selector if isinstance(selector, dict) and selector and selector.items() <= labels.items() else usual
 
 
-def _patched_service(sight: Sight, path: str, value: object) -> str:
-    return repairs.patch("Service", sight.about.profile.service, path, value, namespace=sight.namespace)
+def _patched_service(view: ClusterView, path: str, value: object) -> str:
+    return repairs.patch("Service", view.about.profile.service, path, value, namespace=view.namespace)
 
 
-def _closed(parts: Parts, running: Running, labels: Mapping[str, str], port: object) -> Iterator[Finding]:
+def _closed(parts: InstalledObjects, running: Running, labels: Mapping[str, str], port: object) -> Iterator[Finding]:
     """A port is closed where policies for ingress select its pods and none allows it."""
     chosen = [each for each in running.policies if _is_selected(each.get("spec") or {}, labels)]
     ports = [rule.get("ports") or [{}] for each in chosen for rule in each["spec"].get("ingress") or ()]

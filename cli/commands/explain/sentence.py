@@ -60,7 +60,7 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     return characters + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), len(words.intersection(_WORD.findall(path)))
 
 
-class Said(NamedTuple):
+class RuleTexts(NamedTuple):
     """What a rule says."""
 
     pieces: frozenset[str]  # the constant texts of its sentences
@@ -68,7 +68,7 @@ class Said(NamedTuple):
 
 
 @cache
-def read_texts(rule: Rule) -> Said:
+def read_texts(rule: Rule) -> RuleTexts:
     """The constant texts of a rule's sentences and of the functions that it calls, and all words, in the names of either version."""
     functions = [*_functions(rule)]
     constants = {text for function in functions if function.__module__ not in _CHECKS for text in _constants(function)}
@@ -77,7 +77,7 @@ def read_texts(rule: Rule) -> Said:
     constants |= {NAMES[text] for text in constants if text in NAMES}
     texts = {piece for text in constants for wording in in_words(text) for piece in _VALUE.split(wording)}
     pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
-    return Said(pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text)))
+    return RuleTexts(pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text)))
 
 
 def _functions(rule: Rule) -> Iterator[FunctionType]:

@@ -18,13 +18,13 @@ from ...rewrite.rewrite import NotWrittenError
 from ...userrules.marks import Mark, find_marks
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
-from ...validation.pipeline import Settings
+from ...validation.pipeline import ValidationSettings
 from ...yaml.comments import comments
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
 from ...yaml.positions import Extent, Position
 from ..check.fix import with_edits, write_comment
-from ..check.run import AUTO, Run
+from ..check.run import AUTO, CheckRun
 from ..check.selection import Choice
 from ..check.suppress import IGNORE, MARK
 from ..explain import field, rule
@@ -41,10 +41,10 @@ _BRACKET: Final = re.compile(r"""(?<!\S)\#.* | (?<!\w)(?: "(?:[^"\\]|\\.)*" | '[
 _EMPTY: Final = re.compile(r"(?>\s+|#.*|---)*+\w*+\s*+")  # comments, and an unfinished word
 
 
-class Asked(NamedTuple):
+class CheckContext(NamedTuple):
     """How texts are judged: by the settings of the moment, and by one choice of rules; and the revision of Git that restarts count from."""
 
-    settings: Callable[[], Settings]
+    settings: Callable[[], ValidationSettings]
     choice: Choice
     against: str = ""
     site: str = ""  # the address of the documentation
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     reload: Callable[[], None] = lambda: None  # reads the users' own rules again
 
 
-class Seen(NamedTuple):
+class TextFindings(NamedTuple):
     """The findings of a text."""
 
     findings: list[LocatedFinding]
@@ -78,15 +78,15 @@ class Action(NamedTuple):
     finding: LocatedFinding | None = None
 
 
-def find_problems(name: str, text: str, how: Asked) -> Seen:
+def find_problems(name: str, text: str, how: CheckContext) -> TextFindings:
     """Everything that is wrong with a text; files of others are not looked at."""
     marks = find_marks(Source(name, text), how.minor, how.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
     if not is_ours(text):
-        return Seen([], [], marks)
-    run = Run(how.settings(), how.choice, AUTO, None)
+        return TextFindings([], [], marks)
+    run = CheckRun(how.settings(), how.choice, AUTO, None)
     run.take(Source(name, text), "")
     result = run.result()
-    return Seen(merge_duplicates(result.findings), result.unreadable, marks)
+    return TextFindings(merge_duplicates(result.findings), result.unreadable, marks)
 
 
 def is_ours(text: str) -> bool:
@@ -94,7 +94,7 @@ def is_ours(text: str) -> bool:
     return GROUP in text and len(text) <= MAX_TEXT_CHARACTERS
 
 
-def meaning(name: str, text: str, how: Asked, line: int, column: int) -> str:
+def meaning(name: str, text: str, how: CheckContext, line: int, column: int) -> str:
     """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field, or a name in an expression of a policy."""
     if len(text) <= MAX_TEXT_CHARACTERS and (description := describe_word(Source(name, text), line, column, how.settings().line)):
         return description
@@ -108,7 +108,7 @@ def meaning(name: str, text: str, how: Asked, line: int, column: int) -> str:
     return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
 
 
-def offers(name: str, text: str, how: Asked, line: int, column: int) -> list[Offer]:
+def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> list[Offer]:
     """What can be written where the cursor is: fields, values of the field before it, names in expressions, or objects in an empty text."""
     if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
         return [Offer(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
@@ -147,7 +147,7 @@ def _open_brackets(text: str) -> str:
     return "".join(reversed(closing))
 
 
-def actions(name: str, text: str, how: Asked, first: int, last: int) -> list[Action]:
+def actions(name: str, text: str, how: CheckContext, first: int, last: int) -> list[Action]:
     """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
     source, whole = Source(name, text), _find_mendable(name, text, how)
     here = [finding for finding in whole if first <= finding.position.line <= last]
@@ -156,13 +156,13 @@ def actions(name: str, text: str, how: Asked, first: int, last: int) -> list[Act
     return [action for action in fixes if action is not None] + _converted(name, text, how)
 
 
-def fix_all(name: str, text: str, how: Asked) -> Action | None:
+def fix_all(name: str, text: str, how: CheckContext) -> Action | None:
     """The edit for all findings of a text, if it has one for any."""
     whole = _find_mendable(name, text, how)
     return _edited(Source(name, text), _title(whole), whole)
 
 
-def _find_mendable(name: str, text: str, how: Asked) -> list[LocatedFinding]:
+def _find_mendable(name: str, text: str, how: CheckContext) -> list[LocatedFinding]:
     """The findings with an edit; two rules may have one remedy."""
     return list(
         {finding.edit: finding for finding in reversed(find_problems(name, text, how).findings) if finding.edit is not None}.values()
@@ -185,7 +185,7 @@ def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> A
     return Action(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
 
 
-def _converted(name: str, text: str, how: Asked) -> list[Action]:
+def _converted(name: str, text: str, how: CheckContext) -> list[Action]:
     from ..convert.run import convert_accepted
 
     if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):

@@ -28,10 +28,10 @@ def run(options: Options) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
     from ...project.apply import apply_project, load_own_rules, oldest_minor
     from ...project.facts import read_project_facts
-    from ...userrules.load import Asked as Rules
-    from ...validation.pipeline import Settings
+    from ...userrules.load import UserRuleContext as Rules
+    from ...validation.pipeline import ValidationSettings
     from ..check.selection import ask_rules, select_rules
-    from .answers import Asked
+    from .answers import CheckContext
     from .server import server
 
     options = apply_project(options, ("line", "facts", "rules-from", "rules", "site"), ())
@@ -49,12 +49,12 @@ def run(options: Options) -> int:
         for problem in problems:
             write_stderr(f"a policy is left out: {problem}")
 
-    def settings() -> Settings:
-        return Settings(facts, asked=known[0])
+    def settings() -> ValidationSettings:
+        return ValidationSettings(facts, user_rules=known[0])
 
     reload()
     choice, site = select_rules(options.project), options.project.value("site") or ""
-    made = server(Asked(settings, choice, options.against, site, oldest_minor(options.project), reload))
+    made = server(CheckContext(settings, choice, options.against, site, oldest_minor(options.project), reload))
     if not options.verbose:
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input

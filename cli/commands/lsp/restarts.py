@@ -9,8 +9,8 @@ from ...files.revision import Trees, commit_of, root_of
 from ...yaml.load import Position
 from ..render.pods import find_restarts
 from ..render.run import DEFAULT_NAMESPACE, Child, choose_operator, render_text
-from ..render.run import Asked as Rendering
-from .answers import Asked, is_ours
+from ..render.run import RenderRequest as Rendering
+from .answers import CheckContext, is_ours
 
 AGAINST: Final = "--against"
 
@@ -23,7 +23,7 @@ class Lens(NamedTuple):
     reasons: list[str]
 
 
-def find_lenses(name: str, text: str, how: Asked) -> list[Lens]:
+def find_lenses(name: str, text: str, how: CheckContext) -> list[Lens]:
     """The objects whose pods restart; none without Git, the revision or the file in it, and none for objects that can't be rendered."""
     text_before = _text_before(name, how.against) if is_ours(text) else None
     if text_before is None:
@@ -31,18 +31,18 @@ def find_lenses(name: str, text: str, how: Asked) -> list[Lens]:
     settings = how.settings()
     operator = choose_operator(settings.facts, None)[0]._replace(restarted=True)
     rendering = Rendering(settings.facts, operator, DEFAULT_NAMESPACE)
-    old = {made.found.identity: made for made in render_text(name, text_before, rendering).made}
+    old = {obj.manifest.identity: obj for obj in render_text(name, text_before, rendering).objects}
     lenses = []
-    for made in render_text(name, text, rendering).made:
-        was = old.get(made.found.identity)
-        if was is None or was.problems or made.problems:
+    for obj in render_text(name, text, rendering).objects:
+        was = old.get(obj.manifest.identity)
+        if was is None or was.problems or obj.problems:
             continue
-        before, after = ([Child("", child) for child in side.children] for side in (was, made))
+        before, after = ([Child("", child) for child in side.children] for side in (was, obj))
         restarts = [each for each in find_restarts(before, after) if each.what == "restart"]
         pods = sum(each.pods for each in restarts)
         if pods:
             title = f"restarts {pods} pod{'s' * (pods != 1)} against {how.against}"
-            lenses.append(Lens(made.found.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
+            lenses.append(Lens(obj.manifest.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
     return lenses
 
 

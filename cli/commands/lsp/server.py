@@ -28,7 +28,7 @@ from ...yaml.positions import Extent
 from .answers import (
     OFFERED,
     Action,
-    Asked,
+    CheckContext,
     Offer,
     Symbol,
     actions,
@@ -134,7 +134,7 @@ class Server(LanguageServer):
             write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
 
 
-def server(how: Asked) -> Server:
+def server(how: CheckContext) -> Server:
     """A server that judges texts as asked; `start_io` runs it."""
     made = Server(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
@@ -199,7 +199,7 @@ def server(how: Asked) -> Server:
     return made
 
 
-def _publish(made: Server, how: Asked, uri: str) -> None:
+def _publish(made: Server, how: CheckContext, uri: str) -> None:
     text = made.read(uri)
     diagnostics = _diagnostics(text, how, made.hidden)
     made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=text.version))
@@ -226,7 +226,7 @@ def _item(offer: Offer, *, snippets: bool) -> types.CompletionItem:
     )
 
 
-def _actions(made: Server, text: Text, how: Asked, params: types.CodeActionParams) -> list[types.CodeAction]:
+def _actions(made: Server, text: Text, how: CheckContext, params: types.CodeActionParams) -> list[types.CodeAction]:
     uri, shown, only = params.text_document.uri, params.context.diagnostics, params.context.only
     code_actions = []
     if only is None or _covers(only, types.CodeActionKind.QuickFix.value):
@@ -293,7 +293,7 @@ def _symbol(text: Text, symbol: Symbol, kind: types.SymbolKind) -> types.Documen
     return types.DocumentSymbol(symbol.name, kind, whole, name, symbol.detail, children=parts)
 
 
-def _diagnostics(text: Text, how: Asked, hidden: frozenset[str]) -> list[types.Diagnostic]:
+def _diagnostics(text: Text, how: CheckContext, hidden: frozenset[str]) -> list[types.Diagnostic]:
     seen = find_problems(text.source.name, text.source.text, how)
     out = []
     for finding in seen.findings:

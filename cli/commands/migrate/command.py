@@ -12,10 +12,10 @@ from ...console.kind_names import parse_kind
 from ...console.output import write_stderr, write_stdout
 from ...console.signals import on_first_signal
 from ...installation.connection import connect_cluster
-from .hands import MANAGER, Hands
+from .hands import MANAGER, MigrationContext
 from .options import Options
 from .progress import Progress
-from .report import Report, as_text
+from .report import MigrationReport, as_text
 
 HELP: Final = "move stored objects to another version, with a plan before and a proof after, and back"
 
@@ -56,10 +56,12 @@ def _kinds(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(named)
 
 
-async def _run(options: Options) -> Report:
+async def _run(options: Options) -> MigrationReport:
     async with connect_cluster(MANAGER, options.kubeconfig, options.context) as cluster:
-        hands = Hands(cluster, lambda server: connect_cluster(MANAGER, options.kubeconfig, options.context, server), options, write_stderr)
+        hands = MigrationContext(
+            cluster, lambda server: connect_cluster(MANAGER, options.kubeconfig, options.context, server), options, write_stderr
+        )
         on_first_signal(hands.stop)
-        from .run import Run
+        from .run import MigrationRun
 
-        return await Run(hands, Progress(write_stderr)).run(options.retire)
+        return await MigrationRun(hands, Progress(write_stderr)).run(options.retire)

@@ -20,8 +20,8 @@ from ....kube.storage_versions import (
     read_storage_hashes,
 )
 from ....policies.edit import to_json_pointer
-from .hands import Hands
-from .report import Report
+from .hands import MigrationContext
+from .report import MigrationReport
 
 OBSERVED: Final = "crd-migration.nvidia.com/observed-generation"  # the later operator's migrator rests where it equals the generation
 POLL_SECONDS: Final = 1.0  # between two looks at API servers
@@ -87,7 +87,7 @@ def _set(path: str, value: Any) -> Node:
     return {"op": "add", "path": path, "value": value}  # of a member that is there it replaces the value
 
 
-async def wait_for_agreement(hands: Hands, definitions: Sequence[Definition], report: Report) -> float:
+async def wait_for_agreement(hands: MigrationContext, definitions: Sequence[Definition], report: MigrationReport) -> float:
     """The moment (monotonic) at which all servers were seen to store all kinds in the version.
 
     Once one API server has answered at its own address, every one must: one that hangs may still write as before. It is waited for until it
@@ -123,14 +123,14 @@ def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[StorageH
     return "" if seen else "none is listed"
 
 
-def _warn(report: Report, seen: Sequence[StorageHashes]) -> None:
+def _warn(report: MigrationReport, seen: Sequence[StorageHashes]) -> None:
     for answer in seen:
         if not any(answer.server in each for each in report.warnings):
             text = f"the API server {answer.server} can't be queried directly, and is queried through the usual address: {answer.wrong}"
             report.warnings.append(text)
 
 
-async def _servers(hands: Hands, report: Report) -> list[str]:
+async def _servers(hands: MigrationContext, report: MigrationReport) -> list[str]:
     try:
         return await load_api_servers(hands.cluster)
     except ForbiddenError as error:

@@ -14,7 +14,7 @@ UNTYPED: Final = "failed to create typed"  # in the API server's sentence when a
 PAGE: Final = 500  # objects of a list of metadata
 
 
-class Store(Cluster, Protocol):
+class ObjectWriter(Cluster, Protocol):
     """A cluster whose lists are read page by page, and whose objects can be written anew as they are."""
 
     async def page(self, resource: Resource, namespace: str = "", *, token: str = "", limit: int = PAGE, brief: bool = False) -> Page:
@@ -28,10 +28,10 @@ class Stopped(Exception):  # noqa: N818 - not an error: it was requested
     """The run was asked to stop."""
 
 
-class Hands:
+class MigrationContext:
     """Context of a run: the cluster, the options, where to print, and whether to stop."""
 
-    def __init__(self, cluster: Store, opener: Opener, options: Options, say: Callable[[str], None]) -> None:
+    def __init__(self, cluster: ObjectWriter, opener: Opener, options: Options, say: Callable[[str], None]) -> None:
         """`opener` connects to one of several API servers; `say` takes a line about what happens."""
         self.cluster = cluster
         self.opener = opener

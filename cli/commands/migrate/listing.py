@@ -9,7 +9,7 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, GoneError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
-from .hands import PAGE, Hands
+from .hands import PAGE, MigrationContext
 from .offline import managed_fields, name_of
 
 SLOWEST: Final = 5.0  # seconds between two attempts
@@ -28,7 +28,7 @@ def is_refusal(error: UnavailableError) -> bool:
 class Outage:
     """Shared by all requests of a run: the time since the last success. Reports when a pause begins and ends."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: MigrationContext) -> None:
         self._hands = hands
         self.last_good = monotonic()  # when a request succeeded
         self.successes = 0
@@ -57,7 +57,7 @@ class Outage:
         await self._hands.sleep(backoff.next())
 
 
-async def list_pages(hands: Hands, outage: Outage, resource: Resource, *, limit: int, brief: bool) -> AsyncGenerator[list[Node]]:
+async def list_pages(hands: MigrationContext, outage: Outage, resource: Resource, *, limit: int, brief: bool) -> AsyncGenerator[list[Node]]:
     """All pages of a list. One that is too old for its next page goes on with today's objects, or begins anew, a few times.
 
     Raises: UnavailableError after the run's patience; ApiError, also where one object spoils its page; Stopped.
@@ -98,7 +98,7 @@ class _Manager(NamedTuple):
     part: str
 
 
-async def count_by_manager(hands: Hands, version: str) -> dict[str, Any]:
+async def count_by_manager(hands: MigrationContext, version: str) -> dict[str, Any]:
     """All managers of a version, with their objects counted. Costs one list of metadata a kind. Raises: ApiError, Stopped."""
     counts: dict[_Manager, int] = {}
     examples: dict[_Manager, list[str]] = {}

@@ -15,7 +15,7 @@ from ....conversion.objects import convert_object, target
 from ....kube.protocol import Node
 from ....policies.facts import Facts
 from ...objects.forms import list_refusals
-from .report import Note
+from .report import ObjectNote
 
 REFUSED: Final = "refused"  # the API server will not store it in the version
 TOO_BIG: Final = "too-long"  # it would be stored without what does not fit
@@ -49,7 +49,7 @@ def managed_fields(metadata: Any) -> list[Node]:
     return [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
 
 
-def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
+def find_notes(obj: Node, to: str, line: Line) -> list[ObjectNote]:
     """The report on one object to be moved to version `to`. The object is not changed."""
     wanted, name = target(api_version(to), line), name_of(obj)
     came_from = str(obj.get("apiVersion") or "")
@@ -59,19 +59,19 @@ def find_notes(obj: Node, to: str, line: Line) -> list[Note]:
         back = convert_object(there, target(other, line)).object
         home = back if there is not obj else convert_object(back, wanted).object
     except ConversionError as error:
-        return [Note(name, REFUSED, shorten(f"{format_path(error.path)}: {error.reason}".lstrip(": "), _MAX_SENTENCE_CHARACTERS))]
-    notes = [Note(name, matter, text) for matter, text in _of_annotations(there, to)]
+        return [ObjectNote(name, REFUSED, shorten(f"{format_path(error.path)}: {error.reason}".lstrip(": "), _MAX_SENTENCE_CHARACTERS))]
+    notes = [ObjectNote(name, matter, text) for matter, text in _of_annotations(there, to)]
     changed = find_differences(home, obj)
     if changed and not notes:
         fields = ", ".join(format_path(tuple(entry[0])) or "the object" for entry in changed[:_MAX_FINDINGS])
         more = f" and {len(changed) - _MAX_FINDINGS} more fields" if len(changed) > _MAX_FINDINGS else ""
-        notes.append(Note(name, DIFFERS, shorten(f"{fields}{more}", _MAX_SENTENCE_CHARACTERS)))
+        notes.append(ObjectNote(name, DIFFERS, shorten(f"{fields}{more}", _MAX_SENTENCE_CHARACTERS)))
     try:
         reasons = [refusal.text for refusal in list_refusals(there, to, Settings(Facts(operatorLine=line)))]
     except RecursionError:  # hundreds of maps in each other
         reasons = ["the object is nested too deeply to be checked"]
     if reasons:
-        notes.append(Note(name, UNCREATABLE, shorten("; ".join(reasons[:_MAX_FINDINGS]), _MAX_SENTENCE_CHARACTERS)))
+        notes.append(ObjectNote(name, UNCREATABLE, shorten("; ".join(reasons[:_MAX_FINDINGS]), _MAX_SENTENCE_CHARACTERS)))
     return notes
 
 

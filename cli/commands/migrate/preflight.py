@@ -12,11 +12,11 @@ from ....kube.errors import ApiError, NotFoundError
 from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from .definition import OBSERVED
-from .hands import MANAGER, UNTYPED, Hands
+from .hands import MANAGER, UNTYPED, MigrationContext
 from .listing import Outage, list_pages
 from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, managed_fields, name_of
 from .offline import find_lost_fields as lost_fields
-from .report import KindReport, Note, Notes, Report
+from .report import KindReport, MigrationReport, ObjectNote, ObjectNotes
 
 PAGE_OBJECTS: Final = 50  # whole ones: of the largest 75 MB
 _SAMPLES: Final = 3  # objects that are tried, of which one must be converted
@@ -27,7 +27,9 @@ STAMP: Final = "dynamo.nvidia.com/operator-version"  # by which operator the def
 _build: Final = cache(build)  # definitions of a line as this project has them
 
 
-async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Callable[[KindReport], None]) -> tuple[list[Definition], Line]:
+async def make_plan(
+    hands: MigrationContext, outage: Outage, report: MigrationReport, on_object: Callable[[KindReport], None]
+) -> tuple[list[Definition], Line]:
     """The definitions and their line; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
     definitions, to = [], hands.options.to
     graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
@@ -75,13 +77,13 @@ async def make_plan(hands: Hands, outage: Outage, report: Report, on_object: Cal
     return definitions, line
 
 
-def _begun(definition: Definition, hands: Hands) -> KindReport:
+def _begun(definition: Definition, hands: MigrationContext) -> KindReport:
     to, whole = hands.options.to, not hands.options.namespace and not hands.options.verify
     after = [to] if whole else sorted({*definition.stored, to})
     return KindReport(definition.kind, definition.storage, to, [*definition.stored], after)
 
 
-def _predict(kind_report: KindReport, hands: Hands) -> None:
+def _predict(kind_report: KindReport, hands: MigrationContext) -> None:
     """The steps of a run by storedVersions, which may be wrong; only the run itself finds out."""
     to = hands.options.to
     kind_report.refused = kind_report.notes.counts.get(REFUSED, 0)
@@ -95,7 +97,7 @@ def _predict(kind_report: KindReport, hands: Hands) -> None:
         kind_report.stored_after = sorted({*kind_report.stored_before, to})
 
 
-def unfit(definition: Definition, hands: Hands, line: Line) -> Iterator[str]:
+def unfit(definition: Definition, hands: MigrationContext, line: Line) -> Iterator[str]:
     """Why nothing may be written by a definition."""
     options, kind = hands.options, BY_NAME[definition.kind]
     # to be read, a version needn't be served
@@ -131,7 +133,7 @@ def unfit(definition: Definition, hands: Hands, line: Line) -> Iterator[str]:
         )
 
 
-async def _rights(hands: Hands, definition: Definition) -> AsyncIterator[str]:
+async def _rights(hands: MigrationContext, definition: Definition) -> AsyncIterator[str]:
     """Which rights are missing."""
     options, cluster = hands.options, hands.cluster
     kind = resource_of_kind(definition.kind, options.to)
@@ -149,7 +151,7 @@ async def _rights(hands: Hands, definition: Definition) -> AsyncIterator[str]:
             yield f"the user must be allowed to {verb} {what}{f' {name}' if name else ''}{where}"
 
 
-async def _converts(hands: Hands, outage: Outage, definition: Definition) -> str:
+async def _converts(hands: MigrationContext, outage: Outage, definition: Definition) -> str:
     """Why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
 
     A user who only looks may have no right to do that, and is not stopped.
@@ -167,7 +169,7 @@ async def _converts(hands: Hands, outage: Outage, definition: Definition) -> str
     return reason
 
 
-async def _converted(hands: Hands, definition: Definition, metadata: dict[str, str]) -> str:
+async def _converted(hands: MigrationContext, definition: Definition, metadata: dict[str, str]) -> str:
     for version in definition.versions:
         try:
             where = (metadata["name"], metadata.get("namespace", ""))
@@ -184,7 +186,12 @@ async def _converted(hands: Hands, definition: Definition, metadata: dict[str, s
 
 
 async def _census(
-    hands: Hands, outage: Outage, definition: Definition, kind_report: KindReport, line: Line, on_object: Callable[[KindReport], None]
+    hands: MigrationContext,
+    outage: Outage,
+    definition: Definition,
+    kind_report: KindReport,
+    line: Line,
+    on_object: Callable[[KindReport], None],
 ) -> None:
     """Counts and examines all objects. Holds one page, and the report."""
     async for page in list_pages(hands, outage, resource_of_kind(definition.kind, definition.storage), limit=PAGE_OBJECTS, brief=False):
@@ -193,12 +200,12 @@ async def _census(
             for note in find_notes(obj, hands.options.to, line):
                 kind_report.notes.add(note)
             if fields := lost_fields(obj["metadata"], line):
-                kind_report.notes.add(Note(name_of(obj), LOWERED, ", ".join(sorted(fields))))
+                kind_report.notes.add(ObjectNote(name_of(obj), LOWERED, ", ".join(sorted(fields))))
             on_object(kind_report)
         hands.check()
 
 
-def _blocking(notes: Notes, to: str) -> Iterator[str]:
+def _blocking(notes: ObjectNotes, to: str) -> Iterator[str]:
     if TOO_BIG in notes.counts:
         yield f"{_some(notes, TOO_BIG)} would lose data in {to}, because it doesn't fit into annotations: make these objects smaller first"
     if LOWERED in notes.counts:
@@ -208,7 +215,7 @@ def _blocking(notes: Notes, to: str) -> Iterator[str]:
         )
 
 
-def _some(notes: Notes, matter: str) -> str:
+def _some(notes: ObjectNotes, matter: str) -> str:
     names = [note.object for note in notes.of(matter)[:_MAX_NAMES]]
     more = f" and {notes.counts[matter] - len(names)} more objects" if notes.counts[matter] > len(names) else ""
     return f"{', '.join(names)}{more}"

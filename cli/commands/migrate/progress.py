@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
-from .report import Counts, KindReport
+from .report import KindReport, PassCounts
 
 
 class Progress:
@@ -24,7 +24,7 @@ class Progress:
         """One more object was looked at."""
         self._tell(f"{kind_report.kind}: {kind_report.objects} objects examined")
 
-    def walked(self, counts: Counts) -> None:
+    def walked(self, counts: PassCounts) -> None:
         """One more object was written, or is gone."""
         done = counts.objects + counts.gone
         rate = done / max(self._clock() - self._began, 0.001)

@@ -11,7 +11,7 @@ _MAX_NAMED_IN_TEXT: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ObjectNote:
     """One object and its remarks."""
 
     object: str  # namespace/name
@@ -20,25 +20,25 @@ class Note:
 
 
 @dataclass(slots=True)
-class Notes:
+class ObjectNotes:
     """Objects of one kind that something is to be said about. Its length is bounded."""
 
-    items: list[Note] = field(default_factory=list)
+    items: list[ObjectNote] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)  # by matter, of those that are not named, too
 
-    def add(self, note: Note) -> None:
+    def add(self, note: ObjectNote) -> None:
         """Names the object, or counts it alone."""
         self.counts[note.matter] = self.counts.get(note.matter, 0) + 1
         if self.counts[note.matter] <= MAX_NAMED_OBJECTS:
             self.items.append(note)
 
-    def of(self, matter: str) -> list[Note]:
+    def of(self, matter: str) -> list[ObjectNote]:
         """Those of one matter, by object."""
         return sorted((note for note in self.items if note.matter == matter), key=lambda note: (note.object, note.text))
 
 
 @dataclass(slots=True)
-class Counts:
+class PassCounts:
     """Counts of one pass over a kind."""
 
     objects: int = 0
@@ -67,7 +67,7 @@ class KindReport:
     passes: int = 0
     seconds: float = 0.0  # of the passes that moved something
     untrue: int = 0  # objects in a version that storedVersions did not name
-    notes: Notes = field(default_factory=Notes)
+    notes: ObjectNotes = field(default_factory=ObjectNotes)
 
     def as_data(self) -> dict[str, Any]:
         """For programs."""
@@ -91,7 +91,7 @@ class KindReport:
 
 
 @dataclass(slots=True)
-class Report:
+class MigrationReport:
     """A whole run."""
 
     to: str
@@ -128,12 +128,12 @@ class Report:
         return document if self.retire is None else {**document, "retire": self.retire}
 
 
-def as_text(report: Report) -> str:
+def as_text(report: MigrationReport) -> str:
     """For people: nothing that is unusual is left out, of long lists the first lines are shown."""
     return "\n".join(escape_unprintable(line) for line in _lines(report)) + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: MigrationReport) -> Iterator[str]:
     yield from (f"not begun: {reason}" for reason in report.blocked)
     yield from (f"warning: {text}" for text in report.warnings)
     for each in report.kinds:
@@ -145,7 +145,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield _verdict(report)
 
 
-def _kind(report: Report, kind: KindReport) -> Iterator[str]:
+def _kind(report: MigrationReport, kind: KindReport) -> Iterator[str]:
     would = "would be " if report.dry_run else ""
     yield f"{kind.kind}: {kind.objects} objects"
     yield f"  stored in {_change(kind.storage_before, kind.storage_after)}"
@@ -196,7 +196,7 @@ def _retire(retire: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: MigrationReport) -> str:
     if report.blocked:
         return "nothing was changed"
     if report.dry_run:

@@ -14,10 +14,10 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
-from .hands import MANAGER, PAGE, UNTYPED, Hands, Stopped
+from .hands import MANAGER, PAGE, UNTYPED, MigrationContext, Stopped
 from .listing import SLOWEST, Outage, is_refusal, list_pages
 from .offline import REFUSED, managed_fields, name_of
-from .report import Counts, Note, Notes
+from .report import ObjectNote, ObjectNotes, PassCounts
 
 _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
 _CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
@@ -25,20 +25,25 @@ _ALONE: Final = 120.0  # seconds for one object that gets no answer while others
 _MAX_SENTENCE_CHARACTERS: Final = 500  # of an API server
 
 
-class Pass:
+class RewritePass:
     """Walks over a kind with several writes under way; at most a page of metadata is held."""
 
     def __init__(
-        self, hands: Hands, outage: Outage, resource: Resource, on_done: Callable[[Counts], None], still: Callable[[], Awaitable[None]]
+        self,
+        hands: MigrationContext,
+        outage: Outage,
+        resource: Resource,
+        on_done: Callable[[PassCounts], None],
+        still: Callable[[], Awaitable[None]],
     ) -> None:
         """`on_done` is called after each object; `still` before each page, and raises when nothing may be written any more."""
         self._hands, self._outage, self._resource, self._on_done, self._still = hands, outage, resource, on_done, still
         self._other = resource_of_kind(resource.kind, BY_NAME[resource.kind].other(resource.version))
         self._due = 0.0  # when the next write may begin, by the rate
-        self.counts = Counts()
-        self.notes = Notes()  # of refused objects
+        self.counts = PassCounts()
+        self.notes = ObjectNotes()  # of refused objects
 
-    async def run(self) -> Counts:
+    async def run(self) -> PassCounts:
         """Return the counts. Raises: ApiError if no further request can succeed; Stopped after the writes in progress."""
         async for page in list_pages(self._hands, self._outage, self._resource, limit=PAGE, brief=True):
             await self._still()
@@ -80,7 +85,7 @@ class Pass:
             return
         except _OwnError as error:
             counts.refused += 1
-            self.notes.add(Note(name_of(item), REFUSED, shorten(str(error), _MAX_SENTENCE_CHARACTERS)))
+            self.notes.add(ObjectNote(name_of(item), REFUSED, shorten(str(error), _MAX_SENTENCE_CHARACTERS)))
         else:
             if before.get("resourceVersion") == now.get("resourceVersion"):
                 counts.there += 1

@@ -12,13 +12,13 @@ from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableE
 from ....kube.resources import resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from . import definition
-from .hands import Hands, Stopped
+from .hands import MigrationContext, Stopped
 from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
 from .preflight import make_plan, unfit
 from .progress import Progress
-from .report import Counts, KindReport, Notes, Report
-from .rewrite_all import Pass
+from .report import KindReport, MigrationReport, ObjectNotes, PassCounts
+from .rewrite_all import RewritePass
 
 Answer = TypeVar("Answer")
 _PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
@@ -29,15 +29,15 @@ class _ChangedError(Exception):
     """A definition changed during the pass, whose results are therefore void."""
 
 
-class Run:
+class MigrationRun:
     """One run and its report."""
 
-    def __init__(self, hands: Hands, progress: Progress) -> None:
+    def __init__(self, hands: MigrationContext, progress: Progress) -> None:
         self._hands, self._progress = hands, progress
         self._outage = Outage(hands)
-        self.report = Report(hands.options.to, hands.options.namespace, hands.options.dry_run)
+        self.report = MigrationReport(hands.options.to, hands.options.namespace, hands.options.dry_run)
 
-    async def run(self, retire: str | None = None) -> Report:
+    async def run(self, retire: str | None = None) -> MigrationReport:
         """Does everything that was asked for, as far as it gets; `retire` is a version whose managers are listed at the end."""
         began, report = monotonic(), self.report
         try:
@@ -140,12 +140,12 @@ class Run:
         if now.generation == read.generation:
             await self._patient(partial(definition.observe, cluster, now))
 
-    async def _pass(self, crd: Definition, kind_report: KindReport, line: Line) -> Counts:
+    async def _pass(self, crd: Definition, kind_report: KindReport, line: Line) -> PassCounts:
         """Rewrite the objects of a kind once and add the counts to its report."""
         began = monotonic()
         self._progress.begin(kind_report.kind, kind_report.passes + 1, kind_report.objects)
         resource, still = resource_of_kind(crd.kind, self._hands.options.to), partial(self._still, crd, line)
-        walk = Pass(self._hands, self._outage, resource, self._progress.walked, still)
+        walk = RewritePass(self._hands, self._outage, resource, self._progress.walked, still)
         try:
             return await walk.run()
         finally:
@@ -177,7 +177,7 @@ class Run:
         return crd
 
 
-def _added(kind_report: KindReport, walk: Pass, to: str) -> None:
+def _added(kind_report: KindReport, walk: RewritePass, to: str) -> None:
     counts, first = walk.counts, not kind_report.passes
     kind_report.passes += 1
     kind_report.objects = counts.objects
@@ -189,6 +189,6 @@ def _added(kind_report: KindReport, walk: Pass, to: str) -> None:
     kind_report.refused = counts.refused
     # the refusals of this pass
     kept = {matter: count for matter, count in kind_report.notes.counts.items() if matter != REFUSED}
-    kind_report.notes = Notes(
+    kind_report.notes = ObjectNotes(
         [*(note for note in kind_report.notes.items if note.matter in kept), *walk.notes.items], kept | walk.notes.counts
     )

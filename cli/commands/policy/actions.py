@@ -26,10 +26,10 @@ from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import store_as
 from ...project.apply import RULES_FROM, apply_project, load_own_rules, oldest_minor
 from ...rewrite.emit import emit_yaml
-from ...userrules.load import CASES, Asked, UserRules, load_user_rules
-from ...validation.finding import Outcome
+from ...userrules.load import CASES, UserRuleContext, UserRules, load_user_rules
+from ...validation.finding import ValidationOutcome
 from ...validation.levels import DECODE
-from ...validation.pipeline import Settings, check_object
+from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.errors import InputError
 from ...yaml.load import Document, load_documents
 from ..render.pods import read_pods
@@ -107,8 +107,10 @@ def _tried(document: Document, rules: UserRules, sort: str, index: int) -> tuple
     if isinstance(old, InputError):
         raise UsageError(f"{where}: {old}")
     beside = [obj for obj in case.get("documents") or () if isinstance(obj, dict)]
-    run_rules = Asked(rules, lambda: [*beside, case["object"]], read_pods)
-    settings = Settings(facts, str(case.get("as") or ""), asked=run_rules, groups=tuple(map(str, case.get("as-groups") or ())))
+    run_rules = UserRuleContext(rules, lambda: [*beside, case["object"]], read_pods)
+    settings = ValidationSettings(
+        facts, str(case.get("as") or ""), user_rules=run_rules, groups=tuple(map(str, case.get("as-groups") or ()))
+    )
     outcome = check_object(manifest, CREATE if old is None else UPDATE, old, settings)
     return f"{where} {case.get('name') or ''}".rstrip(), _failure(sort, outcome, str(case.get("message") or ""))
 
@@ -120,7 +122,7 @@ def _object(document: Document, path: tuple[Any, ...], where: str) -> Manifest:
     return manifests[0]
 
 
-def _failure(sort: str, outcome: Outcome, message: str) -> str:
+def _failure(sort: str, outcome: ValidationOutcome, message: str) -> str:
     unfit = [finding for finding in outcome.findings if finding.stage == DECODE]
     if unfit:
         return f"the object can't be evaluated: {unfit[0].about}"

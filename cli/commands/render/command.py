@@ -16,7 +16,7 @@ from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
 from .pods import find_restarts, report
-from .run import DEFAULT_NAMESPACE, Asked, Child, Outcome, choose_operator, into_folder, render_file, render_revision
+from .run import DEFAULT_NAMESPACE, Child, RenderedText, RenderRequest, choose_operator, into_folder, render_file, render_revision
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -52,10 +52,10 @@ def run(options: Options) -> int:
     request = _asked(options)
     files = find_files(options.paths, options.exclude)
     done = [render_file(file, request) for file in files]
-    for line in (line for outcome in done for line in (*outcome.told, *outcome.notes)):
+    for line in (line for outcome in done for line in (*outcome.remarks, *outcome.notes)):
         write_stderr(line)
     codes = [_code(outcome) for outcome in done]
-    if not any(outcome.made for outcome in done) and not options.allow_empty and UNREADABLE not in codes:
+    if not any(outcome.objects for outcome in done) and not options.allow_empty and UNREADABLE not in codes:
         write_stderr(NO_OBJECT)
         codes.append(NOTHING_FOUND)
     every = [child for outcome in done for child in outcome.children]
@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     return worst_code(codes)
 
 
-def _asked(options: Options) -> Asked:
+def _asked(options: Options) -> RenderRequest:
     """How all objects are rendered; reports assumptions about the cluster. Raises: UsageError for facts or a configuration."""
     known = read_project_facts(options.facts, options.project)
     operator, assumed = choose_operator(known, options.config, lenient=options.lenient_config)
@@ -83,19 +83,19 @@ def _asked(options: Options) -> Asked:
         write_stderr(assumed)
     if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
         known = known._replace(operatorVersion=operator.settings.operator_version)
-    return Asked(known, operator._replace(restarted=options.against is not None), options.namespace or DEFAULT_NAMESPACE)
+    return RenderRequest(known, operator._replace(restarted=options.against is not None), options.namespace or DEFAULT_NAMESPACE)
 
 
-def _code(outcome: Outcome) -> int:
+def _code(outcome: RenderedText) -> int:
     return worst_code([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)])
 
 
-def _compare(children: list[Child], revision: Iterable[tuple[Outcome, str]], options: Options, *, whole: bool) -> None:
+def _compare(children: list[Child], revision: Iterable[tuple[RenderedText, str]], options: Options, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
     before: list[Child] = []
     for outcome, begin in revision:
         before += outcome.children
-        for line in outcome.told:
+        for line in outcome.remarks:
             write_stderr(f"{begin}{line}")
             whole = False
     restarts = find_restarts(_chosen(before, options.only), children)

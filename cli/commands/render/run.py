@@ -41,10 +41,10 @@ class Child(NamedTuple):
     fields: Fields
 
 
-class Made(NamedTuple):
+class RenderedObject(NamedTuple):
     """A rendered object: itself as the cluster would hold it, None where it can't be read, and its children."""
 
-    found: Manifest
+    manifest: Manifest
     object: Fields | None
     children: list[Fields]
     line: Line  # by which it was read
@@ -52,34 +52,34 @@ class Made(NamedTuple):
     notes: Sequence[str] = ()  # fields that the server drops, and those that nothing acts on
 
 
-class Outcome(NamedTuple):
+class RenderedText(NamedTuple):
     """The outcome of one text."""
 
-    made: list[Made]  # in the order of the objects
+    objects: list[RenderedObject]  # in the order of the objects
     unreadable: list[InputError]
 
     @property
     def children(self) -> list[Child]:
         """The children of all objects."""
-        return [Child(made.found.document.source.name, child) for made in self.made for child in made.children]
+        return [Child(obj.manifest.document.source.name, child) for obj in self.objects for child in obj.children]
 
     @property
     def problems(self) -> list[str]:
         """The problems of all objects."""
-        return [text for made in self.made for text in made.problems]
+        return [text for obj in self.objects for text in obj.problems]
 
     @property
     def notes(self) -> list[str]:
         """Fields without effect, of all objects."""
-        return [text for made in self.made for text in made.notes]
+        return [text for obj in self.objects for text in obj.notes]
 
     @property
-    def told(self) -> list[str]:
+    def remarks(self) -> list[str]:
         """Remarks on the text."""
         return [*map(str, self.unreadable), *self.problems]
 
 
-class Asked(NamedTuple):
+class RenderRequest(NamedTuple):
     """Options of a run, the same for every object."""
 
     facts: Facts
@@ -87,7 +87,7 @@ class Asked(NamedTuple):
     namespace: str  # of objects that name none
 
 
-def render_file(file: str | InputError, request: Asked) -> Outcome:
+def render_file(file: str | InputError, request: RenderRequest) -> RenderedText:
     """Render a file, which may be unreadable."""
     try:
         if isinstance(file, InputError):
@@ -95,23 +95,23 @@ def render_file(file: str | InputError, request: Asked) -> Outcome:
         with limit_cpu(file):
             return render_text(file, load_text(file), request)
     except InputError as error:
-        return Outcome([], [error])
+        return RenderedText([], [error])
 
 
 def render_revision(
-    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], request: Asked
-) -> Iterator[tuple[Outcome, str]]:
+    revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], request: RenderRequest
+) -> Iterator[tuple[RenderedText, str]]:
     """Render files as they are in a revision, each with its prefix for messages. Raises: UsageError."""
     from ...files.revision import texts_at
 
     for file, text in texts_at(revision, paths, files, excluded).items():
         if isinstance(text, InputError):
-            yield Outcome([], [text]), ""
+            yield RenderedText([], [text]), ""
         else:
             yield render_text(file, text, request), f"{revision}: "
 
 
-def render_text(name: str, text: str, request: Asked) -> Outcome:
+def render_text(name: str, text: str, request: RenderRequest) -> RenderedText:
     """The children of every object in a text, in order; the cluster holds all objects of the text.
 
     Costs each object's size plus that of all objects in the text of the kinds that it depends on.
@@ -124,10 +124,10 @@ def render_text(name: str, text: str, request: Asked) -> Outcome:
     taken = {id(manifest.data) for manifest in ours}
     others = (item.data for each in documents for item in unfold_list(each) if id(item.data) not in taken)
     held = ObjectIndex([*(created for created in stored if isinstance(created, dict)), *others], request.namespace)
-    return Outcome([_rendered(manifest, created, held, request) for manifest, created in zip(ours, stored, strict=True)], unreadable)
+    return RenderedText([_rendered(manifest, created, held, request) for manifest, created in zip(ours, stored, strict=True)], unreadable)
 
 
-def _created(manifest: Manifest, request: Asked) -> Fields | list[str]:
+def _created(manifest: Manifest, request: RenderRequest) -> Fields | list[str]:
     """The object as the cluster holds it after its creation, or the reasons why it can't be created."""
     if not manifest.known:
         return [format_problem(manifest, (), explain_unknown_kind(manifest))]
@@ -137,14 +137,14 @@ def _created(manifest: Manifest, request: Asked) -> Fields | list[str]:
         return [format_problem(manifest, wrong.path, wrong.message) for wrong in error.errors]
 
 
-def _rendered(manifest: Manifest, created: Fields | list[str], held: ObjectIndex, request: Asked) -> Made:
+def _rendered(manifest: Manifest, created: Fields | list[str], held: ObjectIndex, request: RenderRequest) -> RenderedObject:
     line = request.operator.settings.line
     dropped = describe_unknown_fields(manifest, request.facts)
     if isinstance(created, list):
-        return Made(manifest, None, [], line, created, dropped)
+        return RenderedObject(manifest, None, [], line, created, dropped)
     made = children(created, held, request.operator)
     problems, notes = ([_located(manifest, created, remark, line) for remark in several] for several in (made.problems, made.notes))
-    return Made(manifest, created, made.children, line, problems, [*dropped, *notes])
+    return RenderedObject(manifest, created, made.children, line, problems, [*dropped, *notes])
 
 
 def _located(manifest: Manifest, obj: Fields, error: RenderError | Note, line: Line) -> str:

@@ -17,7 +17,7 @@ from ...objects.forms import Server
 from ...project.apply import RULES_FROM, apply_project, load_own_rules
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json
-from ...userrules.load import Asked
+from ...userrules.load import UserRuleContext
 from ...yaml.load import InputError
 from ..check.selection import ask_rules
 from . import findings, results
@@ -79,7 +79,7 @@ def run(options: Options) -> int:
     return code
 
 
-def _judged(case: Case, server: Server, rules: Asked | None) -> Verdict:
+def _judged(case: Case, server: Server, rules: UserRuleContext | None) -> Verdict:
     try:
         question = Question(case, load_text(case.file), server._replace(facts=facts_of(case, server.facts)), rules)
     except InputError as error:
@@ -97,7 +97,7 @@ def _update(verdicts: list[Verdict]) -> int:
     return worst_code(codes)
 
 
-def _again(verdict: Verdict, server: Server, rules: Asked | None) -> Verdict:
+def _again(verdict: Verdict, server: Server, rules: UserRuleContext | None) -> Verdict:
     """The case judged once more, with the expected results that were written for it."""
     (file, _), *_ = verdict.update
     return _judged(

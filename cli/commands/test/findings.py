@@ -13,9 +13,9 @@ from ....policies.review import CREATE, UPDATE
 from ...console.exits import UsageError
 from ...console.nearest import did_you_mean
 from ...objects.stored import load_stored
-from ...validation.finding import LocatedFinding, Outcome, merge_duplicates
+from ...validation.finding import LocatedFinding, ValidationOutcome, merge_duplicates
 from ...validation.levels import ERROR, FAULT
-from ...validation.pipeline import Settings, check_object
+from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.comments import comments
 from ...yaml.load import InputError, Source
 from ..check.fix import read_data
@@ -56,12 +56,12 @@ def judge(question: Question) -> Verdict:
     return Verdict(case, failure, tuple(shorten(line, _MAX_LINE_CHARACTERS) for line in lines), notes, update, fault)
 
 
-def _found(source: Source, question: Question) -> Outcome:
+def _found(source: Source, question: Question) -> ValidationOutcome:
     """Raises: InputError, UsageError."""
     old = load_stored([question.case.old]) if question.case.old else None
     server = question.server
-    settings = Settings(server.facts, _user(source) or server.user, asked=question.rules)
-    whole = Outcome([], [])
+    settings = ValidationSettings(server.facts, _user(source) or server.user, user_rules=question.rules)
+    whole = ValidationOutcome([], [])
     every = load_case_objects(source.name, source.text)
     if old is not None and not any(obj.identity in old for obj in every):
         raise UsageError(f"{question.case.old} holds no object that this case changes")
@@ -110,7 +110,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count_of(count, what)} {'is' if count == 1 else 'are'}"
 
 
-def _expected(mark: _Mark, outcome: Outcome) -> str:
+def _expected(mark: _Mark, outcome: ValidationOutcome) -> str:
     """A mark that nothing meets, with the likeliest reason."""
     elsewhere = sorted({finding.position.line for finding in outcome.findings if mark.rule in (finding.rule, finding.code)})
     note = next((note for note in outcome.not_evaluated if mark.rule in (note.rule, note.code)), None)

@@ -19,8 +19,8 @@ from ...rewrite.emit import emit_json, emit_yaml
 from ...rewrite.rewrite import NotWrittenError
 from ...yaml.load import InputError
 from ..convert.served import leave_out_marks
-from ..default.run import Asked, default_object
-from ..diff.compare import ADDED, ORDER, REMOVED, Change, compare_objects, other_version
+from ..default.run import DefaultsRequest, default_object
+from ..diff.compare import ADDED, ORDER, REMOVED, FieldChange, compare_objects, other_version
 from ..diff.secrets import mask_secrets
 from .files import CONVERT, load_case_objects
 from .verdict import Question, Verdict
@@ -75,11 +75,11 @@ def _results(question: Question, manifests: list[Manifest], expected: _Expected)
         wanted += [other_version(manifest.identity.kind, manifest.version) for manifest in manifests[len(wanted) :]]
         return [_converted(manifest, version, server.line) for manifest, version in zip(manifests, wanted, strict=False)], ()
     old = load_stored([question.case.old]) if question.case.old else None
-    options = Asked(server, "auto", old)
+    options = DefaultsRequest(server, "auto", old)
     done = [default_object(manifest, options) for manifest in manifests]
     for result in done:
         if result.failure:
-            raise UsageError(f"{result.found.identity}: {result.failure}")
+            raise UsageError(f"{result.manifest.identity}: {result.failure}")
     idle = ((finding, f"the fact {finding.fact} is not known" if finding.fact else finding.text) for each in done for finding in each.idle)
     notes = dict.fromkeys(f"{finding.rule.name} is not evaluated: {reason}" for finding, reason in idle)
     return [defaulted.object for defaulted in done], tuple(notes)
@@ -102,7 +102,7 @@ def _difference(expected: Manifest, result: Fields) -> list[str]:
     return [_line(change) for change in compare_objects(wanted, result, schema)]
 
 
-def _line(change: Change) -> str:
+def _line(change: FieldChange) -> str:
     field = format_path(change.path)
     values = (mask_secrets(value, change.path, secret=change.secret) for value in (change.before, change.after))
     before, after = (json.dumps(value, ensure_ascii=False, default=str) for value in values)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ...objects.forms import Server
-from ...userrules.load import Asked
+from ...userrules.load import UserRuleContext
 from .files import Case
 
 
@@ -13,7 +13,7 @@ class Question(NamedTuple):
     case: Case
     text: str
     server: Server
-    rules: Asked | None = None  # users' own
+    rules: UserRuleContext | None = None  # users' own
 
 
 class Verdict(NamedTuple):

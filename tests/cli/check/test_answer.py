@@ -10,8 +10,8 @@ import pytest
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.levels import CEL, CONVERSION, DECODE, ERROR, POLICIES, SCHEMA
-from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
-from dynamo_webhooks.cli.validation.server_response import Answer, simulate_server
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings, check_object
+from dynamo_webhooks.cli.validation.server_response import ServerResponse, simulate_server
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts, facts_from
@@ -27,15 +27,15 @@ UNREAD = 'admission webhook "mdynamographdeployment.kb.io" denied the request: r
 DEPRECATED = "nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
 
 
-def _answer(text: str, operation: str = CREATE, old: dict[str, Any] | None = None, **settings: Any) -> Answer:
+def _answer(text: str, operation: str = CREATE, old: dict[str, Any] | None = None, **settings: Any) -> ServerResponse:
     (found,) = find_manifests(load_documents(text))
     before = copy.deepcopy((found.data, old))
-    answer = simulate_server(found, operation, old, Settings(**settings))
+    answer = simulate_server(found, operation, old, ValidationSettings(**settings))
     assert (found.data, old) == before, "the pipeline gets the object next"
     return answer
 
 
-def _stage(answer: Answer) -> tuple[str, int, str]:
+def _stage(answer: ServerResponse) -> tuple[str, int, str]:
     return answer.stage, answer.status, answer.reason
 
 
@@ -89,7 +89,7 @@ def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused
     places = [f"spec.components[0].roles[0].podTemplate.spec.containers[0].livenessProbe{field}" for field in refused]
 
     def judge(expected: list[str], operation: str = CREATE, old: Any = None, **facts: Any) -> None:
-        settings = Settings(facts_from({**values, **facts}))
+        settings = ValidationSettings(facts_from({**values, **facts}))
         (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
         answer = simulate_server(found, operation, old, settings)
         findings = [one for one in check_object(again, operation, old, settings).findings if one.level == ERROR]
@@ -153,9 +153,9 @@ def test_answers_and_findings_agree_on_recorded_objects(apart: int) -> None:
     for case in islice(cases("schema.ndjson.gz", "schema"), 0, None, apart):
         text = json.dumps(case["object"], indent=1)
         (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
-        answer = simulate_server(found, CREATE, None, Settings(facts))
-        plain = check_object(again, CREATE, None, Settings(Facts(operatorLine=Line.V1_2), defaults=False)).findings
-        findings = check_object(found, CREATE, None, Settings(facts)).findings
+        answer = simulate_server(found, CREATE, None, ValidationSettings(facts))
+        plain = check_object(again, CREATE, None, ValidationSettings(Facts(operatorLine=Line.V1_2), defaults=False)).findings
+        findings = check_object(found, CREATE, None, ValidationSettings(facts)).findings
         refused = any(finding.level == ERROR for finding in findings)
         stages.add(answer.stage)
         agree = answer.accepted is not refused and (answer.stage == "" or answer.stage in {finding.stage for finding in findings})

@@ -11,7 +11,7 @@ import yaml
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import NEWEST
-from dynamo_webhooks.cli.objects.cluster_snapshot import Sight, see
+from dynamo_webhooks.cli.objects.cluster_snapshot import ClusterSnapshot, take_snapshot
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import CRDS, NAMESPACES
@@ -22,27 +22,27 @@ from tests.cli.samples import BAD, BAD_RULE, BETA, GOOD, MODEL, NEEDS_GROVE
 from tests.kube.memory import MemoryCluster
 
 
-def _see(made: MemoryCluster, namespace: str = "") -> Sight:
+def _see(made: MemoryCluster, namespace: str = "") -> ClusterSnapshot:
     made.writes.clear()
-    sight = asyncio.run(see(made, namespace, []))
+    snapshot = asyncio.run(take_snapshot(made, namespace, []))
     assert made.writes == []
-    return sight
+    return snapshot
 
 
-def _named(sight: Sight) -> list[str]:
-    return [one.name for one in sight.files]
+def _named(snapshot: ClusterSnapshot) -> list[str]:
+    return [one.name for one in snapshot.files]
 
 
 def test_every_object_is_a_text_with_its_own_name() -> None:
     made = cluster(MODEL, BAD, GOOD, BAD.replace("llm", "a"))
-    sight = _see(made)
-    assert _named(sight) == [
+    snapshot = _see(made)
+    assert _named(snapshot) == [
         "cluster:dynamographdeployments/a/bad",
         "cluster:dynamographdeployments/llm/bad",
         "cluster:dynamographdeployments/llm/good",
         "cluster:dynamomodels/llm/m",
     ]
-    first = sight.files[1]
+    first = snapshot.files[1]
     assert isinstance(first, Source)
     [document] = load_documents(first.text)
     assert document.data["spec"] == yaml.safe_load(BAD)["spec"]
@@ -68,7 +68,7 @@ def test_a_cluster_without_our_kinds_holds_nothing() -> None:
         return NotServedError(404, "", "no such kind") if resource and resource.plural in {kind.plural for kind in KINDS} else None
 
     made.fail(absent)
-    assert _see(made) == Sight([], _see(made).facts)
+    assert _see(made) == ClusterSnapshot([], _see(made).facts)
 
 
 MODELS = "cluster:dynamomodels/llm/m"
@@ -91,10 +91,10 @@ MODELS = "cluster:dynamomodels/llm/m"
 def test_a_kind_that_can_not_be_listed_is_no_lost_cluster(failing: str, error: Exception, said: str | list[str]) -> None:
     made = cluster(GOOD, MODEL)
     made.fail(lambda verb, resource, *_: error if failing in (verb, resource and resource.plural) else None)
-    sight = _see(made)
+    snapshot = _see(made)
     lost = "" if isinstance(said, list) else f"the cluster can't be asked: {said}"
-    seen = [str(one) if isinstance(one, InputError) else one.name for one in sight.files]
-    assert (sight.unreachable, seen) == (lost, said if isinstance(said, list) else [])
+    seen = [str(one) if isinstance(one, InputError) else one.name for one in snapshot.files]
+    assert (snapshot.unreachable, seen) == (lost, said if isinstance(said, list) else [])
 
 
 def test_the_command_checks_the_stored_objects(command: Command, connected: Callable[..., Any]) -> None:

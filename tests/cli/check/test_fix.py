@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.check.fix import fix_files, with_edits
-from dynamo_webhooks.cli.commands.check.run import Run
+from dynamo_webhooks.cli.commands.check.run import CheckRun
 from dynamo_webhooks.cli.commands.check.selection import Choice
 from dynamo_webhooks.cli.validation.finding import LocatedFinding, merge_duplicates
 from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, RENAME, SET, Edit, apply_fixes, convert_scalar_type
-from dynamo_webhooks.cli.validation.pipeline import Settings
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -114,7 +114,7 @@ MENDED = {
 
 def found(text: str, facts: Facts) -> list[LocatedFinding]:
     """What `check` finds in a text."""
-    run = Run(Settings(facts), Choice(), "auto", None)
+    run = CheckRun(ValidationSettings(facts), Choice(), "auto", None)
     run.take(Source("a.yaml", text), "")
     result = run.result()
     assert result.unreadable == []

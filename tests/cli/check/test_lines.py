@@ -7,7 +7,7 @@ import pytest
 from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.cli.commands import serve
-from dynamo_webhooks.cli.objects.cluster_snapshot import Sight
+from dynamo_webhooks.cli.objects.cluster_snapshot import ClusterSnapshot
 from dynamo_webhooks.policies.facts import facts_from
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import GOOD, IMAGE, MAIN, graph, manifest
@@ -63,9 +63,9 @@ def test_a_server_without_a_line_has_that_of_files(tmp_path: Path) -> None:
 
 
 def test_a_version_that_somebody_says_goes_before_the_clusters_definitions() -> None:
-    sight = Sight([], {"operatorLine": "1.5"})
-    assert sight.fill(facts_from({})).line == "1.5"
-    assert sight.fill(facts_from({"operatorVersion": "1.2.0"})).line == "1.2"
+    snapshot = ClusterSnapshot([], {"operatorLine": "1.5"})
+    assert snapshot.fill(facts_from({})).line == "1.5"
+    assert snapshot.fill(facts_from({"operatorVersion": "1.2.0"})).line == "1.2"
 
 
 _FRONT = f"name: front, type: frontend, replicas: -1, multinode: {{nodeCount: 2}}, {MAIN}"

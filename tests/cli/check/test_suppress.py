@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check.suppress import Heard, _Ignore, suppress
+from dynamo_webhooks.cli.commands.check.suppress import RuleCoverage, _Ignore, suppress
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import LocatedFinding, NotEvaluated, report_own
 from dynamo_webhooks.cli.yaml.load import Position, Source
@@ -98,27 +98,27 @@ def test_a_comment_that_can_ignore_nothing_says_so(command: Command, files: File
 
 
 @run_each(
-    ("word", "heard", "complains"),
+    ("word", "coverage", "complains"),
     [
-        (BAD_RULE, Heard(), True),
-        (BAD_RULE, Heard(notes=(_note("priority-class-needs-grove"),)), True),
-        (BAD_RULE, Heard(notes=(_note(BAD_RULE),)), False),
-        (BAD_RULE, Heard(notes=(_note("policies"),)), False),
-        (BAD_RULE, Heard(operations=frozenset({DELETE})), False),
-        (BAD_RULE, Heard(operations=frozenset({UPDATE})), False),  # an update leaves old violations alone
-        (BAD_RULE, Heard(schema=False), True),
-        ("schema-rule", Heard(schema=False), False),
-        ("schema-rule", Heard(), True),
-        ("schema-mismatch", Heard(operations=frozenset({UPDATE})), False),  # is not held against it again
-        ("schema-rule", Heard(operations=frozenset({UPDATE})), False),
-        ("unknown-field", Heard(operations=frozenset({UPDATE})), True),
-        ("unknown-field", Heard(operations=frozenset({DELETE})), False),
-        ("unconvertible", Heard(operations=frozenset({DELETE})), False),
-        ("DYN004", Heard(operations=frozenset({CREATE})), True),
+        (BAD_RULE, RuleCoverage(), True),
+        (BAD_RULE, RuleCoverage(notes=(_note("priority-class-needs-grove"),)), True),
+        (BAD_RULE, RuleCoverage(notes=(_note(BAD_RULE),)), False),
+        (BAD_RULE, RuleCoverage(notes=(_note("policies"),)), False),
+        (BAD_RULE, RuleCoverage(operations=frozenset({DELETE})), False),
+        (BAD_RULE, RuleCoverage(operations=frozenset({UPDATE})), False),  # an update leaves old violations alone
+        (BAD_RULE, RuleCoverage(schema=False), True),
+        ("schema-rule", RuleCoverage(schema=False), False),
+        ("schema-rule", RuleCoverage(), True),
+        ("schema-mismatch", RuleCoverage(operations=frozenset({UPDATE})), False),  # is not held against it again
+        ("schema-rule", RuleCoverage(operations=frozenset({UPDATE})), False),
+        ("unknown-field", RuleCoverage(operations=frozenset({UPDATE})), True),
+        ("unknown-field", RuleCoverage(operations=frozenset({DELETE})), False),
+        ("unconvertible", RuleCoverage(operations=frozenset({DELETE})), False),
+        ("DYN004", RuleCoverage(operations=frozenset({CREATE})), True),
     ],
 )
-def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(word: str, heard: Heard, *, complains: bool) -> None:
-    kept, suppressed = suppress(Source("a.yaml", f"a: b # dynamo-webhooks: ignore[{word}] x\n"), [], heard)
+def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(word: str, coverage: RuleCoverage, *, complains: bool) -> None:
+    kept, suppressed = suppress(Source("a.yaml", f"a: b # dynamo-webhooks: ignore[{word}] x\n"), [], coverage)
     assert ([finding.rule for finding in kept], suppressed) == (["unused-ignore"] * complains, [])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
 from dynamo_webhooks.api.paths import format_path
-from dynamo_webhooks.cli.commands.check.version_change import stays
+from dynamo_webhooks.cli.commands.check.version_change import list_retained
 from tests.laws.managers.apply import Object
 from tests.laws.managers.law import sorted_lists
 from tests.laws.managers.subjects import COMPONENT, GRAPH, NAME, Subject
@@ -92,7 +92,7 @@ def _only(obj: Object) -> list[Any]:
 def test_what_stays_is_named(case: str) -> None:
     """And the model of server-side apply leaves something behind in these cases alone."""
     old, new, fields = CASES[case]
-    assert sorted(format_path(stay.path) for stay in stays(old, new)) == fields
+    assert sorted(format_path(stay.path) for stay in list_retained(old, new)) == fields
     assert _left(old, new) is bool(fields)
 
 
@@ -102,6 +102,6 @@ def test_a_twin_leaves_nothing_but_what_one_version_alone_can_say(kind: str, fir
     """Whatever it says."""
     for trait in TRAITS:
         part = Part(NAME, "worker", tuple(dict.fromkeys(("image", trait))))
-        assert not [*stays(Subject(kind, (part,)).manifest(first), Subject(kind, (part,)).manifest(second))]
+        assert not [*list_retained(Subject(kind, (part,)).manifest(first), Subject(kind, (part,)).manifest(second))]
     whole = Subject(kind, (Part(NAME, "worker", ("image",), tuple(ALPHA_ONLY)),))
-    assert len([*stays(whole.manifest(first), whole.manifest(second))]) == (len(ALPHA_ONLY) if first == ALPHA else 0)
+    assert len([*list_retained(whole.manifest(first), whole.manifest(second))]) == (len(ALPHA_ONLY) if first == ALPHA else 0)

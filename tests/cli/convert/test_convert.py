@@ -343,7 +343,7 @@ def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files:
 
     folder, real = files(a=GOOD, b=GOOD), run.convert_text
 
-    def edited(name: str, text: str, version: str, **more: Any) -> run.Outcome:
+    def edited(name: str, text: str, version: str, **more: Any) -> run.ConvertedText:
         if name == "a.yaml":
             (folder / "a.yaml").write_text("edited: meanwhile\n")
         return real(name, text, version, **more)

@@ -10,7 +10,7 @@ from dynamo_webhooks.cli.commands.convert.run import convert_accepted, convert_t
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from dynamo_webhooks.cli.validation.levels import ERROR
-from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings, check_object
 from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import Facts
@@ -57,7 +57,7 @@ def test_comments_behind_the_last_item_of_a_list_stay(apart: int) -> None:
 @by_day_and_night("apart", 360, 15)
 def test_nothing_is_written_that_check_refuses(apart: int, line: Line) -> None:
     """What an author wrote may be refused before; conversion adds no error, but for what annotations say that he wrote in v1alpha1."""
-    settings = Settings(Facts(operatorLine=line))
+    settings = ValidationSettings(Facts(operatorLine=line))
 
     def errors(text: str) -> list[set[str]]:
         documents = [one for one in read_text(Source("a", text)) if isinstance(one, Document)]

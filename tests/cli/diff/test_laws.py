@@ -7,14 +7,14 @@ import pytest
 
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import lookup
-from dynamo_webhooks.cli.commands.default.run import Asked as Filling
+from dynamo_webhooks.cli.commands.default.run import DefaultsRequest as Filling
 from dynamo_webhooks.cli.commands.default.run import default_object
 from dynamo_webhooks.cli.commands.diff.compare import CHANGED
-from dynamo_webhooks.cli.commands.diff.run import EQUAL, FAILED, Asked, Compared, Pair, compare_pair
+from dynamo_webhooks.cli.commands.diff.run import EQUAL, FAILED, DiffRequest, ObjectComparison, ObjectPair, compare_pair
 from dynamo_webhooks.cli.objects.forms import Server
 from dynamo_webhooks.cli.objects.manifest import Identity, Manifest
 from dynamo_webhooks.cli.yaml.load import Document, Source
-from dynamo_webhooks.cli.yaml.positions import Place, Point, Span
+from dynamo_webhooks.cli.yaml.positions import Point, Span, SpanTree
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
@@ -30,13 +30,13 @@ FACTS = Facts(operatorVersion="1.2.0", operatorScope="cluster")
 
 
 def _found(obj: dict[str, Any]) -> Manifest:
-    document = Document(copy.deepcopy(obj), Source("x", ""), Place(Span(Point(0, 0), Point(0, 0))), 0)
+    document = Document(copy.deepcopy(obj), Source("x", ""), SpanTree(Span(Point(0, 0), Point(0, 0))), 0)
     return Manifest(document, Identity(obj["kind"], "", "x"), obj["apiVersion"].rpartition("/")[2], known=True)
 
 
-def _compared(old: dict[str, Any], new: dict[str, Any], to: str = "") -> Compared:
+def _compared(old: dict[str, Any], new: dict[str, Any], to: str = "") -> ObjectComparison:
     old_found, new_found = _found(old), _found(new)
-    return compare_pair(Pair(new_found.identity, old_found, new_found), Asked(Server(FACTS), to))
+    return compare_pair(ObjectPair(new_found.identity, old_found, new_found), DiffRequest(Server(FACTS), to))
 
 
 def _objects(kind: str, version: str, objects: int) -> list[tuple[dict[str, Any], Dice]]:

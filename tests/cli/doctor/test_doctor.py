@@ -25,14 +25,14 @@ from dynamo_webhooks.cli.commands.doctor import definitions as objects
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.dry_run import requests
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
-from dynamo_webhooks.cli.commands.doctor.observe import Sight
+from dynamo_webhooks.cli.commands.doctor.observe import ClusterView
 from dynamo_webhooks.cli.commands.doctor.policies import policies
 from dynamo_webhooks.cli.commands.doctor.repairs import addressed, set_version
 from dynamo_webhooks.cli.commands.doctor.storage import removal
 from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.installation import names
-from dynamo_webhooks.cli.installation.parts import Parts, Way
+from dynamo_webhooks.cli.installation.parts import InstalledObjects, Installer
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, Resource
 from dynamo_webhooks.policies.facts import facts_from
@@ -49,11 +49,11 @@ MANIFESTS_FOLDER = Path(__file__).parents[3] / "manifests"
 Node = dict[str, Any]
 
 
-def sight(found: CertificateState | None = None, **changes: Any) -> Sight:
+def view(found: CertificateState | None = None, **changes: Any) -> ClusterView:
     """A look at an installation of which nothing but the certificates is there."""
     place = names.by_manifests(NAMESPACE)
     crds: dict[str, Node | None] = {kind.plural: None for kind in KINDS}
-    made = Sight(place, NOW, found, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
+    made = ClusterView(place, NOW, found, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
     return made._replace(**changes)
 
 
@@ -63,10 +63,10 @@ OURS = "'app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component i
 RESTART = f"kubectl -n {NAMESPACE} rollout restart deployment -l {OURS}"
 
 
-def configured(text: str) -> Parts:
+def configured(text: str) -> InstalledObjects:
     """An installation with a configuration in the cluster."""
     key = ("ConfigMap", NAMESPACE, "dynamo-webhooks-config")
-    return Parts(NAMESPACE, live={key: {"data": {"config.yaml": text}}})
+    return InstalledObjects(NAMESPACE, live={key: {"data": {"config.yaml": text}}})
 
 
 def told(findings: Any) -> list[tuple[str, str, str]]:
@@ -81,7 +81,7 @@ def has(findings: Any, level: str, check: str, words: str) -> bool:
 
 def test_a_state_of_rest_has_nothing_wrong() -> None:
     rest = state()
-    assert [*certificates.secrets(sight(rest)), *certificates.trust(sight(rest)), *certificates.rotation(sight(rest))] == []
+    assert [*certificates.secrets(view(rest)), *certificates.trust(view(rest)), *certificates.rotation(view(rest))] == []
 
 
 def _serving(**changes: Any) -> CertificateState:
@@ -112,12 +112,12 @@ def _authority(**changes: Any) -> CertificateState:
     ],
 )
 def test_secrets(found: CertificateState, days: int, level: str, check: str, words: str) -> None:
-    assert has([*certificates.secrets(sight(found, now=NOW + timedelta(days)))], level, check, words)
+    assert has([*certificates.secrets(view(found, now=NOW + timedelta(days)))], level, check, words)
 
 
 def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
     strange = state(presents="b")
-    findings = [*certificates.trust(sight(strange))]
+    findings = [*certificates.trust(view(strange))]
     assert len(findings) == len(strange.targets)
     assert has(findings, "error", "trust", f"{leaf('b').parsed.serial_number:x}, which is served")
     assert {each.repair for each in findings} == {f"dynamo-webhooks certs inject --namespace {NAMESPACE}"}
@@ -127,7 +127,7 @@ def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
 def test_bundles_without_a_certificate(mode: Mode) -> None:
     rest = state()
     empty = replace(rest, mode=mode, targets=tuple(replace(each, bundles=(b"",)) for each in rest.targets))
-    assert has([*certificates.trust(sight(empty))], "error", "trust", "holds no certificate")
+    assert has([*certificates.trust(view(empty))], "error", "trust", "holds no certificate")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_bundles_without_a_certificate(mode: Mode) -> None:
 def test_whose_the_way_to_us_is(stance: Stance, level: str, check: str) -> None:
     rest = state()
     found = replace(rest, targets=(replace(rest.targets[0], stance=stance),))
-    assert [(each.level, each.check) for each in certificates.trust(sight(found))] == [(Level(level), check)]
+    assert [(each.level, each.check) for each in certificates.trust(view(found))] == [(Level(level), check)]
 
 
 SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
@@ -155,12 +155,12 @@ SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
     ],
 )
 def test_endpoints(endpoints: tuple[Endpoint, ...], service: Node | None, level: str, words: str) -> None:
-    found = [*certificates.endpoints(sight(replace(state(), endpoints=endpoints), service=service))]
+    found = [*certificates.endpoints(view(replace(state(), endpoints=endpoints), service=service))]
     assert any(words in each.text and each.level.value == level for each in found), told(found)
 
 
 def test_an_endpoint_with_an_ended_certificate() -> None:
-    old = sight(replace(state(), endpoints=(Endpoint("a:1", leaf("a")),)), service=SERVICE, now=NOW + timedelta(days=400))
+    old = view(replace(state(), endpoints=(Endpoint("a:1", leaf("a")),)), service=SERVICE, now=NOW + timedelta(days=400))
     assert has([*certificates.endpoints(old)], "error", "expiry", "presents a certificate that ended")
 
 
@@ -182,19 +182,19 @@ def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
     ],
 )
 def test_the_lease_of_the_provisioner(lease: Node | None, words: str) -> None:
-    found = [*certificates.provisioner(sight(lease=lease))]
+    found = [*certificates.provisioner(view(lease=lease))]
     assert [words in each.text for each in found] == ([True] if words else [])
 
 
 def test_namespaces_of_others_are_good_to_know() -> None:
     judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"
-    assert told(certificates.scope(sight(claims=("a", "b")))) == [("info", "scope", f"claimed by operators of their own, {judged}: a, b")]
+    assert told(certificates.scope(view(claims=("a", "b")))) == [("info", "scope", f"claimed by operators of their own, {judged}: a, b")]
 
 
 def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
     client = {"service": {"name": "dynamo-webhooks", "namespace": NAMESPACE, "path": PATH}}
     found: Node = {"webhooks": [{"name": "m", "clientConfig": client, **entry}] if entry else []}
-    seen = sight()
+    seen = view()
     kinds: dict[TargetKind, Node | None] = {**seen.configurations, TargetKind.MUTATING: found}
     return [*objects.new_pods(seen._replace(about=replace(seen.about, restores=restores), configurations=kinds))]
 
@@ -223,7 +223,7 @@ def _crd(**changes: Any) -> Node:
 def _kinds(crd: Node) -> list[Finding]:
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
     unseen = {kind.crd_name: "not permitted" for kind in KINDS[1:]}
-    return [*objects.kinds(sight(crds=crds, unseen=unseen))]
+    return [*objects.kinds(view(crds=crds, forbidden=unseen))]
 
 
 @run_each(
@@ -254,7 +254,7 @@ def test_a_kind_as_it_should_be() -> None:
 @pytest.mark.parametrize(("version", "missing"), [("1.4.2", True), ("1.5.0", False), ("1.6.1", False)])
 def test_a_kind_that_is_gone_is_not_missed(version: str, missing: bool) -> None:
     about = names.by_manifests(NAMESPACE)
-    found = objects.kinds(sight(about=replace(about, version=version)))
+    found = objects.kinds(view(about=replace(about, version=version)))
     assert any("dynamocheckpoints" in each.object for each in found) is missing
 
 
@@ -340,10 +340,10 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
 
 def test_the_provisioner_s_own_words_are_passed_on_and_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
     said = ({"type": "Ready", "status": "False", "message": "this machine's clock must agree"},)
-    assert has([*certificates.rotation(sight(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
-    [found] = certificates.rotation(sight(replace(state(), mode=Mode.PROVIDED), conditions=said))
+    assert has([*certificates.rotation(view(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
+    [found] = certificates.rotation(view(replace(state(), mode=Mode.PROVIDED), conditions=said))
     assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
-    [found] = certificates.rotation(sight(state(), conditions=said))
+    [found] = certificates.rotation(view(state(), conditions=said))
     assert found.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
 
 
@@ -353,7 +353,7 @@ def test_a_new_issuer_s_certificate_that_is_held_back_is_a_fault_only_when_that_
     assert new.trust is not None
     trust = replace(new.trust, hint=Hint(Phase.SETTLE, NOW - timedelta(minutes=minutes)))
     said = ({"type": "Ready", "status": "False", "reason": NOT_USABLE, "message": "not yet"},)
-    seen = sight(replace(new, trust=trust), conditions=said)
+    seen = view(replace(new, trust=trust), conditions=said)
     found = [*certificates.secrets(seen), *certificates.rotation(seen)]
     assert {each.level for each in found} == {level}
     assert {each.check for each in found} == ({"trust"} if level is Level.INFO else {"trust", "provisioner"})
@@ -437,7 +437,7 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
     crd = _crd(storedVersions=["v1alpha1", "v1beta1"])
     await cluster.create(CRDS, crd)
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
-    [stored, stanza] = await removal(cluster, sight(crds=crds))
+    [stored, stanza] = await removal(cluster, view(crds=crds))
     assert (stored.check, stored.repair) == ("stored-versions", "dynamo-webhooks migrate --to v1alpha1 --kind DynamoGraphDeployment")
     assert stanza.check == "conversion"
     changes = json.loads(stanza.repair.partition(" -p ")[2].strip("'"))
@@ -448,7 +448,7 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
         {"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},
     ]
     cluster.fail(lambda verb, *_: UnavailableError(500, "", "conversion webhook failed") if verb == "list" else None)
-    assert has(await removal(cluster, sight(crds=crds)), "error", "objects", "can't be listed, and removing the CRD deletes them")
+    assert has(await removal(cluster, view(crds=crds)), "error", "objects", "can't be listed, and removing the CRD deletes them")
 
 
 def test_text_and_data_say_the_same() -> None:
@@ -491,7 +491,7 @@ _SERVER: Node = {
     "metadata": {"name": "server", "labels": {"app.kubernetes.io/component": "server"}},
     "spec": {"template": {"spec": {"volumes": [_VOLUME]}}},
 }
-WITH_POLICIES = Parts(NAMESPACE, live={("Deployment", NAMESPACE, "server"): _SERVER})
+WITH_POLICIES = InstalledObjects(NAMESPACE, live={("Deployment", NAMESPACE, "server"): _SERVER})
 
 
 async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
@@ -502,7 +502,7 @@ async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
     [found] = await policies(cluster, WITH_POLICIES, NEWEST)
     assert found.level is Level.WARNING
     assert (found.object, found.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
-    assert await policies(cluster, Parts(NAMESPACE), NEWEST) == []
+    assert await policies(cluster, InstalledObjects(NAMESPACE), NEWEST) == []
 
 
 async def test_policies_in_force_that_do_not_fit_the_kinds_are_told_of_in_the_words_of_check(command: Command, files: Files) -> None:
@@ -528,10 +528,10 @@ def test_definitions_and_operator_are_of_one_release() -> None:
 
     def found(version: str, line: Line | None) -> list[Finding]:
         place = replace(names.by_manifests(NAMESPACE), version=version)
-        look = sight(about=place)
+        live = view(about=place)
         for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
-            look.crds[f"{kind.lower()}s"] = None if line is None else build(kind, line=line)
-        return list(objects.lines(look))
+            live.crds[f"{kind.lower()}s"] = None if line is None else build(kind, line=line)
+        return list(objects.lines(live))
 
     for line in Line:
         assert [found(version, line) for version in (f"{line}.0", f"{line}.9", f"{line}.0-rc1", "", "0.0.0", "dev")] == [[]] * 6
@@ -541,8 +541,8 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     later = build("DynamoGraphDeployment", line=NEWEST)
     later["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
     known = build("DynamoGraphDeploymentRequest", line=NEWEST)
-    crds = {**sight().crds, "dynamographdeployments": later, "dynamographdeploymentrequests": known}
-    [newer] = objects.lines(sight(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
+    crds = {**view().crds, "dynamographdeployments": later, "dynamographdeploymentrequests": known}
+    [newer] = objects.lines(view(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
     assert (newer.level, newer.text) == (
         Level.WARNING,
         f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1, "
@@ -563,14 +563,17 @@ def test_definitions_and_operator_are_of_one_release() -> None:
 @run_each(
     ("parts", "repair"),
     [
-        (Parts(NAMESPACE, Way.HELM, "mine"), f"helm upgrade mine manifests/chart --namespace {NAMESPACE} --reuse-values {SET}"),
+        (
+            InstalledObjects(NAMESPACE, Installer.HELM, "mine"),
+            f"helm upgrade mine manifests/chart --namespace {NAMESPACE} --reuse-values {SET}",
+        ),
         (configured("operator: {version: 1.2.0}\n"), f"kubectl -n {NAMESPACE} patch configmap dynamo-webhooks-config {EDIT} && {RESTART}"),
         (configured("operator: {version: 1.3.0}\n"), ""),
         (configured("operator: [\n"), ""),
         (configured(""), ""),
     ],
 )
-def test_a_version_older_than_the_definitions_is_set_in_the_way_of_the_installation(parts: Parts, repair: str) -> None:
+def test_a_version_older_than_the_definitions_is_set_in_the_way_of_the_installation(parts: InstalledObjects, repair: str) -> None:
     """A configuration that was given as a file, and isn't the cluster's, is left to its author."""
     assert set_version(parts, "1.2.0", "1.5.0") == repair
 

@@ -18,7 +18,7 @@ from dynamo_webhooks.cli.commands.doctor.rights import rights
 from dynamo_webhooks.cli.commands.doctor.workloads import Running
 from dynamo_webhooks.cli.installation import names
 from dynamo_webhooks.cli.installation import parts as parts_module
-from dynamo_webhooks.cli.installation.parts import APPLIED, RELEASE, RELEASE_NAMESPACE, RESOURCES, Parts, Way, read_parts
+from dynamo_webhooks.cli.installation.parts import APPLIED, RELEASE, RELEASE_NAMESPACE, RESOURCES, InstalledObjects, Installer, read_parts
 from dynamo_webhooks.kube.resources import CLUSTER_ROLE_BINDINGS, DEPLOYMENTS, LEASES, SECRETS, SERVICES, VALIDATING
 from tests.cluster.cli.breakages import BREAKAGES, BREAKING
 from tests.kube.memory import MemoryCluster
@@ -29,7 +29,7 @@ ABOUT = names.by_manifests(NAMESPACE)
 Node = dict[str, Any]
 
 
-async def installed(cluster: MemoryCluster, change: Callable[[Node], Node] = lambda obj: obj) -> Parts:
+async def installed(cluster: MemoryCluster, change: Callable[[Node], Node] = lambda obj: obj) -> InstalledObjects:
     """Stores all objects of the default installation, each changed."""
     parts = await read_parts(cluster, ABOUT)
     for (kind, *_), obj in parts.wanted.items():
@@ -68,29 +68,29 @@ async def test_objects_of_a_helm_release_are_created_again_as_the_release_has_th
     metadata = {"name": "sh.helm.release.v1.mine.v3", "namespace": NAMESPACE, "labels": labels}
     await cluster.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"release": data}})
     parts = await read_parts(cluster, ABOUT)
-    assert (parts.way, parts.release, list(parts.wanted)) == (Way.HELM, "mine", [("Service", NAMESPACE, "own")])
+    assert (parts.installer, parts.release, list(parts.wanted)) == (Installer.HELM, "mine", [("Service", NAMESPACE, "own")])
     assert parts.restore("Service", "own").endswith("--print Service/own | kubectl create -f -")
     printed = parts.printed(("Service", NAMESPACE, "own"))["metadata"]
     assert (printed["annotations"], printed["labels"]) == (notes, {"app.kubernetes.io/managed-by": "Helm"})
     # what the release holds may be unknown; then nothing but our overlay is
     cluster.denied.add(("list", "secrets"))
     parts = await read_parts(cluster, ABOUT)
-    assert (parts.way, "Helm release mine" in parts.unseen) == (Way.HELM, True)
+    assert (parts.installer, "Helm release mine" in parts.forbidden) == (Installer.HELM, True)
     assert parts.find("Service", "own") is None
 
 
 @run_each(
-    ("change", "way"),
+    ("change", "installer"),
     [
-        (lambda obj: obj, Way.OTHER),
-        (lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": {APPLIED: json.dumps(obj)}}}, Way.CLIENT_SIDE),
-        (lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": {APPLIED: "{"}}}, Way.OTHER),
+        (lambda obj: obj, Installer.OTHER),
+        (lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": {APPLIED: json.dumps(obj)}}}, Installer.CLIENT_SIDE),
+        (lambda obj: {**obj, "metadata": {**obj["metadata"], "annotations": {APPLIED: "{"}}}, Installer.OTHER),
     ],
 )
-async def test_the_way_of_an_installation_is_recognised(change: Callable[[Node], Node], way: Way) -> None:
+async def test_the_way_of_an_installation_is_recognised(change: Callable[[Node], Node], installer: Installer) -> None:
     cluster = MemoryCluster()
     await installed(cluster, change)
-    assert (await read_parts(cluster, ABOUT)).way is way
+    assert (await read_parts(cluster, ABOUT)).installer is installer
 
 
 async def test_objects_of_a_server_side_apply_are_applied_again() -> None:

@@ -9,11 +9,11 @@ from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.commands.doctor import storage
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
-from dynamo_webhooks.cli.commands.doctor.observe import Sight
+from dynamo_webhooks.cli.commands.doctor.observe import ClusterView
 from dynamo_webhooks.cli.commands.doctor.storage import contents, find_managed_fields
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, resource_of_kind
 from dynamo_webhooks.kube.storage_versions import MAX_TRIES
-from tests.cli.doctor.test_doctor import sight
+from tests.cli.doctor.test_doctor import view
 from tests.cli.migrate.test_servers import Servers
 from tests.conversion.test_bounds import noise
 from tests.kube.memory import MemoryCluster
@@ -30,8 +30,8 @@ def _definition(stored: list[str], *, alpha: bool | None = True) -> Node:
     return {"metadata": {"name": KIND.crd_name}, "spec": {"versions": versions}, "status": {"storedVersions": stored}}
 
 
-def _sight(crd: Node) -> Sight:
-    empty = sight()
+def _sight(crd: Node) -> ClusterView:
+    empty = view()
     return empty._replace(crds={**empty.crds, KIND.plural: crd})
 
 
@@ -106,7 +106,7 @@ async def test_from_outside_the_usual_address_is_asked_again_and_again(usual: st
 async def test_what_may_not_be_listed_is_told() -> None:
     cluster = MemoryCluster()
     cluster.denied |= {("list", "endpointslices"), ("list", "dynamographdeploymentrequests")}
-    found = [*await storage.servers(cluster, Servers([None]), sight()), *await contents(cluster, sight())]
+    found = [*await storage.servers(cluster, Servers([None]), view()), *await contents(cluster, view())]
     names = ("EndpointSlices of default/kubernetes", "dynamographdeploymentrequests of every namespace")
     assert [(each.level, each.check, each.object) for each in found] == [(Level.WARNING, "permission", name) for name in names]
 
@@ -116,7 +116,7 @@ async def _found(kind: str, spec: Node, **metadata: Any) -> list[Finding]:
     cluster = MemoryCluster()
     obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": "g", "namespace": "n", **metadata}, "spec": spec}
     await cluster.create(resource_of_kind(kind, version), obj)
-    return await contents(cluster, sight())
+    return await contents(cluster, view())
 
 
 LARGE: Final = "in v1beta1 it needs 29. of 256 KiB of annotations"

@@ -17,7 +17,7 @@ from dynamo_webhooks.api.unknown_fields import describe_later_release
 from dynamo_webhooks.cli.commands.facts import format_facts, redact
 from dynamo_webhooks.cli.facts.gather import Gathered, gather_facts
 from dynamo_webhooks.cli.facts.load import _value, consequences
-from dynamo_webhooks.cli.objects.cluster_snapshot import see
+from dynamo_webhooks.cli.objects.cluster_snapshot import take_snapshot
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES, TOPOLOGIES
@@ -164,8 +164,8 @@ async def test_a_cluster_of_a_later_release_is_judged_as_the_newest_and_unknown_
         "this cluster is newer than operator 1.7: judged as 1.7, fields unknown: DynamoGraphDeployment v1beta1 spec.new0, "
     )
     assert found.later.endswith("DynamoGraphDeployment version v1, which is served and 10 more")
-    sight = await see(cluster, "", [])
-    assert sight.later == found.later
+    snapshot = await take_snapshot(cluster, "", [])
+    assert snapshot.later == found.later
     assert describe_later_release("1.30.0", Line.V1_7, ()) == "this cluster is newer than operator 1.7: judged as 1.7"
     assert describe_later_release("1.7.9", Line.V1_7, (None, {"spec": {"names": []}})) == ""
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from dynamo_webhooks.cli.commands.lsp.answers import Asked, Symbol, find_named_rule, find_problems, find_symbols, ignore
+from dynamo_webhooks.cli.commands.lsp.answers import CheckContext, Symbol, find_named_rule, find_problems, find_symbols, ignore
 from dynamo_webhooks.cli.commands.lsp.restarts import find_lenses
 from dynamo_webhooks.cli.commands.lsp.server import STATUS
 from tests.cli.lsp.test_lsp import ASKED, PIECES, TEXT, URI, Editor, edited, editor, started
@@ -157,7 +157,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def against(revision: str) -> Asked:
+def against(revision: str) -> CheckContext:
     return ASKED._replace(against=revision)
 
 

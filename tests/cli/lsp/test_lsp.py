@@ -20,10 +20,10 @@ from pygls.lsp.client import LanguageClient
 
 from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.commands.check.selection import Choice
-from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, Asked, Seen, actions, find_problems, meaning, offers
+from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, CheckContext, TextFindings, actions, find_problems, meaning, offers
 from dynamo_webhooks.cli.console.exits import INTERRUPTED
 from dynamo_webhooks.cli.main import main
-from dynamo_webhooks.cli.validation.pipeline import Settings
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings
 from dynamo_webhooks.policies.facts import Facts
 from tests.cli.userrules.samples import policy
 
@@ -43,8 +43,8 @@ spec:
 kind: ConfigMap
 apiVersion: v1
 """
-ASKED = Asked(lambda: Settings(Facts(operatorLine=Line.V1_2)), Choice())
-NEWEST_ASKED = ASKED._replace(settings=lambda: Settings(Facts(operatorLine=DEFAULT_LINE)))
+ASKED = CheckContext(lambda: ValidationSettings(Facts(operatorLine=Line.V1_2)), Choice())
+NEWEST_ASKED = ASKED._replace(settings=lambda: ValidationSettings(Facts(operatorLine=DEFAULT_LINE)))
 
 
 class Editor:
@@ -210,7 +210,7 @@ def test_an_empty_text_is_offered_objects_that_have_no_mistake() -> None:
         found = {one.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert) for one in offers("a", text, ASKED, 1, 1)}
         assert [*found] == ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest"]
     for kind, skeleton in found.items():
-        assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, Seen([], [], []))
+        assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, TextFindings([], [], []))
     assert offers("a", "a: b\n", ASKED, 2, 1) == []
 
 
@@ -253,12 +253,12 @@ async def test_an_editor_is_told_after_which_characters_to_ask(editor: Editor) -
 @pytest.mark.parametrize("line", Line)
 def test_what_is_offered_is_of_the_line(line: Line) -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
-    asked = ASKED._replace(settings=lambda: Settings(Facts(operatorLine=line)))
+    asked = ASKED._replace(settings=lambda: ValidationSettings(Facts(operatorLine=line)))
     names = {one.text for one in offers("a", text, asked, 6, 5)}
     assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
 
-def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: list[Asked]) -> None:
+def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: list[CheckContext]) -> None:
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     monkeypatch.chdir(tmp_path)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]

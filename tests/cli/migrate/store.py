@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.hands import Hands
+from dynamo_webhooks.cli.commands.migrate.hands import MigrationContext
 from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import Report
-from dynamo_webhooks.cli.commands.migrate.run import Run
+from dynamo_webhooks.cli.commands.migrate.report import MigrationReport
+from dynamo_webhooks.cli.commands.migrate.run import MigrationRun
 from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
 from dynamo_webhooks.kube.protocol import Cluster, Node, Page
 from dynamo_webhooks.kube.resources import CRDS, Resource, resource_of_kind
@@ -122,7 +122,7 @@ def _built(kind: str, line: Line) -> Node:
     return build(kind, conversion={"strategy": "Webhook"}, line=line)
 
 
-def hands(store: Store, said: list[str] | None = None, **options: Any) -> Hands:
+def hands(store: Store, said: list[str] | None = None, **options: Any) -> MigrationContext:
     """The hands of a run that waits for nothing it needn't, and moves two kinds if it isn't told others."""
 
     @contextlib.asynccontextmanager
@@ -130,9 +130,9 @@ def hands(store: Store, said: list[str] | None = None, **options: Any) -> Hands:
         yield store
 
     given: dict[str, Any] = {"to": BETA, "kinds": SOME, "settle": 0.0, **options}
-    return Hands(store, opener, Options(**given), (said if said is not None else []).append)
+    return MigrationContext(store, opener, Options(**given), (said if said is not None else []).append)
 
 
-async def ran(store: Store, said: list[str] | None = None, retire: str | None = None, **options: Any) -> Report:
+async def ran(store: Store, said: list[str] | None = None, retire: str | None = None, **options: Any) -> MigrationReport:
     """A whole run."""
-    return await Run(hands(store, said, **options), Progress(lambda _: None)).run(retire)
+    return await MigrationRun(hands(store, said, **options), Progress(lambda _: None)).run(retire)

@@ -9,7 +9,7 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.migrate.offline import find_lost_fields, find_notes
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import Counts, KindReport, Note, Notes, Report, as_text
+from dynamo_webhooks.cli.commands.migrate.report import KindReport, MigrationReport, ObjectNote, ObjectNotes, PassCounts, as_text
 from dynamo_webhooks.cli.commands.migrate.rewrite_all import _mark
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cli.migrate.store import DGD, IMAGE
@@ -97,17 +97,17 @@ def test_a_terminal_shows_a_line_every_few_seconds_and_a_log_a_line_a_minute(
     progress.begin("Kind", 1, 100)
     for done in range(1, 101):
         now[0] += 1.5
-        progress.walked(Counts(objects=done, moved=done))
+        progress.walked(PassCounts(objects=done, moved=done))
     assert len(said) == many
     assert "Kind, pass 1: 40 of 100, 40 moved, 1 a second, 1 min 30 s left" in said
 
 
 def test_long_lists_are_cut_and_names_of_others_are_printable() -> None:
-    notes = Notes()
+    notes = ObjectNotes()
     for index in range(1500):
-        notes.add(Note(f"n/g-{index:04}", "refused", "because\033[2J"))
+        notes.add(ObjectNote(f"n/g-{index:04}", "refused", "because\033[2J"))
     one = KindReport("Kind", "v1alpha1", "v1beta1", ["v1alpha1"], ["v1alpha1"], objects=1500, refused=1500, notes=notes)
-    text = as_text(Report("v1beta1", "", dry_run=False, kinds=[one], failed="the end"))
+    text = as_text(MigrationReport("v1beta1", "", dry_run=False, kinds=[one], failed="the end"))
     assert "1500 refused by the API server:" in text
     assert "and 1490 more; -o json names 1000" in text
     assert "\033" not in text

@@ -15,7 +15,7 @@ from dynamo_webhooks.cli.commands.migrate.definition import OBSERVED
 from dynamo_webhooks.cli.commands.migrate.preflight import STAMP
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import as_text
-from dynamo_webhooks.cli.commands.migrate.run import Run
+from dynamo_webhooks.cli.commands.migrate.run import MigrationRun
 from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, UnavailableError
 from tests.cli.migrate.store import CONVERTED, DGD, REFUSAL, SPEC, Store, filled, hands, ran
@@ -308,7 +308,7 @@ async def test_a_stop_ends_between_two_writes() -> None:
         return None
 
     store.broken = stop
-    report = await Run(made, Progress(lambda _: None)).run()
+    report = await MigrationRun(made, Progress(lambda _: None)).run()
     assert (report.stopped, len(store.touched)) == (True, 8)
     assert "run it again to go on" in as_text(report)
     assert (await ran(store)).proven
@@ -338,7 +338,7 @@ async def test_a_rate_bounds_the_writes(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(made, "sleep", sleep)
     monkeypatch.setattr(rewrite_all, "monotonic", lambda: 5.0)
-    await Run(made, Progress(lambda _: None)).run()
+    await MigrationRun(made, Progress(lambda _: None)).run()
     pauses = [seconds for seconds in slept if seconds > 0]
     assert pauses[:4] == pytest.approx([0.01, 0.02, 0.03, 0.04])
 

@@ -8,9 +8,9 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
-from dynamo_webhooks.cli.commands.migrate.hands import Hands, Stopped
+from dynamo_webhooks.cli.commands.migrate.hands import MigrationContext, Stopped
 from dynamo_webhooks.cli.commands.migrate.options import Options
-from dynamo_webhooks.cli.commands.migrate.report import Report
+from dynamo_webhooks.cli.commands.migrate.report import MigrationReport
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.protocol import Cluster
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
@@ -39,15 +39,15 @@ class Servers:
         yield cluster
 
 
-class _Sleepless(Hands):
+class _Sleepless(MigrationContext):
     """Waits for nothing."""
 
     async def sleep(self, seconds: float) -> None:  # noqa: ARG002 - as the original has it
         self.check()
 
 
-async def _agreed(opener: Servers, store: Store | None = None, **options: Any) -> Report:
-    report, store = Report(BETA, "", dry_run=False), store or Store(BETA)
+async def _agreed(opener: Servers, store: Store | None = None, **options: Any) -> MigrationReport:
+    report, store = MigrationReport(BETA, "", dry_run=False), store or Store(BETA)
     servers = tuple(f"https://{each}" for each in opener.answers if each)
     given: dict[str, Any] = {"to": BETA, "kinds": (DGD,), "servers": servers, **options}
     await wait_for_agreement(_Sleepless(store, opener, Options(**given), lambda _: None), [read_definition(store.crd())], report)
@@ -98,7 +98,7 @@ async def test_a_list_of_api_servers_that_is_empty_for_a_moment_is_no_agreement(
 
 async def test_a_stop_ends_the_wait() -> None:
     store, servers = Store(BETA), Servers(a=[ALPHA])
-    made = Hands(store, servers, Options(BETA, (DGD,), servers=("https://a",)), lambda _: None)
+    made = MigrationContext(store, servers, Options(BETA, (DGD,), servers=("https://a",)), lambda _: None)
     made.stop()
     with pytest.raises(Stopped):
-        await wait_for_agreement(made, [read_definition(store.crd())], Report(BETA, "", dry_run=False))
+        await wait_for_agreement(made, [read_definition(store.crd())], MigrationReport(BETA, "", dry_run=False))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.commands.lsp.answers import Asked, find_problems
+from dynamo_webhooks.cli.commands.lsp.answers import CheckContext, find_problems
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.userrules.samples import FEW, GRAPH, OLDER, PROJECT, binding, policy
 from tests.rows import run_each
@@ -187,7 +187,7 @@ def test_a_check_reads_pods_documents_facts_and_line(repository: Path, command: 
     assert command("check", "graph.yaml", "--require-facts").code == 5
 
 
-def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, command: Command, served: list[Asked]) -> None:
+def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, command: Command, served: list[CheckContext]) -> None:
     reading = policy("documents.size() > 99", "all", kind="Check")
     (repository / "policies/all.yaml").write_text(reading)
     assert command("lsp").code == 0
@@ -196,7 +196,7 @@ def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, comma
     assert [(one.rule, one.position.line) for one in problems] == [("user/few", 10)]
 
 
-def test_an_editor_marks_mistakes_in_policies_and_reads_them_again(repository: Path, command: Command, served: list[Asked]) -> None:
+def test_an_editor_marks_mistakes_in_policies_and_reads_them_again(repository: Path, command: Command, served: list[CheckContext]) -> None:
     (repository / "policies/all.yaml").write_text(policy("1 + 'a' == 2", "all"))
     assert "a policy is left out: policies/all.yaml:18:19: spec.validations[0].expression" in command("lsp").err
     (asked,) = served

@@ -7,8 +7,8 @@ import pytest
 
 from dynamo_webhooks.cli.commands.explain.field import find
 from dynamo_webhooks.cli.objects.manifest import find_manifests
-from dynamo_webhooks.cli.validation.finding import Outcome
-from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
+from dynamo_webhooks.cli.validation.finding import ValidationOutcome
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings, check_object
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.policies.at import rule_fault
 from dynamo_webhooks.policies.catalogue import find_rule
@@ -19,9 +19,9 @@ from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD_RULE, GOOD, graph, manifest
 
 
-def _checked(text: str, **settings: Any) -> Outcome:
+def _checked(text: str, **settings: Any) -> ValidationOutcome:
     (found,) = find_manifests(load_documents(text))
-    return check_object(found, CREATE, None, Settings(**settings))
+    return check_object(found, CREATE, None, ValidationSettings(**settings))
 
 
 def _seen(monkeypatch: pytest.MonkeyPatch, text: str, **settings: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.levels import ERROR, POLICIES
-from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings, check_object
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.review import CREATE
@@ -166,7 +166,7 @@ def _graphs(version: str) -> list[Node]:
 
 def _accepted(version: str) -> Iterator[Node]:
     """Upstream's graphs of a version, one of each name that a cluster accepts once its images have versions."""
-    settings, seen = Settings(facts_from(facts_of_line_1_5())), set(MADE_UP)
+    settings, seen = ValidationSettings(facts_from(facts_of_line_1_5())), set(MADE_UP)
     for name, graph in manifests({GRAPH}, (("convert15.ndjson.gz", "convert"),)):
         if version_of(graph) != version or name in seen or set(name) <= {"x"}:
             continue

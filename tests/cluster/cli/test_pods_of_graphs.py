@@ -16,7 +16,7 @@ from dynamo_webhooks.cli.commands.render.run import choose_operator
 from dynamo_webhooks.cli.objects.forms import create
 from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.levels import WARNING
-from dynamo_webhooks.cli.validation.pipeline import Settings, check_object
+from dynamo_webhooks.cli.validation.pipeline import ValidationSettings, check_object
 from dynamo_webhooks.cli.yaml.load import Document, Source, read_text
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE
@@ -67,7 +67,7 @@ def _reports(obj: Node, facts: Facts) -> set[str]:
     [document] = read_text(Source("object.json", json.dumps(obj)))
     assert isinstance(document, Document)
     [found] = find_manifests([document])
-    return {one.rule for one in check_object(found, CREATE, None, Settings(facts)).findings if one.level != WARNING}
+    return {one.rule for one in check_object(found, CREATE, None, ValidationSettings(facts)).findings if one.level != WARNING}
 
 
 def _replies(plane: ControlPlane, namespace: str, child: Node) -> Iterator[Reply]:

@@ -19,11 +19,11 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.hands import MANAGER, Hands
+from dynamo_webhooks.cli.commands.migrate.hands import MANAGER, MigrationContext
 from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
-from dynamo_webhooks.cli.commands.migrate.report import Report
-from dynamo_webhooks.cli.commands.migrate.run import Run
+from dynamo_webhooks.cli.commands.migrate.report import MigrationReport
+from dynamo_webhooks.cli.commands.migrate.run import MigrationRun
 from dynamo_webhooks.cli.installation.connection import connect_cluster
 from dynamo_webhooks.kube.client import Client
 from dynamo_webhooks.kube.resources import Resource
@@ -184,7 +184,7 @@ class _Flipping:
         return await self._client.json_patch(resource, name, operations, namespace, **more)
 
 
-async def _migrated(site: Site, to: str, *, settle: float, before: Callable[[], None] = lambda: None) -> Report:
+async def _migrated(site: Site, to: str, *, settle: float, before: Callable[[], None] = lambda: None) -> MigrationReport:
     kubeconfig = str(site.plane.kubeconfig)
 
     def opener(server: str) -> AbstractAsyncContextManager[Client]:
@@ -192,7 +192,7 @@ async def _migrated(site: Site, to: str, *, settle: float, before: Callable[[], 
 
     async with connect_cluster(MANAGER, kubeconfig) as client:
         cluster: Any = _Flipping(client, before)
-        return await Run(Hands(cluster, opener, Options(to, (KIND,), settle=settle), print), Progress(print)).run()
+        return await MigrationRun(MigrationContext(cluster, opener, Options(to, (KIND,), settle=settle), print), Progress(print)).run()
 
 
 def test_nothing_is_moved_before_every_api_server_stores_the_version(site: Site, namespace: str) -> None:
@@ -207,7 +207,7 @@ def test_nothing_is_moved_before_every_api_server_stores_the_version(site: Site,
             assert not running.done()
         finally:
             os.kill(site.other.server.pid, signal.SIGCONT)
-        report: Report = running.result(60)
+        report: MigrationReport = running.result(60)
     assert report.proven, report.as_data()
     assert site.stored(namespace) == {"nvidia.com/v1beta1"}
     assert site.definition() == ("v1beta1", ["v1beta1"])

@@ -11,7 +11,7 @@ from .....api.wording import escape_unprintable, escape_unprintable_lines
 from ....console.escaping import inert
 from ....validation.finding import LocatedFinding
 from ....validation.levels import ERROR, WARNING
-from ..result import Result
+from ..result import CheckResult
 from .shared import format_reason, group_notes, relative, report_root
 
 MAX_ANNOTATIONS: Final = 10  # of one level for one step
@@ -21,12 +21,12 @@ _IN_MESSAGE: Final = str.maketrans({"%": "%25", "\n": "%0A"})
 _IN_PROPERTY: Final = str.maketrans({"%": "%25", ":": "%3A", ",": "%2C"})
 
 
-def commands(result: Result, folder: str = "") -> str:
+def commands(result: CheckResult, folder: str = "") -> str:
     """One command a line; `folder` is where file names are relative to, by default `report_root`."""
     return "".join(f"{line}\n" for line in _lines(result, folder or report_root()))
 
 
-def describe_hidden(result: Result) -> list[str]:
+def describe_hidden(result: CheckResult) -> list[str]:
     """Describe the annotations that GitHub won't show."""
     counts = Counter(_level(finding) for finding in result.findings)
     counts[ERROR] += len(result.unreadable) + len(result.unreachable)
@@ -39,7 +39,7 @@ def describe_hidden(result: Result) -> list[str]:
     ]
 
 
-def _lines(result: Result, here: str) -> Iterator[str]:
+def _lines(result: CheckResult, here: str) -> Iterator[str]:
     for finding in result.findings:
         line, column, end = finding.position
         where = {"file": relative(finding.source.name, here), "line": str(line), "col": str(column), "endColumn": str(max(end, column))}

@@ -12,14 +12,14 @@ from .....api.wording import escape_unprintable_lines
 from ....console.escaping import encode_json
 from ....validation.levels import ERROR, FAULT, WARNING
 from ..baseline import name_findings
-from ..result import Result
+from ..result import CheckResult
 from .shared import relative, report_root
 
 SEVERITIES: Final = {FAULT: "blocker", ERROR: "critical", WARNING: "minor"}
 UNREADABLE: Final = "unreadable"  # the check of an input that can't be read
 
 
-def document(result: Result, folder: str = "") -> str:
+def document(result: CheckResult, folder: str = "") -> str:
     """The whole report; `folder` is the repository's, which paths are relative to."""
     folder = folder or report_root()
     issues = []

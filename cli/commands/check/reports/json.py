@@ -9,28 +9,28 @@ import orjson
 from ....console.escaping import encode_json
 from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import ERROR, FAULT, WARNING
-from ..result import Result
+from ..result import CheckResult
 
 if TYPE_CHECKING:
-    from ....validation.server_response import Answer
+    from ....validation.server_response import ServerResponse
 
 FORMAT: Final = 1
 _TYPES: Final = {"findings": "finding", "answers": "answer"}  # of rows, where that is not the name of their list
 
 
-def document(result: Result, code: int) -> str:
+def document(result: CheckResult, code: int) -> str:
     """One JSON document with everything."""
     return encode_json({"format": FORMAT, **_everything(result, code)}, orjson.OPT_INDENT_2) + "\n"
 
 
-def lines(result: Result, code: int) -> str:
+def lines(result: CheckResult, code: int) -> str:
     """One JSON object a line, each with its `type`; the summary comes last."""
     rows = ((name, row) for name, held in _everything(result, code).items() for row in (held if isinstance(held, list) else [held]))
     typed = ({"type": _TYPES.get(name, name), **(row if isinstance(row, dict) else {"message": row})} for name, row in rows)
     return "".join(encode_json(row, 0) + "\n" for row in typed)
 
 
-def _everything(result: Result, code: int) -> dict[str, Any]:
+def _everything(result: CheckResult, code: int) -> dict[str, Any]:
     return {
         "findings": [describe_finding(finding) for finding in result.findings],
         "notEvaluated": [_note(note) for note in result.not_evaluated],
@@ -66,7 +66,7 @@ def describe_finding(finding: LocatedFinding) -> dict[str, Any]:
     }
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: ServerResponse) -> dict[str, Any]:
     return {
         "file": answer.source.name,
         "line": answer.line,
@@ -94,8 +94,8 @@ def _note(note: NotEvaluated) -> dict[str, Any]:
     }
 
 
-def _summary(result: Result, code: int) -> dict[str, Any]:
-    lines = [{"line": line.line, "from": line.told} for line in result.lines]
+def _summary(result: CheckResult, code: int) -> dict[str, Any]:
+    lines = [{"line": line.line, "from": line.origin} for line in result.lines]
     line = {"operatorLine": lines[0]["line"], "operatorLineFrom": lines[0]["from"]} if len(lines) == 1 else {}
     return {
         "objects": len(result.checked),

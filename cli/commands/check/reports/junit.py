@@ -14,18 +14,18 @@ from ....console.junit import Case, element, format_junit
 from ....objects.manifest import Identity
 from ....validation.finding import LocatedFinding
 from ....validation.levels import FAULT
-from ..result import REFUSING, Checked, Result, empty_result
+from ..result import REFUSING, CheckedObject, CheckResult, empty_result
 from .shared import format_reason
 
 
-def document(result: Result, fail_on: str) -> str:
+def document(result: CheckResult, fail_on: str) -> str:
     """The whole document; `fail_on` is the threshold of the run."""
     files = sorted(_by_file(result).items())
     return format_junit("dynamo-webhooks check", [(name, _cases(name, file, REFUSING[fail_on])) for name, file in files])
 
 
-def _by_file(result: Result) -> dict[str, Result]:
-    files: defaultdict[str, Result] = defaultdict(empty_result)
+def _by_file(result: CheckResult) -> dict[str, CheckResult]:
+    files: defaultdict[str, CheckResult] = defaultdict(empty_result)
     for held in ("checked", "findings", "not_evaluated"):
         for item in getattr(result, held):
             getattr(files[item.source.name], held).append(item)
@@ -36,7 +36,7 @@ def _by_file(result: Result) -> dict[str, Result]:
     return files
 
 
-def _cases(name: str, file: Result, refusing: tuple[str, ...]) -> list[Case]:
+def _cases(name: str, file: CheckResult, refusing: tuple[str, ...]) -> list[Case]:
     objects = _Objects(file.checked)
     comments = Case("comments")
     for finding in file.findings:
@@ -61,7 +61,7 @@ def _cases(name: str, file: Result, refusing: tuple[str, ...]) -> list[Case]:
 class _Objects:
     """The cases of the objects of one file, each with the line where it begins; the line distinguishes duplicate objects."""
 
-    def __init__(self, checked: Iterable[Checked]) -> None:
+    def __init__(self, checked: Iterable[CheckedObject]) -> None:
         self._same: dict[Identity, list[tuple[int, Case]]] = {}
         self.cases = [self._add(obj.identity, obj.line) for obj in checked]
 

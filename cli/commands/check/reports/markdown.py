@@ -12,7 +12,7 @@ from typing import Final
 from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
 from ....validation.levels import WARNING
-from ..result import Result
+from ..result import CheckResult
 from .shared import count_levels, group_notes, relative, report_root
 from .text import format_summary, frame
 
@@ -22,7 +22,7 @@ _A_FILE: Final = 12_000  # characters of one file
 _TICKS: Final = re.compile("`+")
 
 
-def document(result: Result, folder: str = "") -> str:
+def document(result: CheckResult, folder: str = "") -> str:
     """The whole report; `folder` is where file names are relative to, by default `report_root`."""
     here = folder or report_root()
     head = "\n".join(["## dynamo-webhooks check", "", f"{format_summary(result)}.", *_table(result), ""])
@@ -44,7 +44,7 @@ def document(result: Result, folder: str = "") -> str:
     return "\n".join(out)
 
 
-def _table(result: Result) -> Iterator[str]:
+def _table(result: CheckResult) -> Iterator[str]:
     """A row for each rule and level: errors first, then the most frequent."""
     by_rule: dict[tuple[str, str, str], list[LocatedFinding]] = {}
     for finding in result.findings:

@@ -18,7 +18,7 @@ from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import FAULT
 from ...explain.rule import find, markdown
 from ..baseline import name_findings
-from ..result import COMMENT, Result, Suppressed
+from ..result import COMMENT, CheckResult, SuppressedFinding
 from .shared import format_reason, report_root, uri
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -30,7 +30,7 @@ _FAILED: Final = (exits.BUG, exits.USAGE, exits.UNREACHABLE, exits.UNREADABLE)
 Data = dict[str, Any]
 
 
-def document(result: Result, code: int, folder: str = "") -> str:
+def document(result: CheckResult, code: int, folder: str = "") -> str:
     """The whole log; `folder` is where file names are relative to, by default `report_root`."""
     return encode_json(_Log(result, folder or report_root()).whole(code), orjson.OPT_APPEND_NEWLINE)
 
@@ -38,7 +38,7 @@ def document(result: Result, code: int, folder: str = "") -> str:
 class _Log:
     """One log in the making: each file and rule gets its index when it is first named."""
 
-    def __init__(self, result: Result, folder: str) -> None:
+    def __init__(self, result: CheckResult, folder: str) -> None:
         self.result = result
         self.folder = folder
         self.rules: dict[str, tuple[int, str]] = {}  # the index and code of each
@@ -64,7 +64,7 @@ class _Log:
         }
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
-    def _result(self, finding: LocatedFinding, by: Suppressed | None, name: str) -> Data:
+    def _result(self, finding: LocatedFinding, by: SuppressedFinding | None, name: str) -> Data:
         text = escape_unprintable_lines(_ended(finding.about) + (f" Fix: {_ended(finding.fix)}" if finding.fix else ""))
         return {
             "ruleId": finding.rule,

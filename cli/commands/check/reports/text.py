@@ -11,11 +11,11 @@ from .....api.wording import count_of as many
 from .....api.wording import escape_unprintable
 from ....validation.finding import LocatedFinding, NotEvaluated
 from ....validation.levels import ERROR, FAULT, WARNING
-from ..result import BASELINE, COMMENT, PROJECT, Result
+from ..result import BASELINE, COMMENT, PROJECT, CheckResult
 from .shared import format_reason, group_notes
 
 if TYPE_CHECKING:
-    from ....validation.server_response import Answer
+    from ....validation.server_response import ServerResponse
     from ....yaml.load import Position
 
 _COLOURS: Final = {ERROR: "31;1", FAULT: "31;1", WARNING: "33;1"}
@@ -26,7 +26,7 @@ COLUMNS: Final = 120  # of source that are shown of a long line
 _LEAD: Final = 40  # of them before the finding
 
 
-def text(result: Result, *, colour: bool, quiet: bool) -> str:
+def text(result: CheckResult, *, colour: bool, quiet: bool) -> str:
     """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
         lines = [f"{_head(finding, colour)}: {escape_unprintable(finding.about)}" for finding in result.findings]
@@ -40,7 +40,7 @@ def text(result: Result, *, colour: bool, quiet: bool) -> str:
     return "".join(f"{block}\n\n" for block in blocks)
 
 
-def format_summary(result: Result) -> str:
+def format_summary(result: CheckResult) -> str:
     """One line of counts."""
     hidden = Counter(suppression.by for suppression in result.suppressed)
     counts = [
@@ -103,14 +103,14 @@ def _notes(notes: list[NotEvaluated]) -> Iterator[str]:
         yield f"    {escape_unprintable(group.where)}"
 
 
-def _answer(answer: Answer) -> Iterator[str]:
+def _answer(answer: ServerResponse) -> Iterator[str]:
     """The fate, then what kubectl would print, in its order: warnings first."""
     yield f"  {_fate(answer)}"
     yield from (f"    Warning: {escape_unprintable(warning)}" for warning in answer.warnings)
     yield from (f"    {escape_unprintable(line)}" for line in answer.told.splitlines())
 
 
-def _fate(answer: Answer) -> str:
+def _fate(answer: ServerResponse) -> str:
     verdict = "accepted" if answer.accepted else f"refused with {answer.status} at stage {answer.stage}"
     return escape_unprintable(f"{answer.source.name}:{answer.line} {answer.operation.lower()} {answer.identity}: {verdict}")
 

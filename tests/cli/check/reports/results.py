@@ -2,12 +2,20 @@
 
 from typing import Any
 
-from dynamo_webhooks.cli.commands.check.result import BASELINE, COMMENT, Checked, Result, Suppressed, empty_result, sort_result
+from dynamo_webhooks.cli.commands.check.result import (
+    BASELINE,
+    COMMENT,
+    CheckedObject,
+    CheckResult,
+    SuppressedFinding,
+    empty_result,
+    sort_result,
+)
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation import levels
-from dynamo_webhooks.cli.validation.finding import Also, LocatedFinding, NotEvaluated
+from dynamo_webhooks.cli.validation.finding import DuplicateFinding, LocatedFinding, NotEvaluated
 from dynamo_webhooks.cli.validation.levels import ERROR, FAULT, POLICIES, SCHEMA, WARNING
-from dynamo_webhooks.cli.validation.server_response import Answer
+from dynamo_webhooks.cli.validation.server_response import ServerResponse
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.load import Position, Source
 
@@ -39,15 +47,15 @@ def reported(**fields: object) -> LocatedFinding:
     return LocatedFinding(**{**usual, **fields})  # type: ignore[arg-type]  # the test names the fields
 
 
-def assemble_result(**parts: Any) -> Result:
+def assemble_result(**parts: Any) -> CheckResult:
     """A result of these parts, sorted; the others are empty."""
     return sort_result(empty_result()._replace(**parts))
 
 
-def many(count: int) -> Result:
+def many(count: int) -> CheckResult:
     """A result of that many findings in files of a hundred, some of them suppressed beside; every object is named, a clean one last."""
     findings: list[LocatedFinding] = []
-    checked: list[Checked] = []
+    checked: list[CheckedObject] = []
     sources: list[Source] = []
     for number in range(count):
         if number % A_FILE == 0:
@@ -55,17 +63,17 @@ def many(count: int) -> Result:
         identity = Identity("DynamoGraphDeployment", "llm", f"graph-{number // AN_OBJECT}")
         line = 3 * (number % A_FILE) + 1
         if number % AN_OBJECT == 0:
-            checked.append(Checked(sources[-1], line, identity, "CREATE"))
+            checked.append(CheckedObject(sources[-1], line, identity, "CREATE"))
         rule, code = RULES[number % len(RULES)]
         level = LEVELS[number % len(LEVELS)]
         findings.append(reported(rule=rule, code=code, level=level, source=sources[-1], position=Position(line, 6, 11), identity=identity))
     clean = Source("clean.yaml", "a: b\n")
-    checked.append(Checked(clean, 1, Identity("DynamoModel", "", "clean"), "UPDATE"))
-    hidden = [Suppressed(finding, COMMENT if number % 2 else BASELINE, "known") for number, finding in enumerate(findings[::50])]
+    checked.append(CheckedObject(clean, 1, Identity("DynamoModel", "", "clean"), "UPDATE"))
+    hidden = [SuppressedFinding(finding, COMMENT if number % 2 else BASELINE, "known") for number, finding in enumerate(findings[::50])]
     return assemble_result(findings=findings, checked=checked, suppressed=hidden)
 
 
-def everything() -> Result:
+def everything() -> CheckResult:
     """A small result with one of each thing that can happen."""
     source = Source("a.yaml", "a: b\n")
     identity = Identity("DynamoModel", "llm", "m")
@@ -73,7 +81,7 @@ def everything() -> Result:
     comment = reported(rule="unused-ignore", code="DYN007", level=WARNING, stage=levels.COMMENT, identity=None, path="")
     return assemble_result(
         findings=[
-            reported(source=source, also=(Also("schema-mismatch", "DYN004", SCHEMA, "spec.modelName", "must be another"),)),
+            reported(source=source, also=(DuplicateFinding("schema-mismatch", "DYN004", SCHEMA, "spec.modelName", "must be another"),)),
             comment,
             reported(level=FAULT, rule="schema-rule", code="DYN005", fix=""),
         ],
@@ -84,11 +92,14 @@ def everything() -> Result:
             NotEvaluated("policies", "", source, 1, identity, "the object can't be read into its type", ""),
         ],
         unreadable=[InputError("a value must stand here", "b.yaml", 2, 3), InputError("is a folder", "c"), InputError("is nothing")],
-        checked=[Checked(*where), Checked(source, 9, identity, "UPDATE")],
-        suppressed=[Suppressed(reported(path="spec"), COMMENT, "agreed"), Suppressed(reported(path="status"), BASELINE, "in the baseline")],
+        checked=[CheckedObject(*where), CheckedObject(source, 9, identity, "UPDATE")],
+        suppressed=[
+            SuppressedFinding(reported(path="spec"), COMMENT, "agreed"),
+            SuppressedFinding(reported(path="status"), BASELINE, "in the baseline"),
+        ],
         answers=[
-            Answer(*where, 201, "", "", "", ("one", "two")),
-            Answer(source, 9, identity, "UPDATE", 422, "Invalid", "is invalid", "schema", (), (("spec.a", "must be b"),)),
+            ServerResponse(*where, 201, "", "", "", ("one", "two")),
+            ServerResponse(source, 9, identity, "UPDATE", 422, "Invalid", "is invalid", "schema", (), (("spec.a", "must be b"),)),
         ],
         unreachable=["the cluster did not answer"],
         passed=[InputError("must not hold comments; it does not name nvidia.com, and is skipped", "tsconfig.json", 2, 3)],

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamo_webhooks.cli.commands.check.reports import junit
-from dynamo_webhooks.cli.commands.check.result import Checked
+from dynamo_webhooks.cli.commands.check.result import CheckedObject
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.levels import ERROR, FAULT, WARNING
 from dynamo_webhooks.cli.yaml.load import Position, Source
@@ -49,7 +49,7 @@ def test_a_failure_is_what_makes_the_exit_code(command: Command, files: Files, w
 
 def test_objects_of_one_name_are_told_apart_by_their_lines() -> None:
     source, identity = Source("a.yaml", "a: b\n"), Identity("DynamoModel", "llm", "m")
-    checked = [Checked(source, line, identity, "CREATE") for line in (1, 10, 20)]
+    checked = [CheckedObject(source, line, identity, "CREATE") for line in (1, 10, 20)]
     root = parsed_junit(
         junit.document(assemble_result(findings=[reported(source=source, position=Position(12, 1, 2))], checked=checked), "error")
     )

@@ -6,7 +6,7 @@ from dynamo_webhooks.cli.commands.check.reports.text import format_summary, fram
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import NotEvaluated
 from dynamo_webhooks.cli.validation.levels import WARNING
-from dynamo_webhooks.cli.validation.server_response import Answer
+from dynamo_webhooks.cli.validation.server_response import ServerResponse
 from dynamo_webhooks.cli.yaml.load import Position, Source, load_documents
 from tests.cli.check.reports.results import assemble_result, everything, reported
 from tests.cli.conftest import Command, Files
@@ -63,7 +63,7 @@ def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
     found = assemble_result(
         findings=[reported(source=source, identity=identity, path=odd, message=odd, fix=odd)],
         not_evaluated=[NotEvaluated("policies", "", source, 1, identity, odd, odd)],
-        answers=[Answer(source, 1, identity, "CREATE", 422, "Invalid", odd, "schema", (odd,), ((odd, odd),))],
+        answers=[ServerResponse(source, 1, identity, "CREATE", 422, "Invalid", odd, "schema", (odd,), ((odd, odd),))],
     )
     for quiet in (False, True):
         shown = text(found, colour=False, quiet=quiet)

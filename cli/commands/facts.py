@@ -9,7 +9,7 @@ from ..console import flags
 from ..console.exits import OK, UNREACHABLE, UsageError
 from ..console.options import option, switch
 from ..console.output import write_stderr, write_stdout
-from ..facts.gather import MANAGER, Gathered, gather_facts
+from ..facts.gather import MANAGER, GatheredFacts, gather_facts
 from ..files.write import replace_file
 from ..installation.connection import connect_cluster
 from ..rewrite.emit import emit_yaml
@@ -23,12 +23,12 @@ _TOPOLOGIES: Final = "clusterTopologies"  # the fact whose null has another mean
 _WIDTH: Final = 300  # characters of a reason; an API server's sentence may be long
 
 
-def format_facts(gathered: Gathered) -> str:
+def format_facts(gathered: GatheredFacts) -> str:
     """The whole file, in the order of the documented one."""
     return HEAD + "".join(_entry(name, gathered) for name in Facts._fields if name in gathered.values or name in gathered.reasons)
 
 
-def _entry(name: str, gathered: Gathered) -> str:
+def _entry(name: str, gathered: GatheredFacts) -> str:
     if name not in gathered.values:
         reason = " ".join(gathered.reasons[name].split())
         comment = f"# {name} is not known: {reason[:_WIDTH]}\n"
@@ -39,7 +39,7 @@ def _entry(name: str, gathered: Gathered) -> str:
     return emit_yaml({name: value})
 
 
-def redact(gathered: Gathered) -> Gathered:
+def redact(gathered: GatheredFacts) -> GatheredFacts:
     """Replace names of namespaces and accounts by numbers; one name has one number everywhere.
 
     Topologies keep their names, for objects ask for them. Reasons keep what comes before a colon: behind it an API server names who asked.
@@ -99,6 +99,6 @@ def run(options: Options) -> int:
     return OK
 
 
-async def _gathered(options: Options) -> Gathered:
+async def _gathered(options: Options) -> GatheredFacts:
     async with connect_cluster(MANAGER, options.kubeconfig, options.context) as cluster:
         return await gather_facts(cluster, options.namespace)

@@ -50,9 +50,9 @@ def run(options: Options) -> int:
 def serve(options: DaemonOptions, settings: OperatorConfiguration, about: "Installation", pace: "Pace | None" = None) -> int:
     """Provision until stopped; tests use a quicker pace."""
     from ..daemon import provisioner
-    from ..daemon.run import Side
+    from ..daemon.run import SideListeners
 
-    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure)
+    side = SideListeners(*listening.listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
         asyncio.run(provisioner.serve(about, options.kubeconfig, side, pace))
     return OK

@@ -33,10 +33,10 @@ def serve(options: DaemonOptions, lease: Timings | None = None) -> int:
     from ...webhooks.policies import Policies
     from ...webhooks.reload import Reload
     from ..daemon.policies import policy_source, read_policies
-    from ..daemon.run import Side, identity, run_daemon
+    from ..daemon.run import SideListeners, identity, run_daemon
 
     settings = settings_of(options)
-    side = Side(*listening.listeners(options, settings), settings.server.metrics.secure)
+    side = SideListeners(*listening.listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
         make = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
         if folder := settings.serving.policies:

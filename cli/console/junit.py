@@ -13,7 +13,7 @@ _SHOWN: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&qu
 
 
 @dataclass
-class Case:
+class JUnitCase:
     """One case: its name, and the elements in it by what they count as."""
 
     name: str
@@ -42,7 +42,7 @@ def element(tag: str, kind: str, message: str, body: str) -> str:
     return f'<{tag}{typed} message="{_escaped(message)}"' + (f">{_escaped(body)}</{tag}>" if body else "/>")
 
 
-def format_junit(name: str, suites: list[tuple[str, list[Case]]]) -> str:
+def format_junit(name: str, suites: list[tuple[str, list[JUnitCase]]]) -> str:
     """The whole document: suites by name with their cases."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -56,7 +56,7 @@ def format_junit(name: str, suites: list[tuple[str, list[Case]]]) -> str:
     return "\n".join([*lines, "</testsuites>\n"])
 
 
-def _counts(cases: Iterable[Case]) -> str:
+def _counts(cases: Iterable[JUnitCase]) -> str:
     tests = failures = errors = 0
     for case in cases:
         tests += 1

@@ -8,7 +8,7 @@ from ...certs.state import ROUND_APART
 from ...kube.client import Client
 from ...kube.lease import Timings
 from ..installation.connection import connect_cluster
-from .run import Side, identity, run_daemon
+from .run import SideListeners, identity, run_daemon
 
 ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
 
@@ -20,7 +20,7 @@ class Pace(NamedTuple):
     lease: Timings | None = None
 
 
-async def serve(about: Installation, kubeconfig: str, side: Side, pace: Pace | None = None) -> None:
+async def serve(about: Installation, kubeconfig: str, side: SideListeners, pace: Pace | None = None) -> None:
     """Provisions until SIGTERM or SIGINT, then releases the Lease."""
     apart, lease = pace or Pace()
 

@@ -80,7 +80,7 @@ class OwnPair:
         return self._made[1]
 
 
-class Guard:
+class MetricsGuard:
     """Guards the metrics of one process."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Guard:
         self.refused += 1
 
 
-class Part(Protocol):
+class MainTask(Protocol):
     """The main task of the process: a provisioner or a reconciler."""
 
     @property
@@ -118,7 +118,7 @@ class Part(Protocol):
         """Its metrics in the Prometheus text format."""
 
 
-class Side(NamedTuple):
+class SideListeners(NamedTuple):
     """Listeners beside the main task."""
 
     probes: socket.socket  # bound
@@ -127,13 +127,13 @@ class Side(NamedTuple):
     policies: Reload | None = None  # of users' own
 
 
-class State:
+class ProcessState:
     """State for probes and metrics, also before there is a connection."""
 
-    def __init__(self, name: str, guard: Guard | None) -> None:
+    def __init__(self, name: str, guard: MetricsGuard | None) -> None:
         """`name` is that of the readiness check."""
         self._name, self._guard = name, guard
-        self.part: Part | None = None
+        self.part: MainTask | None = None
         self.traffic: Traffic = Counter()
         self.reason = f"the {name} has not started yet"
 
@@ -152,11 +152,11 @@ class State:
         return own + process_metrics(self.part.election if self.part else None, refused, self.traffic)
 
 
-async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
+async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[[Client], MainTask], side: SideListeners) -> None:
     """Serves probes and metrics, and runs the part, until SIGTERM or SIGINT; `component` names it in the User-Agent of requests."""
     gc.set_threshold(*_GC)
-    guard = Guard() if side.secure else None
-    state = State(name, guard)
+    guard = MetricsGuard() if side.secure else None
+    state = ProcessState(name, guard)
 
     async def work() -> None:
         client = await _connected(component, kubeconfig, state)
@@ -183,7 +183,7 @@ async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[
         await listener.close()
 
 
-async def _uncollected(state: State) -> None:
+async def _uncollected(state: ProcessState) -> None:
     """Disables the garbage collector until all objects are listed, and excludes these: millions of maps and lists without a cycle.
 
     Up to a fifth of the time that lists of large clusters take. At most `LISTING` seconds long, as others make cycles meanwhile.
@@ -215,7 +215,7 @@ async def _until_stopped(work: Coroutine[None, None, None]) -> None:
         await asyncio.gather(working, stopping, return_exceptions=True)
 
 
-async def _connected(component: str, kubeconfig: str, state: State) -> Client:
+async def _connected(component: str, kubeconfig: str, state: ProcessState) -> Client:
     """Returns a client once the address of the API server is known; until then, `state.reason` names the missing part."""
     while True:
         try:

@@ -50,7 +50,7 @@ OPERATOR_FACTS: Final = (
 _UNREADABLE: Final = "can't be read"
 
 
-class Operator(NamedTuple):
+class InstalledOperator(NamedTuple):
     """One operator: its settings by the names of facts, and the reasons for unknown ones."""
 
     namespace: str
@@ -87,7 +87,7 @@ class _Container(NamedTuple):
         return None
 
 
-async def _told(cluster: Cluster, deployment: Node) -> Operator | None:
+async def _told(cluster: Cluster, deployment: Node) -> InstalledOperator | None:
     """The operator of a Deployment; None for another's, and for one with a member of a wrong type, as no API server stores it."""
     container = None
     try:
@@ -109,7 +109,7 @@ def _operator_in(deployment: Node) -> _Container | None:
     return None
 
 
-async def _read(cluster: Cluster, container: _Container) -> Operator:
+async def _read(cluster: Cluster, container: _Container) -> InstalledOperator:
     environment, unseen = _environment(container)
     version = container.flag("--operator-version")
     flags = {"operatorVersion": version} if version is not None else {}
@@ -129,11 +129,11 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
     configured = {name: value for name, value in {**read_configured_facts(configuration), **flags}.items() if name not in unseen}
     scope = configuration.namespace.claims if version is None else replace(configuration.namespace.claims, claimable=None)
-    return Operator(container.namespace, container.deployment["metadata"]["name"], configured, scope, unseen)
+    return InstalledOperator(container.namespace, container.deployment["metadata"]["name"], configured, scope, unseen)
 
 
-def _unreadable(container: _Container, configured: dict[str, Any], why: str) -> Operator:
-    return Operator(container.namespace, container.deployment["metadata"]["name"], configured, None, {}, why)
+def _unreadable(container: _Container, configured: dict[str, Any], why: str) -> InstalledOperator:
+    return InstalledOperator(container.namespace, container.deployment["metadata"]["name"], configured, None, {}, why)
 
 
 def _environment(container: _Container) -> tuple[dict[str, str], dict[str, str]]:
@@ -176,7 +176,7 @@ async def _configuration(cluster: Cluster, container: _Container) -> str:
     raise LookupError(f"no ConfigMap holds {path}")
 
 
-class Gathered(NamedTuple):
+class GatheredFacts(NamedTuple):
     """Known facts as the facts file writes them (`clusterTopologies: None`: no such API), and why each of the others isn't known."""
 
     values: dict[str, Any]
@@ -184,7 +184,7 @@ class Gathered(NamedTuple):
     later: str = ""  # that the cluster is of a later release than any that is known
 
 
-async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
+async def gather_facts(cluster: Cluster, namespace: str = "") -> GatheredFacts:
     """Asks for everything once; `namespace` chooses among several operators. Raises: ApiError when the API server can't be reached."""
     wall = await cluster.server_time()  # a claim is judged by the clock of those who can see it
     reasons: dict[str, str] = {}
@@ -213,7 +213,7 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> Gathered:
     why = {name: reasons.get(name, "the cluster does not show it") for name in names if name not in values}
     line = facts_from(values).line
     later = describe_later_release(str(values.get("operatorVersion", "")), line, definitions)
-    return Gathered({name: values[name] for name in names if name in values}, why, later)
+    return GatheredFacts({name: values[name] for name in names if name in values}, why, later)
 
 
 def _line(definitions: Sequence[Node | None], reasons: dict[str, str]) -> dict[str, str]:
@@ -244,7 +244,7 @@ async def _asked(asking: Awaitable[T], fact: str, reasons: dict[str, str]) -> T 
         return None
 
 
-async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -> Operator | None:
+async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -> InstalledOperator | None:
     """The operator whose settings apply, in one namespace if that is given; None if that is ambiguous."""
     try:
         deployments = (await cluster.list(DEPLOYMENTS, namespace)).items

@@ -99,7 +99,7 @@ class _Blob(NamedTuple):
     size: int
 
 
-class Tree:
+class GitTree:
     """A repository at a revision: its files by path from its root, and their contents."""
 
     def __init__(self, revision: str, root: str, flag: str = FLAG) -> None:
@@ -155,17 +155,17 @@ class Tree:
         return ask(self.root, self._flag, "cat-file", how, given="".join(f"{blob}\n" for _, blob in wanted).encode()) if wanted else b""
 
 
-class Trees:
+class GitTrees:
     """A revision in every repository that is asked for it; each is read once."""
 
     def __init__(self, revision: str, flag: str = FLAG) -> None:
         """`revision` is as given to the flag."""
         self.revision = revision
         self._flag = flag
-        self._trees: dict[str, Tree] = {}
+        self._trees: dict[str, GitTree] = {}
         self._roots: dict[str, str | None] = {}
 
-    def place(self, path: str) -> tuple[Tree, str]:
+    def place(self, path: str) -> tuple[GitTree, str]:
         """The repository of a path, and the path from its root, empty for that. Raises: UsageError without repository, revision or git."""
         real = os.path.realpath(path)
         # a folder may be the root of a repository itself
@@ -176,7 +176,7 @@ class Trees:
         if root is None:
             raise UsageError(f"{self._flag} {self.revision}: {path} is in no repository of git")
         if root not in self._trees:
-            self._trees[root] = Tree(self.revision, root, self._flag)
+            self._trees[root] = GitTree(self.revision, root, self._flag)
         name = os.path.relpath(real, root).replace(os.sep, "/")
         return self._trees[root], "" if name == "." else name
 
@@ -188,8 +188,8 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
     """
     if STDIN in paths:
         raise UsageError(f"{FLAG} can't know what standard input was in a revision")
-    trees = Trees(revision)
-    wanted: dict[Tree, dict[str, str]] = {}  # name in the tree -> path
+    trees = GitTrees(revision)
+    wanted: dict[GitTree, dict[str, str]] = {}  # name in the tree -> path
     for file in files:
         tree, name = trees.place(file)
         wanted.setdefault(tree, {})[name] = file
@@ -204,7 +204,7 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
     return dict(sorted(texts.items()))
 
 
-def below(tree: Tree, folder: str) -> Iterator[tuple[str, str]]:
+def below(tree: GitTree, folder: str) -> Iterator[tuple[str, str]]:
     """The YAML and JSON files of a folder in a revision, as (path from the folder, path from the root); hidden folders are left out."""
     prefix = f"{folder}/" if folder else ""
     for full in tree:

@@ -52,7 +52,7 @@ _INCOMPLETE: Final = (
 )
 
 
-class Note(NamedTuple):
+class FieldNote(NamedTuple):
     """A field that changed between the document and the object. `to` is its new path, empty if it has none."""
 
     field: Path
@@ -61,13 +61,13 @@ class Note(NamedTuple):
     to: Path = ()
 
 
-class Modernised(NamedTuple):
+class ModernisedObject(NamedTuple):
     """A document of the first releases as a v1alpha1 object, or None for an image build. Fields without a note keep place and value."""
 
     kind: str
     name: str
     object: dict[str, Any] | None
-    notes: tuple[Note, ...]
+    notes: tuple[FieldNote, ...]
 
     def lines(self) -> list[str]:
         """Formats the notes, one line for each sentence with the fields it is true of; decisions come last."""
@@ -87,18 +87,18 @@ def _shown(path: Path) -> str:
     return shorten(format_path(path), _MAX_PATH_CHARACTERS)
 
 
-def modernise(data: dict[str, Any], others: Iterable[object] = ()) -> Modernised:
+def modernise(data: dict[str, Any], others: Iterable[object] = ()) -> ModernisedObject:
     """The object that a `recognised` document is today; `others` of its run may name images. Raises: ConversionError for wrong types."""
     kind = recognise(data) or ""
     parts = (lookup(data, ("metadata", "namespace")), lookup(data, ("metadata", "name")))
     name = "/".join(part for part in parts if isinstance(part, str) and part)
     if not TODAY[kind]:
         spec = data["spec"] if isinstance(data.get("spec"), dict) else {}
-        notes = [Note(("spec", key), *(_BUILT if key == "image" else _SETTING)) for key in spec]
-        return Modernised(kind, name, None, tuple(notes))
+        notes = [FieldNote(("spec", key), *(_BUILT if key == "image" else _SETTING)) for key in spec]
+        return ModernisedObject(kind, name, None, tuple(notes))
     made = _Object({**copy.deepcopy(data), "kind": TODAY[kind]})
     made.modernise(others)
-    return Modernised(kind, name, made.object, tuple(made.notes))
+    return ModernisedObject(kind, name, made.object, tuple(made.notes))
 
 
 class _Object:
@@ -106,7 +106,7 @@ class _Object:
 
     def __init__(self, obj: dict[str, Any]) -> None:
         self.object = obj
-        self.notes: list[Note] = []
+        self.notes: list[FieldNote] = []
         self._leave_out(obj, (), {"status": (NO_EQUIVALENT, "written by the operator")})
         for error in decoder(obj["kind"], ALPHA)(obj):
             raise ConversionError(error.path, error.message)
@@ -137,7 +137,7 @@ class _Object:
         self._name_needs()
 
     def _note(self, field: Path, outcome: str, text: str, to: Path = ()) -> None:
-        self.notes.append(Note(field, outcome, text, to))
+        self.notes.append(FieldNote(field, outcome, text, to))
 
     def _leave_out(self, block: dict[str, Any], path: Path, old: dict[str, tuple[str, str]]) -> None:
         for key in [key for key in block if key in old]:

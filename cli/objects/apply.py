@@ -34,7 +34,7 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
     if is_server_side(held):
         appliers, others = _managers(held)
         node = whole_schema(kind, version.partition("/")[2])
-        merged: Fields = _merged(stored, wanted, _At(_owned(appliers, version), _owned(others, version), node))
+        merged: Fields = _merged(stored, wanted, _MergeContext(_owned(appliers, version), _owned(others, version), node))
         return merged
     metadata = wanted.get("metadata")
     if isinstance(metadata, dict) and metadata.get("annotations") is None:  # kubectl sends some, even if the file has none
@@ -109,7 +109,7 @@ def _add(owned: Owned, fields: Any, depth: int) -> None:
             owned[_ITSELF] = {}
 
 
-class _At(NamedTuple):
+class _MergeContext(NamedTuple):
     """A place in a server-side apply: what the applying manager owned there, what others own, and the schema."""
 
     ours: Owned | None
@@ -117,14 +117,14 @@ class _At(NamedTuple):
     node: Schema | None
     depth: int = 0
 
-    def below(self, step: str | int, key: str | None = None) -> _At:
+    def below(self, step: str | int, key: str | None = None) -> _MergeContext:
         """The place of a field, or of the item of a list with a key."""
         name = str(step) if key is None else key
         node = child(self.node, step).node
-        return _At((self.ours or {}).get(name), (self.others or {}).get(name), node, self.depth + 1)
+        return _MergeContext((self.ours or {}).get(name), (self.others or {}).get(name), node, self.depth + 1)
 
 
-def _merged(stored: Any, file: Any, at: _At) -> Any:
+def _merged(stored: Any, file: Any, at: _MergeContext) -> Any:
     """A stored value with the applied one."""
     if at.depth >= DEPTH:
         return file
@@ -149,7 +149,7 @@ def _merged(stored: Any, file: Any, at: _At) -> Any:
     return [*made, *(item for item in kept if item is not None)]
 
 
-def _left(old: Any, at: _At) -> Any:
+def _left(old: Any, at: _MergeContext) -> Any:
     """The rest of a value that the file leaves out; None for nothing."""
     if at.ours is None:
         return old
@@ -158,14 +158,14 @@ def _left(old: Any, at: _At) -> Any:
     return _each(old, at, _left)
 
 
-def _of_others(old: Any, at: _At) -> Any:
+def _of_others(old: Any, at: _MergeContext) -> Any:
     """The part of a value that other managers own; None for nothing."""
     if at.others is None:
         return None
     return _each(old, at, _of_others) if at.others else old
 
 
-def _each(old: Any, at: _At, part: Callable[[Any, _At], Any]) -> Any:
+def _each(old: Any, at: _MergeContext, part: Callable[[Any, _MergeContext], Any]) -> Any:
     """A value with a part of each of its fields or items; None where none has any."""
     if at.depth >= DEPTH:
         return None

@@ -35,7 +35,7 @@ class FormError(Exception):
         self.reason, self.path, self.errors = reason, path, errors
 
 
-class Server(NamedTuple):
+class SimulatedServer(NamedTuple):
     """The server that a run simulates."""
 
     facts: Facts = Facts()
@@ -82,7 +82,7 @@ def with_schema_defaults(obj: Fields, line: Line) -> Fields:
     return filled
 
 
-def default(decoded: Fields, server: Server, old: Fields | None = None) -> Defaulted:
+def default(decoded: Fields, server: SimulatedServer, old: Fields | None = None) -> Defaulted:
     """The mutating webhook's defaults; with `old` as the update of that object. Raises: FormError."""
     kind, version = _kind_and_version(decoded)
     operation = CREATE if old is None else UPDATE
@@ -106,7 +106,7 @@ def in_version(obj: Fields, version: str, line: Line) -> Fields:
     return obj if written == version or kind not in KINDS else decode(convert(obj, version, line), line)
 
 
-def complete(manifest: Manifest, server: Server, old: Fields | None) -> Fields:
+def complete(manifest: Manifest, server: SimulatedServer, old: Fields | None) -> Fields:
     """The object in its own version with all defaults; with `old` as the result of an update. Raises: FormError."""
     obj = decode_manifest(manifest, server.line)
     # defaults of creations on updates too: an apply of a file that omits them does not remove them

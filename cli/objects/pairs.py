@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 T = TypeVar("T")
 
 
-class Placed(NamedTuple, Generic[T]):
+class FileValue(NamedTuple, Generic[T]):
     """A value with its file, and what identifies it there: kind, namespace and name may occur in several files, as in overlays."""
 
     file: str
@@ -15,10 +15,10 @@ class Placed(NamedTuple, Generic[T]):
     value: T
 
 
-def pair_up(old: Iterable[Placed[T]], new: Iterable[Placed[T]]) -> list[tuple[Placed[T] | None, Placed[T] | None]]:
+def pair_up(old: Iterable[FileValue[T]], new: Iterable[FileValue[T]]) -> list[tuple[FileValue[T] | None, FileValue[T] | None]]:
     """Both sides of each value: of the same key and file, else of the same key, in order; those of `new`, then what of `old` is left."""
     left, news = dict(enumerate(old)), list(new)
-    partners: list[Placed[T] | None] = [None] * len(news)
+    partners: list[FileValue[T] | None] = [None] * len(news)
     for same in (lambda value: (value.key, value.file), lambda value: value.key):
         waiting: dict[Hashable, deque[int]] = {}
         for number, placed in left.items():

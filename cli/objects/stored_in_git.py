@@ -14,7 +14,7 @@ from ..console.exits import UsageError
 from ..files.documents import read_documents
 from ..files.find import is_text
 from ..files.read import STDIN
-from ..files.revision import FLAG, Tree, Trees
+from ..files.revision import FLAG, GitTree, GitTrees
 from ..yaml.load import InputError, Source, read_text
 from .manifest import Identity, Manifest, find_manifests
 from .stored import StoredObject, format_location, read_other_version, store_as
@@ -36,9 +36,9 @@ class StoredInGit:
         """`files` are all that the run reads. Raises: UsageError when one is in no repository, or that lacks the revision."""
         if STDIN in files:
             raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
-        trees = Trees(revision)
+        trees = GitTrees(revision)
         self._places = {file: trees.place(file) for file in files}
-        self._repositories: dict[Tree, _Repository] = {}
+        self._repositories: dict[GitTree, _Repository] = {}
         for tree, name in self._places.values():
             self._repositories.setdefault(tree, _Repository(tree)).expect(name)
 
@@ -63,7 +63,7 @@ class StoredInGit:
 class _Repository:
     """The objects of one repository at the revision."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: GitTree) -> None:
         self._tree = tree
         self._expected: set[str] = set()
         self._texts: dict[str, str | InputError] | None = None

@@ -40,7 +40,7 @@ def show_path(path: str) -> str:
     return os.path.relpath(path, os.path.realpath(os.curdir))
 
 
-class Judge:
+class ProjectReader:
     """Turns the file's content into values, or reports its errors."""
 
     def __init__(self, file: str, place: ProjectLocation, document: Document) -> None:
@@ -225,7 +225,7 @@ def load(place: ProjectLocation) -> Project:
     document = _document(file)
     if document is None:
         return Project(file, {}, {}, place.folder)
-    judge = Judge(file, place, document)
+    judge = ProjectReader(file, place, document)
     values = {name: judge.value(name) for name in judge.names()}
     origins = {name: f"{file}:{document.position((name,)).line}" for name in values}
     return Project(file, values, origins, place.folder)

@@ -60,7 +60,7 @@ def find_lost_comments(before: list[Comment], after: list[Comment]) -> list[Comm
     return gone
 
 
-class Beside:
+class AttachedComments:
     """Looks up the comments around an entry of one document: above, beside and below it. Each is written once, wherever its entry goes."""
 
     def __init__(self, text: str, sources: Sources) -> None:
@@ -150,7 +150,7 @@ class Beside:
         return [" " * column + comment for comment in texts]
 
 
-class Used(NamedTuple):
+class RewrittenDocument(NamedTuple):
     """A document that was written anew: its number, its old tree, and where its values come from."""
 
     number: int
@@ -165,7 +165,7 @@ class _Written(NamedTuple):
     new: Entry
 
 
-def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Used], roots: Sequence[Entry]) -> str:
+def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[RewrittenDocument], roots: Sequence[Entry]) -> str:
     """The new text with those lost comments that had a line of their own behind a list's last item; `roots` are its trees.
 
     Each goes behind what stood before it, in the order in which they stood. Costs the length of both texts and a search for each comment.
@@ -188,7 +188,7 @@ def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Used], r
     return new
 
 
-def _written(document: Used, root: Entry) -> list[_Written]:
+def _written(document: RewrittenDocument, root: Entry) -> list[_Written]:
     """The entries that are on lines of their own in both texts, by their old places."""
     pairs = [
         _Written(old, new) for path, old in document.sources.all() if (new := entry_at(root, path)) is not None and old.last and new.last

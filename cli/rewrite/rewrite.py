@@ -10,11 +10,11 @@ from ...api.paths import Path
 from ..yaml.errors import InputError
 from .align import Sources
 from .build import Parsed, UnsureError, parse, trees
-from .comments import Beside, Comment, Used, comments, find_lost_comments, restore
+from .comments import AttachedComments, Comment, RewrittenDocument, comments, find_lost_comments, restore
 from .emit import emit_double_quoted, emit_flow_scalar, emit_json, emit_yaml, key_text, scalar_lines
 from .tree import Entry, Form, Node, is_same_json, line_end, line_start, resolve_alias, shift_line
 
-_Attempt = tuple[str, list[Used]]
+_Attempt = tuple[str, list[RewrittenDocument]]
 Origin = Callable[[int, Path], Path | None]
 
 __all__ = ["Comment", "NotWrittenError", "Rewritten", "rewrite"]
@@ -81,16 +81,16 @@ def _changed(
         if is_same_json(root.node.data, value):
             continue
         sources = Sources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=shared)
-        used.append(Used(index, root, sources))
+        used.append(RewrittenDocument(index, root, sources))
         style = style_of(text, root, is_json=parsed.is_json)
         if root.node.form is not Form.BLOCK:
-            parts += [text[cursor : root.node.start], Flow(text, style, sources).written(value, (), root.node, "")]
+            parts += [text[cursor : root.node.start], FlowWriter(text, style, sources).written(value, (), root.node, "")]
             cursor = root.node.end
             continue
         if not (isinstance(value, (dict, list)) and value and root.last):
             raise UnsureError
         first = line_start(text, root.node.entries[0].start)
-        lines = Block(text, style, sources, _value if checks else None).children(value, (), root.node.column)
+        lines = BlockWriter(text, style, sources, _value if checks else None).children(value, (), root.node.column)
         parts += [text[cursor:first], "\n".join(lines)]
         cursor = root.last
     return "".join([*parts, text[cursor:]]), used
@@ -120,7 +120,7 @@ def _read(text: str) -> Parsed | None:
         return None
 
 
-def _with_comments(text: str, parsed: Parsed, done: str, read: Parsed, used: list[Used], values: Sequence[Any]) -> Rewritten:
+def _with_comments(text: str, parsed: Parsed, done: str, read: Parsed, used: list[RewrittenDocument], values: Sequence[Any]) -> Rewritten:
     """A new text with comments that it lost, as far as they have a place, and the others."""
     roots, before = _roots(done, read), comments(text, _roots(text, parsed))
     lost = find_lost_comments(before, comments(done, roots))
@@ -217,7 +217,7 @@ def _blank_behind_comma(text: str, node: Node) -> str | None:
     return blank if not blank.strip(" \t") else None
 
 
-class Flow:
+class FlowWriter:
     """Writes values in brackets."""
 
     def __init__(self, text: str, style: Style, sources: Sources) -> None:
@@ -288,7 +288,7 @@ DASH: Final = "-"
 _ANCHOR: Final = re.compile(r"&[^\s,\[\]{}]+")
 
 
-class Block:
+class BlockWriter:
     """Writes one document."""
 
     def __init__(self, text: str, style: Style, sources: Sources, reader: Reader | None = None) -> None:
@@ -297,8 +297,8 @@ class Block:
         self._style = style
         self._sources = sources
         self._reader = reader
-        self._flow = Flow(text, style, sources)
-        self._beside = Beside(text, sources)
+        self._flow = FlowWriter(text, style, sources)
+        self._beside = AttachedComments(text, sources)
 
     def children(self, value: Any, path: Path, column: int) -> list[str]:
         """The lines of a map or list that isn't empty, its keys or dashes in a column."""

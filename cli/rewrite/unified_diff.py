@@ -13,7 +13,7 @@ _SQUARE: Final = 40_000  # pairs of lines that difflib compares at once
 _CONTEXT: Final = 3  # unchanged lines around a change
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """The change of a span of the old text."""
 
     start: int
@@ -37,7 +37,7 @@ def unified_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_nam
             yield from ("+" + line for line in new[there:until])
 
 
-def find_changes(old: str, new: str) -> Iterator[Change]:
+def find_changes(old: str, new: str) -> Iterator[TextChange]:
     """The smallest stretches in which two texts differ, in order; of lines that stay as many, each by itself."""
     olds, news = _lines(old), _lines(new)
     offset, at = 0, 0
@@ -53,7 +53,7 @@ def find_changes(old: str, new: str) -> Iterator[Change]:
         for mine, theirs in pairs:
             if mine != theirs:
                 head, tail = _common(mine, theirs)
-                yield Change(offset + head, offset + len(mine) - tail, theirs[head : len(theirs) - tail])
+                yield TextChange(offset + head, offset + len(mine) - tail, theirs[head : len(theirs) - tail])
             offset += len(mine)
         at = end
 

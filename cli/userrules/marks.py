@@ -13,7 +13,7 @@ from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
 
 
-class Mark(NamedTuple):
+class PolicyMark(NamedTuple):
     """A sentence about a place; line and column count from 1."""
 
     line: int
@@ -22,7 +22,7 @@ class Mark(NamedTuple):
     is_error: bool
 
 
-def find_marks(source: Source, minor: int, line: Line) -> list[Mark]:
+def find_marks(source: Source, minor: int, line: Line) -> list[PolicyMark]:
     """The mistakes and warnings of policies and Bindings; `minor` is the oldest release of Kubernetes that must accept them."""
     if not (source.holds(POLICY_GROUP) or source.holds(CHECK_VERSION)):
         return []
@@ -42,8 +42,8 @@ def find_marks(source: Source, minor: int, line: Line) -> list[Mark]:
     return marks
 
 
-def _mark(document: Document, path: Path, text: str, line: int, column: int, *, is_error: bool) -> Mark:
-    return Mark(*find_place(document, path, line, column), f"{shorten(format_path(path), 200)}: {shorten(text, 1_000)}", is_error)
+def _mark(document: Document, path: Path, text: str, line: int, column: int, *, is_error: bool) -> PolicyMark:
+    return PolicyMark(*find_place(document, path, line, column), f"{shorten(format_path(path), 200)}: {shorten(text, 1_000)}", is_error)
 
 
 def find_place(document: Document, path: Path, line: int = 0, column: int = 0) -> tuple[int, int]:

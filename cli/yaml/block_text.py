@@ -23,7 +23,7 @@ _MAX_CACHED_LINES: Final = 4_096  # of the longest about 5 MB
 _ABSENT: Final = object()  # of a key alone on its line
 
 
-class Read(NamedTuple):
+class QuickDocument(NamedTuple):
     """A document's data, its first line, and, if present, where `metadata.name` is: line, first and last column; all count from 0."""
 
     data: dict[str, Any]
@@ -46,7 +46,7 @@ class _Line(NamedTuple):
 _known: dict[str, _Line | tuple[()]] = {}  # lines that were met before
 
 
-def read(text: str) -> Read | None:
+def read(text: str) -> QuickDocument | None:
     """The one document of a chunk; None where it is not written in this style alone."""
     try:
         return _read(text)
@@ -54,7 +54,7 @@ def read(text: str) -> Read | None:
         return None
 
 
-def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop, whose steps a call each would double in time
+def _read(text: str) -> QuickDocument | None:  # noqa: C901, PLR0912, PLR0915 - one loop, whose steps a call each would double in time
     root: dict[str, Any] = {}
     indents: list[int] = [0]
     stack: list[Any] = [root]
@@ -139,7 +139,7 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                 return None
             holder.append(value if made is None else made())
             holder = None
-    return Read(root, first, name) if lines > 1 else None
+    return QuickDocument(root, first, name) if lines > 1 else None
 
 
 def _parsed(row: str) -> _Line | tuple[()] | None:

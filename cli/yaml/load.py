@@ -143,7 +143,7 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
             yield broken
 
 
-def _known(quick: block_text.Read, offset: int) -> dict[Path, Position]:
+def _known(quick: block_text.QuickDocument, offset: int) -> dict[Path, Position]:
     """The places that every report asks for: where a document begins, and its name."""
     known: dict[Path, Position] = {(): Position(offset + quick.line + 1, 1, 2)}
     if quick.name is not None:

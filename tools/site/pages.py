@@ -15,7 +15,7 @@ from dynamo_webhooks.api.schema import Node, whole_schema
 from dynamo_webhooks.cli.commands.completion.candidates import list_actions
 from dynamo_webhooks.cli.commands.explain.cause import operator_messages
 from dynamo_webhooks.cli.commands.explain.field import describe_place, place_parts
-from dynamo_webhooks.cli.commands.explain.message import Words, tables
+from dynamo_webhooks.cli.commands.explain.message import KnownMessage, tables
 from dynamo_webhooks.cli.commands.explain.sentence import read_texts
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.project.keys import KEYS
@@ -270,7 +270,7 @@ def answers() -> dict[str, Any]:
     }
 
 
-def list_known() -> list[Words]:
+def list_known() -> list[KnownMessage]:
     """The messages that no rule writes, in the order in which they are looked for."""
     return [entry for table in tables().values() for entry in table]
 

@@ -32,7 +32,7 @@ from .result import (
     join_results,
     sort_result,
 )
-from .selection import Choice
+from .selection import RuleSelection
 from .suppress import RuleCoverage, reason_for, suppress
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
@@ -48,7 +48,7 @@ class CheckRun:
     def __init__(
         self,
         settings: ValidationSettings,
-        choice: Choice,
+        choice: RuleSelection,
         operation: str,
         old: StoredObjects | None,
         *,

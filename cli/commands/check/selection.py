@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
 
 
-class Choice(NamedTuple):
+class RuleSelection(NamedTuple):
     """The words of both flags, and what a project makes of single rules; no selecting word means every rule."""
 
     select: tuple[str, ...] = ()
@@ -62,7 +62,9 @@ class Choice(NamedTuple):
         return (not self.select or _matches(self.select, rule, code)) and not _matches(self.ignore, rule, code)
 
 
-def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Sequence[str] = (), *, validated: bool = False) -> Choice:
+def select_rules(
+    project: ProjectOptions, select: Sequence[str] = (), ignore: Sequence[str] = (), *, validated: bool = False
+) -> RuleSelection:
     """Makes a choice of what flags say, each perhaps several words between commas, and of what the project file makes of single rules.
 
     Flags win: a rule that `--select` names is as it is, and so are unknown fields where `validated` says that a flag decides on them.
@@ -78,7 +80,7 @@ def select_rules(project: ProjectOptions, select: Sequence[str] = (), ignore: Se
     won = {UNKNOWN_FIELD.name} if validated else set()
     won |= {name for name, code in _known() if severities and {name, code} & {*chosen}}
     left = {name: severity for name, severity in severities.items() if name not in won}
-    return Choice(chosen, ignored, left)
+    return RuleSelection(chosen, ignored, left)
 
 
 def ask_rules(

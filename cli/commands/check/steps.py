@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .fix import FixedFile
     from .inputs import CheckInputs
     from .options import Options
-    from .selection import Choice
+    from .selection import RuleSelection
 
 
 class CheckPlan(NamedTuple):
@@ -42,7 +42,7 @@ class CheckPlan(NamedTuple):
     reports: tuple[ReportRequest, ...]
     known: list[BaselineEntry] | None  # findings of the baseline
     facts: Facts  # that flags and the project file give
-    choice: Choice
+    choice: RuleSelection
     inputs: CheckInputs
     settings: ValidationSettings
     own_rules: int | None  # how many rules of users there are; None without rules-from

@@ -13,7 +13,7 @@ from .. import load
 from ..schema import outputs
 from ..schema.kinds import MIXED
 
-Found = dict[str, str]  # word -> help
+Candidates = dict[str, str]  # word -> help
 _FILES: Final = ("FILE", "DIR", "PATH", "OLD", "NEW")
 # what follows the equals sign inside of a value: words, or a file
 _SPLIT: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
@@ -48,7 +48,7 @@ def list_actions(command: str) -> list[Action]:
     return Parser(command, load(command)).actions()
 
 
-def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
+def find_candidates(words: Sequence[str]) -> tuple[Candidates, bool]:
     """The candidates for the last of the words after the name of the program, and whether files are candidates."""
     name, last = words[0], words[-1]
     if len(words) == 1:
@@ -67,7 +67,7 @@ def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
         return _beginning(last, {option: describe(action) for option, action in flags.items()}), False
     else:
         wanted = [action for action in actions if not action.option_strings]
-    begin, candidates, files = flag + equals, Found(), False
+    begin, candidates, files = flag + equals, Candidates(), False
     for action in wanted:
         head, offered, file = _values(name, action, value)
         candidates |= {f"{begin}{head}{word}": "" for word in offered}
@@ -75,7 +75,7 @@ def find_candidates(words: Sequence[str]) -> tuple[Found, bool]:
     return _beginning(last, candidates), files
 
 
-def _beginning(begin: str, known: Found) -> Found:
+def _beginning(begin: str, known: Candidates) -> Candidates:
     return {word: text for word, text in known.items() if word.startswith(begin)}
 
 

@@ -11,7 +11,7 @@ from ....conversion.kind import Kind
 from ....conversion.kinds import KINDS
 from ....conversion.remainder import KEPT, annotation_keys
 from ....conversion.translate import Translation
-from ...legacy.modernise import Note
+from ...legacy.modernise import FieldNote
 from ...rewrite.align import Origin, match_items
 
 _SERVICES: Final = ("spec", "services")
@@ -35,7 +35,7 @@ def trace_converted(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> Ori
     return origin
 
 
-def trace_modernised(notes: Iterable[Note]) -> Origin:
+def trace_modernised(notes: Iterable[FieldNote]) -> Origin:
     """A legacy document's fields by the notes on those that moved; others keep their places."""
     moved = {note.to: note.field for note in notes if note.to}
     return lambda path: moved.get(path, path)

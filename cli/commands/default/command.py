@@ -18,7 +18,7 @@ from ...facts.load import flag_for
 from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...files.write import write_if_unchanged
-from ...objects.forms import Server
+from ...objects.forms import SimulatedServer
 from ...objects.stored import load_stored
 from ...project.apply import apply_project, input_files
 from ...project.facts import read_project_facts
@@ -73,7 +73,7 @@ def run(options: Options) -> int:
     )
     old = load_stored(options.old) if options.old and options.op != "create" else None
     facts = read_project_facts(options.facts, options.project)
-    request = DefaultsRequest(Server(facts), options.op, old)
+    request = DefaultsRequest(SimulatedServer(facts), options.op, old)
     files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     outcomes = [_read(file, request) for file in files]
     code = _code(options, outcomes)

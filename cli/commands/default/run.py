@@ -12,7 +12,7 @@ from ....conversion.translate import Translation
 from ....policies.edit import PatchOperation
 from ....policies.finding import Edit, Finding
 from ....policies.review import Fields
-from ...objects.forms import FormError, Server, decode_manifest, default
+from ...objects.forms import FormError, SimulatedServer, decode_manifest, default
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import StoredInFiles
 from ...objects.text_edits import NewText, replace_objects
@@ -33,7 +33,7 @@ class NamedEdit(NamedTuple):
 class DefaultsRequest(NamedTuple):
     """Options of a run, the same for every object."""
 
-    server: Server
+    server: SimulatedServer
     operation: str = "auto"
     old: StoredInFiles | None = None
 

@@ -11,7 +11,7 @@ from ...console import flags
 from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, REFUSED, UNREACHABLE, UNREADABLE, UsageError, worst_code
 from ...console.options import argument, option, switch
 from ...console.output import write_stderr, write_stdout
-from ...objects.forms import Server
+from ...objects.forms import SimulatedServer
 from ...objects.manifest import Manifest
 from ...objects.stored import format_location
 from ...project.apply import apply_project
@@ -71,7 +71,7 @@ def run(options: Options) -> int:
             write_stderr(snapshot.unreachable)
             return UNREACHABLE
 
-    server = Server(facts if snapshot is None else snapshot.fill(facts), options.user)
+    server = SimulatedServer(facts if snapshot is None else snapshot.fill(facts), options.user)
     request = DiffRequest(server, options.to or "", snapshot is not None, snapshot and snapshot.phases)
     if snapshot is not None:
         old, new = with_live(old_path, options.exclude, StoredInCluster(snapshot), options.namespace or snapshot.namespace, server.line)

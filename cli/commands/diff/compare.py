@@ -153,7 +153,7 @@ def other_version(kind: str, version: str) -> str:
     return BY_NAME[kind].other(version) if kind in KINDS else ""
 
 
-class _View(NamedTuple):
+class _VersionView(NamedTuple):
     """Both objects in one version."""
 
     kind: str
@@ -165,7 +165,7 @@ class _View(NamedTuple):
         _leave_kept(old, new)
         return [Difference(change, self.version) for change in compare_objects(old, new, whole_schema(self.kind, self.version))]
 
-    def seen_in(self, path: Path, other: _View) -> list[object]:
+    def seen_in(self, path: Path, other: _VersionView) -> list[object]:
         """Values of the corresponding field of the other version, for each side; `_NO_FIELD` where none corresponds exactly."""
         values: list[object] = []
         for mine, theirs in zip(self.sides, other.sides, strict=True):
@@ -179,11 +179,11 @@ def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Li
 
     What differs in one version and is the same field with the same value in the other is a matter of spelling.
     """
-    here = _View(kind, version, (in_version(old, version, line), in_version(new, version, line)))
+    here = _VersionView(kind, version, (in_version(old, version, line), in_version(new, version, line)))
     other = other_version(kind, version)
     if not other:
         return here.differences()
-    there = _View(kind, other, (in_version(old, other, line), in_version(new, other, line)))
+    there = _VersionView(kind, other, (in_version(old, other, line), in_version(new, other, line)))
     differences = [_weighed(difference, here.seen_in(difference.change.path, there)) for difference in here.differences()]
     rest = [(difference, there.seen_in(difference.change.path, here)) for difference in there.differences()]
     differences += [difference for difference, seen in rest if all(value is _NO_FIELD for value in seen)]

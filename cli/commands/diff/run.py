@@ -14,10 +14,10 @@ from ....policies.review import CREATE, UPDATE, Fields
 from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.find import find_files, is_excluded
-from ...files.revision import Trees, below
-from ...objects.forms import FormError, Server, complete, in_version
+from ...files.revision import GitTrees, below
+from ...objects.forms import FormError, SimulatedServer, complete, in_version
 from ...objects.manifest import Identity, Manifest, find_manifests, place_in
-from ...objects.pairs import Placed, pair_up
+from ...objects.pairs import FileValue, pair_up
 from ...objects.stored import StoredInFiles, StoredObject, apply_to, format_location, is_live, store_as
 from ...validation.finding import LocatedFinding, ValidationOutcome, merge_duplicates
 from ...validation.levels import ERROR
@@ -39,7 +39,7 @@ FAILED: Final = "failed"
 class DiffRequest(NamedTuple):
     """Options of a run, the same for every object."""
 
-    server: Server
+    server: SimulatedServer
     to: str = ""  # the version to compare in; empty: that of the new object
     live: bool = False  # whether the old side is a cluster, which answers new objects
     phases: Mapping[str, str] | None = None  # of its namespaces
@@ -131,7 +131,7 @@ def pairs(old: DiffSide, new: DiffSide) -> list[ObjectPair]:
 
     One without a namespace matches the only one of its name on the other side: files often leave the namespace to kubectl.
     """
-    sides = ([Placed(side.file(manifest), manifest.identity, manifest) for manifest in side.objects] for side in (old, new))
+    sides = ([FileValue(side.file(manifest), manifest.identity, manifest) for manifest in side.objects] for side in (old, new))
     both = pair_up(*sides)
     matches = [ObjectPair(was.value.identity, was.value, now.value) for was, now in both if was and now]
     olds = [was.value for was, now in both if was and not now]
@@ -172,7 +172,7 @@ def _files(path: str, excluded: Sequence[str]) -> Iterable[str | Source | InputE
 
 def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | InputError]:
     """The files of a path in a revision, sorted; their names include the revision."""
-    tree, name = Trees(revision, "the revision").place(path or ".")
+    tree, name = GitTrees(revision, "the revision").place(path or ".")
     names = {path: name} if name in tree else {posixpath.normpath(f"{path or '.'}/{file}"): full for file, full in below(tree, name)}
     shown = {full: file for file, full in sorted(names.items()) if not is_excluded(file, excluded)}
     for full, text in tree.texts(shown):

@@ -125,7 +125,7 @@ async def examine(
         definitions.guard,
         certificates.scope,
     )
-    running = await workloads.Running().read(cluster, view.namespace)
+    running = await workloads.NamespaceState().read(cluster, view.namespace)
     findings += workloads.unread((view.parts.forbidden, running.forbidden))
     findings += [*workloads.workloads(view.parts, running), *workloads.selection(view, view.parts, running)]
     findings += [each for check in checks for each in check(view)]

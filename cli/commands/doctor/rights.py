@@ -20,7 +20,7 @@ _MAX_CONCURRENT_REVIEWS: Final = 8
 _MAX_NAMED_RIGHTS: Final = 3  # rights that are named in one finding
 
 
-class Right(NamedTuple):
+class Permission(NamedTuple):
     """A permission that a service account needs; without a name for all objects, without a namespace in all of them."""
 
     verb: str
@@ -42,7 +42,7 @@ async def rights(cluster: Cluster, about: Installation, parts: InstalledObjects)
     findings = list(_roles_to_bind(parts))
     free = asyncio.Semaphore(_MAX_CONCURRENT_REVIEWS)
 
-    async def allowed(account: str, right: Right) -> bool:
+    async def allowed(account: str, right: Permission) -> bool:
         async with free:
             return await _is_allowed(cluster, parts.namespace, account, right)
 
@@ -70,7 +70,7 @@ def _as_wanted(parts: InstalledObjects, key: Key, binding: Node) -> bool:
     return same and all(rule in rules for rule in parts.wanted[role]["rules"])
 
 
-def _needed(about: Installation, parts: InstalledObjects, key: Key, binding: Node) -> list[Right]:
+def _needed(about: Installation, parts: InstalledObjects, key: Key, binding: Node) -> list[Permission]:
     """The rights that a binding must give, by the wanted role."""
     where = [key[1]]
     if key[0] == "ClusterRoleBinding" and about.allowed and "reconciler" in key[2]:
@@ -78,7 +78,7 @@ def _needed(about: Installation, parts: InstalledObjects, key: Key, binding: Nod
     role = _role(parts, key, binding)
     rules = (parts.wanted[role].get("rules") or ()) if role else ()
     return [
-        Right(verb, group, resource, name, namespace)
+        Permission(verb, group, resource, name, namespace)
         for rule in rules
         for namespace, group, resource, name, verb in product(
             where, rule.get("apiGroups", ()), rule.get("resources", ()), rule.get("resourceNames") or ("",), rule["verbs"]
@@ -92,7 +92,7 @@ def _role(parts: InstalledObjects, key: Key, binding: Node) -> Key | None:
     return role if role in parts.wanted else None
 
 
-async def _is_allowed(cluster: Cluster, namespace: str, account: str, right: Right) -> bool:
+async def _is_allowed(cluster: Cluster, namespace: str, account: str, right: Permission) -> bool:
     plural, _, part = right.resource.partition("/")
     spec = {
         "user": f"system:serviceaccount:{namespace}:{account}",
@@ -110,7 +110,7 @@ async def _is_allowed(cluster: Cluster, namespace: str, account: str, right: Rig
     return ((await cluster.create(ACCESS_REVIEWS, obj)).get("status") or {}).get("allowed") is True
 
 
-def _missing(about: Installation, parts: InstalledObjects, key: Key, account: str, missing: list[Right]) -> Iterator[Finding]:
+def _missing(about: Installation, parts: InstalledObjects, key: Key, account: str, missing: list[Permission]) -> Iterator[Finding]:
     """Why rights are missing: no binding, a binding of something else, no role, or a role without the rules."""
     what, binding = f"{key[0]} {key[2]}", parts.live.get(key)
     may = f"ServiceAccount {account} must be allowed to {', '.join(map(str, missing[:_MAX_NAMED_RIGHTS]))}"

@@ -31,7 +31,7 @@ _READ_ELSEWHERE: Final = ("Service", *GUARD, *map(str, TargetKind))
 _MAX_MESSAGE_CHARACTERS: Final = 300  # characters of others' messages
 
 
-class Running:
+class NamespaceState:
     """Pods, Events of failures, and network policies of the installation's namespace."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Running:
         self.policies: list[Node] = []
         self.forbidden: dict[str, str] = {}
 
-    async def read(self, cluster: Cluster, namespace: str) -> Running:
+    async def read(self, cluster: Cluster, namespace: str) -> NamespaceState:
         """Reads all of it; what may not be read is recorded."""
         reads: tuple[tuple[str, Resource, str], ...] = (
             ("pods", PODS, ""),
@@ -60,7 +60,7 @@ class Running:
         return [each for each in self.pods if _selects(chosen, each) and not each["metadata"].get("deletionTimestamp")]
 
 
-def workloads(parts: InstalledObjects, running: Running) -> Iterator[Finding]:
+def workloads(parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
     """Every Deployment and its configuration are there, and pods run."""
     deployments = {key: component_of(wanted) for key, wanted in parts.of_kind("Deployment")}
     for key, part in deployments.items():
@@ -80,7 +80,7 @@ def workloads(parts: InstalledObjects, running: Running) -> Iterator[Finding]:
             yield error("workloads", f"ConfigMap {key[2]}", text, repair)
 
 
-def _deployment(parts: InstalledObjects, running: Running, key: Key, part: str) -> Iterator[Finding]:
+def _deployment(parts: InstalledObjects, running: NamespaceState, key: Key, part: str) -> Iterator[Finding]:
     live = parts.live.get(key)
     if live is None:
         return
@@ -101,7 +101,7 @@ def _deployment(parts: InstalledObjects, running: Running, key: Key, part: str) 
         yield error("workloads", what, f"has no available pod: {harm}", repairs.status(where, part))
 
 
-def _reasons(parts: InstalledObjects, running: Running, key: Key, live: Node) -> Iterator[tuple[str, str]]:
+def _reasons(parts: InstalledObjects, running: NamespaceState, key: Key, live: Node) -> Iterator[tuple[str, str]]:
     """Why pods of a Deployment don't run, each with the repair."""
     conditions = (live.get("status") or {}).get("conditions") or ()
     refused = [str(each.get("message")) for each in conditions if each.get("type") == "ReplicaFailure" and each.get("status") == "True"]
@@ -170,7 +170,7 @@ def _differences(path: str, live: Node, wanted: Node) -> Iterator[Node]:
             yield {"op": "remove", "path": f"{path}/{name}"}
 
 
-def selection(view: ClusterView, parts: InstalledObjects, running: Running) -> Iterator[Finding]:
+def selection(view: ClusterView, parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
     """The Service selects the server's pods, calls a port of theirs, and no network policy keeps that port closed."""
     servers = [
         each
@@ -207,7 +207,7 @@ def _patched_service(view: ClusterView, path: str, value: object) -> str:
     return repairs.patch("Service", view.about.profile.service, path, value, namespace=view.namespace)
 
 
-def _closed(parts: InstalledObjects, running: Running, labels: Mapping[str, str], port: object) -> Iterator[Finding]:
+def _closed(parts: InstalledObjects, running: NamespaceState, labels: Mapping[str, str], port: object) -> Iterator[Finding]:
     """A port is closed where policies for ingress select its pods and none allows it."""
     chosen = [each for each in running.policies if _is_selected(each.get("spec") or {}, labels)]
     ports = [rule.get("ports") or [{}] for each in chosen for rule in each["spec"].get("ingress") or ()]

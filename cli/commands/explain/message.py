@@ -24,7 +24,7 @@ _UNKNOWN: Final = re.compile(r'unknown field "(?P<create>[^"]+)"|\.(?P<apply>spe
 _POLICY: Final = re.compile(rf"ValidatingAdmissionPolicy '(?P<cluster>[^']+)'|\[{USER}(?P<server>[a-z0-9.-]+)\]")
 
 
-class Words(NamedTuple):
+class KnownMessage(NamedTuple):
     """A message that no rule writes, of known_messages.yaml, and the pattern that recognises it, ignoring case."""
 
     name: str
@@ -42,11 +42,11 @@ class Words(NamedTuple):
 
 
 @cache
-def tables() -> dict[str, tuple[Words, ...]]:
+def tables() -> dict[str, tuple[KnownMessage, ...]]:
     """The messages by who says them: `transport` on the way to the webhooks, `server` about the object, and `ours`."""
     [document] = load_documents(Path(__file__).with_name("known_messages.yaml").read_text("utf-8"))
     return {
-        who: tuple(Words(**{**entry, "rule": find_rule(entry.get("rule", ""))}) for entry in entries)
+        who: tuple(KnownMessage(**{**entry, "rule": find_rule(entry.get("rule", ""))}) for entry in entries)
         for who, entries in document.data.items()
     }
 
@@ -56,7 +56,7 @@ def names_policy(text: str) -> bool:
     return _POLICY.search(text) is not None
 
 
-def _known(text: str) -> Iterator[Words]:
+def _known(text: str) -> Iterator[KnownMessage]:
     """The known messages in a text; only the first of the transport if there is one, because the object wasn't judged then."""
     for who, table in tables().items():
         matches = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
@@ -90,7 +90,7 @@ def _explain(text: str) -> list[Page]:
     """The pages of one refusal."""
     around = [*_known(text)]
     pages: list[Page] = []
-    plain: dict[Cause, list[Words]] = {}  # causes in the API server's words
+    plain: dict[Cause, list[KnownMessage]] = {}  # causes in the API server's words
     other: list[Cause] = []
     for cause in split_causes(text):
         rule_pages = _find_rules(cause)
@@ -125,7 +125,7 @@ def _find_rules(cause: Cause) -> list[Page]:
     return [] if sentence is None else [_sentence_page(sentence)]
 
 
-def _fields(words: Words, causes: Mapping[Cause, Sequence[Words]]) -> list[str]:
+def _fields(words: KnownMessage, causes: Mapping[Cause, Sequence[KnownMessage]]) -> list[str]:
     """The first fields of our kinds of which the causes say a known message; for an unknown field the nearest one that exists."""
     matching = [cause for cause, known in causes.items() if words in known]
     if words.rule is UNKNOWN_FIELD:
@@ -137,7 +137,7 @@ def _fields(words: Words, causes: Mapping[Cause, Sequence[Words]]) -> list[str]:
     return [path for path in dict.fromkeys(cause.path for cause in matching) if field.find(path) is not None][:_FIELDS]
 
 
-_OTHER: Final = Words(
+_OTHER: Final = KnownMessage(
     "other-refusal",
     "a refusal of a field, in words that no rule here has",
     "",

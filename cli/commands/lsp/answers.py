@@ -15,7 +15,7 @@ from ....api.schema import Node, find_node, load_schema
 from ...console.kubernetes import OLDEST_MINOR
 from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
-from ...userrules.marks import Mark, find_marks
+from ...userrules.marks import PolicyMark, find_marks
 from ...validation.finding import LocatedFinding, merge_duplicates
 from ...validation.fixes import Edit
 from ...validation.pipeline import ValidationSettings
@@ -25,7 +25,7 @@ from ...yaml.load import Document, Source, read_text
 from ...yaml.positions import Extent, Position
 from ..check.fix import with_edits, write_comment
 from ..check.run import AUTO, CheckRun
-from ..check.selection import Choice
+from ..check.selection import RuleSelection
 from ..check.suppress import IGNORE, MARK
 from ..explain import field, rule
 from .expressions import describe_word, list_words
@@ -45,7 +45,7 @@ class CheckContext(NamedTuple):
     """How texts are judged: by the settings of the moment, and by one choice of rules; and the revision of Git that restarts count from."""
 
     settings: Callable[[], ValidationSettings]
-    choice: Choice
+    choice: RuleSelection
     against: str = ""
     site: str = ""  # the address of the documentation
     minor: int = OLDEST_MINOR  # of the oldest Kubernetes that must accept policies
@@ -57,10 +57,10 @@ class TextFindings(NamedTuple):
 
     findings: list[LocatedFinding]
     unreadable: list[InputError]
-    marks: list[Mark]  # of policies
+    marks: list[PolicyMark]  # of policies
 
 
-class Offer(NamedTuple):
+class Completion(NamedTuple):
     """Something that can be written at a place."""
 
     text: str
@@ -70,7 +70,7 @@ class Offer(NamedTuple):
     insert: str  # a snippet has `${1:usual}` where values are written
 
 
-class Action(NamedTuple):
+class CodeAction(NamedTuple):
     """An edit that an editor can make: its title, the whole new text, and the finding if it mends a single one."""
 
     title: str
@@ -108,10 +108,10 @@ def meaning(name: str, text: str, how: CheckContext, line: int, column: int) -> 
     return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
 
 
-def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> list[Offer]:
+def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> list[Completion]:
     """What can be written where the cursor is: fields, values of the field before it, names in expressions, or objects in an empty text."""
     if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
-        return [Offer(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
+        return [Completion(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
     lines = Source(name, text).lines
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
@@ -119,7 +119,7 @@ def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> l
     words = list_words(Source(name, text), line, column, how.settings().line, how.minor)
     if words is not None:
         kinds: dict[bool, Literal["Field", "Function"]] = {False: "Field", True: "Function"}
-        return [Offer(word.text, word.type, word.description, kinds[word.is_function], word.text) for word in words]
+        return [Completion(word.text, word.type, word.description, kinds[word.is_function], word.text) for word in words]
     entry = _ENTRY.fullmatch(before)
     if entry is None:
         return []
@@ -147,7 +147,7 @@ def _open_brackets(text: str) -> str:
     return "".join(reversed(closing))
 
 
-def actions(name: str, text: str, how: CheckContext, first: int, last: int) -> list[Action]:
+def actions(name: str, text: str, how: CheckContext, first: int, last: int) -> list[CodeAction]:
     """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
     source, whole = Source(name, text), _find_mendable(name, text, how)
     here = [finding for finding in whole if first <= finding.position.line <= last]
@@ -156,7 +156,7 @@ def actions(name: str, text: str, how: CheckContext, first: int, last: int) -> l
     return [action for action in fixes if action is not None] + _converted(name, text, how)
 
 
-def fix_all(name: str, text: str, how: CheckContext) -> Action | None:
+def fix_all(name: str, text: str, how: CheckContext) -> CodeAction | None:
     """The edit for all findings of a text, if it has one for any."""
     whole = _find_mendable(name, text, how)
     return _edited(Source(name, text), _title(whole), whole)
@@ -173,7 +173,7 @@ def _title(whole: list[LocatedFinding]) -> str:
     return f"Fix all {len(whole)} in this file"
 
 
-def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> Action | None:
+def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> CodeAction | None:
     edits: dict[int, list[Edit]] = {}
     for finding in findings:
         if finding.edit is not None:
@@ -182,17 +182,17 @@ def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> A
         text = with_edits(source, edits)
     except NotWrittenError:
         return None
-    return Action(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
+    return CodeAction(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
 
 
-def _converted(name: str, text: str, how: CheckContext) -> list[Action]:
+def _converted(name: str, text: str, how: CheckContext) -> list[CodeAction]:
     from ..convert.run import convert_accepted
 
     if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):
         return []
     outcome, refused = convert_accepted(name, text, BETA, line=how.settings().line, verify=True)
     failed = refused or outcome.failures or outcome.unreadable
-    return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
+    return [CodeAction("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
 
 
 def _at(name: str, text: str, line: int, column: int) -> tuple[Manifest, Path] | None:
@@ -232,18 +232,20 @@ def _paths(data: object, key: str | None, path: Path = ()) -> Iterator[Path]:
             yield from _paths(value, key, (*path, index))
 
 
-def _fields(node: Node, beside: Any) -> list[Offer]:
+def _fields(node: Node, beside: Any) -> list[Completion]:
     """Completions for fields that an object may get; `beside` is that object."""
     there = beside if isinstance(beside, dict) else {}
     known: dict[str, Node] = node.get("properties") or {}
     free = (name for name in sorted(known) if name not in there)
-    return [Offer(name, str(known[name].get("type", "")), str(known[name].get("description", "")), "Field", f"{name}: ") for name in free]
+    return [
+        Completion(name, str(known[name].get("type", "")), str(known[name].get("description", "")), "Field", f"{name}: ") for name in free
+    ]
 
 
-def _values(node: Node) -> list[Offer]:
+def _values(node: Node) -> list[Completion]:
     values = node.get("enum") or ([True, False] if node.get("type") == "boolean" else [])
     texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in values)
-    return [Offer(text, str(node.get("type", "")), str(node.get("description", "")), "EnumMember", text) for text in texts]
+    return [Completion(text, str(node.get("type", "")), str(node.get("description", "")), "EnumMember", text) for text in texts]
 
 
 def find_named_rule(name: str, text: str, line: int, column: int) -> str:
@@ -261,26 +263,26 @@ def find_named_rule(name: str, text: str, line: int, column: int) -> str:
     return ""
 
 
-def ignore(name: str, text: str, rule_name: str, line: int) -> Action | None:
+def ignore(name: str, text: str, rule_name: str, line: int) -> CodeAction | None:
     """The edit that ignores a rule on a line, by a comment whose reason the author must write. None where no comment is possible."""
     source = Source(name, text)
     if text.lstrip()[:1] in ("{", "[") or not 0 < line <= len(source.lines) or rule.find(rule_name) is None:
         return None
     changed = write_comment(source, line, rule_name)
-    return None if changed is None else Action(f"Ignore {rule_name} here, with a reason", changed)
+    return None if changed is None else CodeAction(f"Ignore {rule_name} here, with a reason", changed)
 
 
-class Symbol(NamedTuple):
+class DocumentSymbol(NamedTuple):
     """One object or component: where it is written, and where its name is."""
 
     name: str
     detail: str
     extent: Extent
     position: Position
-    parts: list[Symbol]
+    parts: list[DocumentSymbol]
 
 
-def find_symbols(name: str, text: str) -> list[Symbol]:
+def find_symbols(name: str, text: str) -> list[DocumentSymbol]:
     """The objects of a text, in order; files of others have none."""
     return [
         _symbol(manifest, (), manifest.identity.name or manifest.identity.kind, manifest.identity.kind, list(_parts(manifest)))
@@ -288,7 +290,7 @@ def find_symbols(name: str, text: str) -> list[Symbol]:
     ]
 
 
-def _parts(manifest: Manifest) -> Iterator[Symbol]:
+def _parts(manifest: Manifest) -> Iterator[DocumentSymbol]:
     spec = manifest.data.get("spec")
     for group, type_field in (("services", "componentType"), ("components", "type")):
         listed = spec.get(group) if isinstance(spec, dict) else None
@@ -299,6 +301,6 @@ def _parts(manifest: Manifest) -> Iterator[Symbol]:
             yield _symbol(manifest, ("spec", group, step), str(named or step), str(about.get(type_field) or ""), [])
 
 
-def _symbol(manifest: Manifest, path: Path, name: str, detail: str, parts: list[Symbol]) -> Symbol:
+def _symbol(manifest: Manifest, path: Path, name: str, detail: str, parts: list[DocumentSymbol]) -> DocumentSymbol:
     named = manifest.document.value_position((*path, "name") if path else ("metadata", "name"))
-    return Symbol(name, detail, manifest.document.extent(path), named, parts)
+    return DocumentSymbol(name, detail, manifest.document.extent(path), named, parts)

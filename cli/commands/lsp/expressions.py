@@ -37,7 +37,7 @@ _NAMES: Final = {
 }
 
 
-class Word(NamedTuple):
+class ExpressionSymbol(NamedTuple):
     """Something that can be written in an expression: a name or field with its type, or a function with its signatures."""
 
     text: str
@@ -56,12 +56,12 @@ class _Expression(NamedTuple):
     at: int
 
 
-def list_words(source: Source, line: int, column: int, release: Line, minor: int) -> list[Word] | None:
+def list_words(source: Source, line: int, column: int, release: Line, minor: int) -> list[ExpressionSymbol] | None:
     """What can be written at a place, by the schemas of an operator release, for a minor one of Kubernetes; None outside of expressions."""
     expression = _find(source, line, column)
     if expression is None:
         return None
-    words: dict[str, Word] = {}
+    words: dict[str, ExpressionSymbol] = {}
     for names in _list_names(expression, release):
         place = find_gap(expression.text, expression.at, names)
         for word in () if place is None else _words(place, 0 if expression.policy.kind == CHECK else minor):
@@ -161,14 +161,18 @@ def _type_of(expression: object, names: Mapping[str, StaticType]) -> StaticType:
         return DYN
 
 
-def _words(place: Place, minor: int) -> Iterator[Word]:
+def _words(place: Place, minor: int) -> Iterator[ExpressionSymbol]:
     if place.owner is not None:
-        yield from (Word(name, str(static_type), _describe(place.owner, name)) for name, static_type in fields_of(place.owner).items())
+        yield from (
+            ExpressionSymbol(name, str(static_type), _describe(place.owner, name)) for name, static_type in fields_of(place.owner).items()
+        )
     elif not place.space:
-        yield from (Word(name, str(static_type), _NAMES.get(name, "")) for name, static_type in place.names.items() if "." not in name)
-        yield from (Word(space, "", f"functions such as `{space}.…`") for space in SPACES)
+        yield from (
+            ExpressionSymbol(name, str(static_type), _NAMES.get(name, "")) for name, static_type in place.names.items() if "." not in name
+        )
+        yield from (ExpressionSymbol(space, "", f"functions such as `{space}.…`") for space in SPACES)
     for name, signatures in list_functions(place, minor).items():
-        yield Word(name, signatures[0], "\n".join(signatures), is_function=True)
+        yield ExpressionSymbol(name, signatures[0], "\n".join(signatures), is_function=True)
 
 
 def _describe(owner: StaticType, name: str) -> str:

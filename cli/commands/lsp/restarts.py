@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...console.exits import UsageError
-from ...files.revision import Trees, commit_of, root_of
+from ...files.revision import GitTrees, commit_of, root_of
 from ...yaml.load import Position
 from ..render.pods import find_restarts
 from ..render.run import DEFAULT_NAMESPACE, Child, choose_operator, render_text
@@ -15,7 +15,7 @@ from .answers import CheckContext, is_ours
 AGAINST: Final = "--against"
 
 
-class Lens(NamedTuple):
+class RestartLens(NamedTuple):
     """Restarts that a change causes in one object, as a code lens."""
 
     position: Position
@@ -23,7 +23,7 @@ class Lens(NamedTuple):
     reasons: list[str]
 
 
-def find_lenses(name: str, text: str, how: CheckContext) -> list[Lens]:
+def find_lenses(name: str, text: str, how: CheckContext) -> list[RestartLens]:
     """The objects whose pods restart; none without Git, the revision or the file in it, and none for objects that can't be rendered."""
     text_before = _text_before(name, how.against) if is_ours(text) else None
     if text_before is None:
@@ -42,7 +42,7 @@ def find_lenses(name: str, text: str, how: CheckContext) -> list[Lens]:
         pods = sum(each.pods for each in restarts)
         if pods:
             title = f"restarts {pods} pod{'s' * (pods != 1)} against {how.against}"
-            lenses.append(Lens(obj.manifest.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
+            lenses.append(RestartLens(obj.manifest.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
     return lenses
 
 
@@ -57,6 +57,6 @@ def _text_before(name: str, revision: str) -> str | None:
 
 @lru_cache(maxsize=32)  # editors ask at every change
 def _text_at(commit: str, name: str) -> str | None:
-    tree, path = Trees(commit, AGAINST).place(name)
+    tree, path = GitTrees(commit, AGAINST).place(name)
     text = dict(tree.texts([path])).get(path)
     return text if isinstance(text, str) else None

@@ -27,10 +27,10 @@ from ...yaml.load import Source
 from ...yaml.positions import Extent
 from .answers import (
     OFFERED,
-    Action,
     CheckContext,
-    Offer,
-    Symbol,
+    CodeAction,
+    Completion,
+    DocumentSymbol,
     actions,
     find_named_rule,
     find_problems,
@@ -50,7 +50,7 @@ _BEHIND: Final = 2**31 - 1  # a column behind every line
 _LINE_END: Final = re.compile("\r\n|[\n\r]")  # of the protocol; YAML 1.1 has more
 
 
-class Text:
+class EditorText:
     """A text of the editor: translates between its lines and columns, in the protocol's units, and ours: YAML's lines, and characters."""
 
     def __init__(self, document: TextDocument) -> None:
@@ -113,15 +113,15 @@ class Text:
         return int(self._codec.position_from_client_units([text], types.Position(0, units)).character)
 
 
-class Server(LanguageServer):
-    """A server that says in one line what goes wrong, and goes on."""
+class DynamoLanguageServer(LanguageServer):
+    """The language server: it reports in one line what goes wrong, and goes on."""
 
     hidden: frozenset[str] = frozenset()  # rules whose findings the editor shows already
     snippets = False  # whether the editor fills in completions
 
-    def read(self, uri: str) -> Text:
+    def read(self, uri: str) -> EditorText:
         """An open text; pygls would read another one from the disk."""
-        return Text(self.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
+        return EditorText(self.workspace.text_documents.get(unquote(uri)) or TextDocument(uri, ""))
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Report a malformed message or an internal error; pygls has answered the request."""
@@ -134,9 +134,9 @@ class Server(LanguageServer):
             write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
 
 
-def server(how: CheckContext) -> Server:
+def server(how: CheckContext) -> DynamoLanguageServer:
     """A server that judges texts as asked; `start_io` runs it."""
-    made = Server(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    made = DynamoLanguageServer(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
     read = made.read
 
@@ -199,7 +199,7 @@ def server(how: CheckContext) -> Server:
     return made
 
 
-def _publish(made: Server, how: CheckContext, uri: str) -> None:
+def _publish(made: DynamoLanguageServer, how: CheckContext, uri: str) -> None:
     text = made.read(uri)
     diagnostics = _diagnostics(text, how, made.hidden)
     made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=text.version))
@@ -214,7 +214,7 @@ def _hidden(options: Any) -> frozenset[str]:
     return _SCHEMA if schema == "off" else frozenset()
 
 
-def _item(offer: Offer, *, snippets: bool) -> types.CompletionItem:
+def _item(offer: Completion, *, snippets: bool) -> types.CompletionItem:
     filled = offer.kind == "Snippet" and snippets
     return types.CompletionItem(
         label=offer.text,
@@ -226,7 +226,7 @@ def _item(offer: Offer, *, snippets: bool) -> types.CompletionItem:
     )
 
 
-def _actions(made: Server, text: Text, how: CheckContext, params: types.CodeActionParams) -> list[types.CodeAction]:
+def _actions(made: DynamoLanguageServer, text: EditorText, how: CheckContext, params: types.CodeActionParams) -> list[types.CodeAction]:
     uri, shown, only = params.text_document.uri, params.context.diagnostics, params.context.only
     code_actions = []
     if only is None or _covers(only, types.CodeActionKind.QuickFix.value):
@@ -249,18 +249,18 @@ def _covers(kinds: Sequence[types.CodeActionKind | str], kind: str) -> bool:
     return any(f"{kind}.".startswith(f"{prefix}." if prefix else "") for prefix in prefixes)
 
 
-def _fix(uri: str, text: Text, action: Action, shown: Sequence[types.Diagnostic]) -> types.CodeAction:
+def _fix(uri: str, text: EditorText, action: CodeAction, shown: Sequence[types.Diagnostic]) -> types.CodeAction:
     """A quick fix with the diagnostics of its finding; preferred if it fixes a single finding."""
     mended = [each for each in shown if action.finding and each.code == action.finding.rule and _begins(text, each, action.finding)]
     edit = types.WorkspaceEdit(changes={uri: text.edits(action.text)})
     return types.CodeAction(action.title, types.CodeActionKind.QuickFix, mended or None, bool(action.finding), edit=edit)
 
 
-def _begins(text: Text, shown: types.Diagnostic, finding: LocatedFinding) -> bool:
+def _begins(text: EditorText, shown: types.Diagnostic, finding: LocatedFinding) -> bool:
     return text.place(shown.range.start) == (finding.position.line, finding.position.column)
 
 
-def _ignores(uri: str, text: Text, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
+def _ignores(uri: str, text: EditorText, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
     """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
     code_actions = []
     for diagnostic in [diagnostic for diagnostic in shown if diagnostic.source == _NAME][:OFFERED]:
@@ -284,7 +284,7 @@ def _snippet(edit: types.TextEdit) -> types.SnippetTextEdit:
     return types.SnippetTextEdit(edit.range, types.StringValue(f"{line}$0{text[len(line) :]}"))
 
 
-def _symbol(text: Text, symbol: Symbol, kind: types.SymbolKind) -> types.DocumentSymbol:
+def _symbol(text: EditorText, symbol: DocumentSymbol, kind: types.SymbolKind) -> types.DocumentSymbol:
     whole, name = text.span(symbol.extent), text.range(*symbol.position)
     start, end = ((place.line, place.character) for place in (whole.start, whole.end))
     if not start <= (name.start.line, name.start.character) <= (name.end.line, name.end.character) <= end:
@@ -293,7 +293,7 @@ def _symbol(text: Text, symbol: Symbol, kind: types.SymbolKind) -> types.Documen
     return types.DocumentSymbol(symbol.name, kind, whole, name, symbol.detail, children=parts)
 
 
-def _diagnostics(text: Text, how: CheckContext, hidden: frozenset[str]) -> list[types.Diagnostic]:
+def _diagnostics(text: EditorText, how: CheckContext, hidden: frozenset[str]) -> list[types.Diagnostic]:
     seen = find_problems(text.source.name, text.source.text, how)
     out = []
     for finding in seen.findings:

@@ -26,7 +26,7 @@ REQUEST: Final = "DynamoGraphDeploymentRequest"
 OWN_IMAGE: Final = "dynamo-webhooks"  # as manifests/base names it; in a cluster it is that of the reconciler
 
 
-class Operator(NamedTuple):
+class OperatorSettings(NamedTuple):
     """Settings of the operator, overridden by facts about the cluster, and its whole configuration."""
 
     settings: Settings
@@ -34,10 +34,10 @@ class Operator(NamedTuple):
     restarted: bool = False  # whether graphs have completed the sequential restart that they ask for
 
 
-Children: TypeAlias = "Callable[[Fields, ObjectIndex, Operator], RenderedChildren]"
+Children: TypeAlias = "Callable[[Fields, ObjectIndex, OperatorSettings], RenderedChildren]"
 
 
-def children(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
+def children(obj: Fields, held: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     """The children of an object that its controller would create, given the cluster's objects; none for a kind without children.
 
     Costs the object's size plus that of all objects of the kinds that its row reads.
@@ -46,7 +46,7 @@ def children(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChil
     return row(obj, held, operator) if row is not None else RenderedChildren([], [])
 
 
-def _workload(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
+def _workload(obj: Fields, held: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints.
 
     A topology of Grove that a graph names is one of the input, and so are the templates by which GPUs of claims are counted, and the
@@ -94,7 +94,7 @@ def _placed(obj: Fields, held: ObjectIndex, settings: Settings) -> Fields:
     return with_label_key(obj, key) if key else obj
 
 
-def _pull_secrets(obj: Fields, held: ObjectIndex, operator: Operator) -> Mapping[str, tuple[str, ...]]:
+def _pull_secrets(obj: Fields, held: ObjectIndex, operator: OperatorSettings) -> Mapping[str, tuple[str, ...]]:
     namespace = str(obj["metadata"]["namespace"])
     secrets = held.all("Secret", namespace)
     how = operator.configuration().secrets if secrets else None
@@ -104,7 +104,7 @@ def _pull_secrets(obj: Fields, held: ObjectIndex, operator: Operator) -> Mapping
     return index_secrets((secret["metadata"]["name"], list_addresses(secret) or ()) for secret in read)
 
 
-def _snapshot(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
+def _snapshot(obj: Fields, held: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
     refusal = find_refusal(obj, gate=operator.settings.checkpoints.gate)
     if refusal is not None:
@@ -118,7 +118,7 @@ def _snapshot(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChi
     )
 
 
-def _profiled(obj: Fields, held: ObjectIndex, operator: Operator) -> RenderedChildren:
+def _profiled(obj: Fields, held: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
     from ....reconciler.request.job import with_copier
     from ....reconciler.request.validation import children

@@ -14,8 +14,8 @@ from ....reconciler.render.names import WORKER_HASH
 from ....reconciler.render.object_index import ObjectIndex
 from ....reconciler.render.template import read_pod_templates
 from ...objects.forms import FormError, create
-from ...objects.pairs import Placed, pair_up
-from .kinds import Operator, children
+from ...objects.pairs import FileValue, pair_up
+from .kinds import OperatorSettings, children
 from .run import DEFAULT_NAMESPACE, Child, choose_operator
 
 _GENERATION: Final = "GENERATION"  # replaces a worker generation in names and values
@@ -49,7 +49,10 @@ class _Controller(NamedTuple):
 def find_restarts(before: Iterable[Child], after: Iterable[Child]) -> list[Restart]:
     """Find the pods that restart between two lists of children, in the order of the second."""
     sides = (
-        [Placed(controller.file, (controller.kind, controller.namespace, controller.name), controller) for controller in _controllers(side)]
+        [
+            FileValue(controller.file, (controller.kind, controller.namespace, controller.name), controller)
+            for controller in _controllers(side)
+        ]
         for side in (before, after)
     )
     restarts = (_change(was and was.value, now and now.value) for was, now in pair_up(*sides))
@@ -146,7 +149,7 @@ def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:
 
     Unknown facts are assumed as `render` does.
     """
-    operators: list[tuple[Facts, Operator]] = []
+    operators: list[tuple[Facts, OperatorSettings]] = []
 
     def pods(obj: Fields, facts: Facts, others: list[Fields]) -> list[Fields]:
         operator = next((chosen for known, chosen in operators if known is facts), None)

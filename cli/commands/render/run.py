@@ -27,7 +27,7 @@ from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, 
 from ...rewrite.emit import emit_json, emit_yaml
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
-from .kinds import Operator, children
+from .kinds import OperatorSettings, children
 
 DEFAULT_NAMESPACE: Final = "default"
 _MAX_MESSAGE_CHARACTERS: Final = 2_000
@@ -83,7 +83,7 @@ class RenderRequest(NamedTuple):
     """Options of a run, the same for every object."""
 
     facts: Facts
-    operator: Operator
+    operator: OperatorSettings
     namespace: str  # of objects that name none
 
 
@@ -168,7 +168,7 @@ def format_problem(manifest: Manifest, path: Path, text: str) -> str:
     )
 
 
-def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[Operator, str]:
+def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[OperatorSettings, str]:
     """The operator's settings, and the assumptions made for them (empty if everything is known).
 
     Raises: UsageError for a configuration file that can't be used.
@@ -184,7 +184,7 @@ def choose_operator(known: Facts, config: str | None, *, lenient: bool = False) 
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in answered]
     assumed += [f"operatorLine={line}"] * (not version and known.operatorLine is UNKNOWN)
     sentence = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
-    return Operator(settings, load), sentence
+    return OperatorSettings(settings, load), sentence
 
 
 def _configured(config: str | None, *, lenient: bool) -> OperatorConfiguration:

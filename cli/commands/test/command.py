@@ -13,7 +13,7 @@ from ...console.output import write_stderr, write_stdout
 from ...facts.load import read_facts
 from ...files.read import load_text
 from ...files.write import write_if_unchanged
-from ...objects.forms import Server
+from ...objects.forms import SimulatedServer
 from ...project.apply import RULES_FROM, apply_project, load_own_rules
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json
@@ -21,8 +21,8 @@ from ...userrules.load import UserRuleContext
 from ...yaml.load import InputError
 from ..check.selection import ask_rules
 from . import findings, results
-from .files import ALLOW, DENY, Case, Folder, facts_of, load_cases
-from .verdict import Question, Verdict
+from .files import ALLOW, DENY, Case, CaseFolder, facts_of, load_cases
+from .verdict import CaseRequest, CaseVerdict
 
 FORMAT: Final = 1
 HELP = "run case files (allow, deny, default, convert) and compare with what they expect"
@@ -67,7 +67,7 @@ def run(options: Options) -> int:
         raise UsageError("name the folder of case files")
     folder = load_cases(options.folder, options.word)
     rules = ask_rules(load_own_rules(apply_project(options, (RULES_FROM,), [options.folder]).project), None)
-    server = Server(read_facts(options.facts), options.user)
+    server = SimulatedServer(read_facts(options.facts), options.user)
     verdicts = [_judged(case, server, rules) for case in folder.cases]
     failed = OK
     if options.update:
@@ -79,15 +79,15 @@ def run(options: Options) -> int:
     return code
 
 
-def _judged(case: Case, server: Server, rules: UserRuleContext | None) -> Verdict:
+def _judged(case: Case, server: SimulatedServer, rules: UserRuleContext | None) -> CaseVerdict:
     try:
-        question = Question(case, load_text(case.file), server._replace(facts=facts_of(case, server.facts)), rules)
+        question = CaseRequest(case, load_text(case.file), server._replace(facts=facts_of(case, server.facts)), rules)
     except InputError as error:
-        return Verdict(case, f"can't be read: {error.text}")
+        return CaseVerdict(case, f"can't be read: {error.text}")
     return findings.judge(question) if case.sort in (ALLOW, DENY) else results.judge(question)
 
 
-def _update(verdicts: list[Verdict]) -> int:
+def _update(verdicts: list[CaseVerdict]) -> int:
     """Writes what would make failing cases pass, and names the files; returns the exit code."""
     codes = []
     for file, text in (update for verdict in verdicts for update in verdict.update):
@@ -97,7 +97,7 @@ def _update(verdicts: list[Verdict]) -> int:
     return worst_code(codes)
 
 
-def _again(verdict: Verdict, server: Server, rules: UserRuleContext | None) -> Verdict:
+def _again(verdict: CaseVerdict, server: SimulatedServer, rules: UserRuleContext | None) -> CaseVerdict:
     """The case judged once more, with the expected results that were written for it."""
     (file, _), *_ = verdict.update
     return _judged(
@@ -105,7 +105,7 @@ def _again(verdict: Verdict, server: Server, rules: UserRuleContext | None) -> V
     )
 
 
-def _code(options: Options, verdicts: list[Verdict], folder: Folder) -> int:
+def _code(options: Options, verdicts: list[CaseVerdict], folder: CaseFolder) -> int:
     codes = [BUG] * any(verdict.fault for verdict in verdicts)
     codes += [UNREADABLE] * bool(folder.unreadable)
     codes += [REFUSED] * any(not verdict.passed for verdict in verdicts)
@@ -114,7 +114,7 @@ def _code(options: Options, verdicts: list[Verdict], folder: Folder) -> int:
     return worst_code(codes)
 
 
-def _say(options: Options, verdicts: list[Verdict], folder: Folder) -> None:
+def _say(options: Options, verdicts: list[CaseVerdict], folder: CaseFolder) -> None:
     for error in folder.unreadable:
         write_stderr(str(error))
     if options.quiet:
@@ -132,7 +132,7 @@ def _say(options: Options, verdicts: list[Verdict], folder: Folder) -> None:
         write_stderr(f"{count_of(len(verdicts), 'case')}: {len(verdicts) - failed} passed, {failed} failed")
 
 
-def _text(verdicts: Iterable[Verdict], *, verbose: bool) -> str:
+def _text(verdicts: Iterable[CaseVerdict], *, verbose: bool) -> str:
     """The failing cases; all of them for those who asked."""
     lines: list[str] = []
     for verdict in verdicts:
@@ -142,7 +142,7 @@ def _text(verdicts: Iterable[Verdict], *, verbose: bool) -> str:
     return "".join(f"{escape_unprintable(line)}\n" for line in lines)
 
 
-def _document(verdicts: Sequence[Verdict], code: int) -> dict[str, Any]:
+def _document(verdicts: Sequence[CaseVerdict], code: int) -> dict[str, Any]:
     """Everything as data; fields are only ever added."""
     return {
         "format": FORMAT,

@@ -38,7 +38,7 @@ class Case(NamedTuple):
         return self.expected or str(path.with_name(f"{path.stem}.{EXPECTED}{path.suffix}"))
 
 
-class Folder(NamedTuple):
+class CaseFolder(NamedTuple):
     """The cases of a folder in the order of their files, sentences about files that are none, and what can't be read."""
 
     cases: list[Case]
@@ -46,7 +46,7 @@ class Folder(NamedTuple):
     unreadable: list[InputError]
 
 
-def load_cases(folder: str, chosen: str) -> Folder:
+def load_cases(folder: str, chosen: str) -> CaseFolder:
     """Finds the cases of a folder and of those below it; with a word, those whose file name holds it.
 
     Raises: UsageError when there is no such folder.
@@ -61,7 +61,7 @@ def load_cases(folder: str, chosen: str) -> Folder:
     every = {case.file for case in cases} | owned
     strangers = [f"{file}: {_stranger(file)}" for file in sorted(files - every) if Path(file).stem != FACTS]
     unreadable = [path for path in paths if isinstance(path, InputError) and path.name != folder]  # an empty folder is no error
-    return Folder([case for case in cases if chosen in Path(case.file).relative_to(root).as_posix()], strangers, unreadable)
+    return CaseFolder([case for case in cases if chosen in Path(case.file).relative_to(root).as_posix()], strangers, unreadable)
 
 
 def facts_of(case: Case, base: Facts) -> Facts:

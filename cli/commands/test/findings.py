@@ -20,7 +20,7 @@ from ...yaml.comments import comments
 from ...yaml.load import InputError, Source
 from ..check.fix import read_data
 from .files import ALLOW, load_case_objects
-from .verdict import Question, Verdict
+from .verdict import CaseRequest, CaseVerdict
 
 _WORD: Final = "expect:"
 _MARK: Final = re.compile(r"\s*#\s*expect:(?P<rules>[^#]*)")
@@ -37,15 +37,15 @@ class _Mark(NamedTuple):
     rule: str
 
 
-def judge(question: Question) -> Verdict:
+def judge(question: CaseRequest) -> CaseVerdict:
     """Runs one case."""
     case, source = question.case, Source(question.case.file, question.text)
     if source.text.lstrip()[:1] in ("{", "[") and case.sort != ALLOW:
-        return Verdict(case, "must be written in block style YAML, since JSON has no comments for marks")
+        return CaseVerdict(case, "must be written in block style YAML, since JSON has no comments for marks")
     try:
         outcome = _found(source, question)
     except (InputError, UsageError) as error:
-        return Verdict(case, str(error).removeprefix("--old "))
+        return CaseVerdict(case, str(error).removeprefix("--old "))
     missing, surplus = _difference(_marks(source), outcome.findings, every=case.sort != ALLOW)
     refused = any(finding.level in (ERROR, FAULT) for finding in outcome.findings)
     failure = _failure(case.sort, missing, surplus, refused=refused)
@@ -53,10 +53,10 @@ def judge(question: Question) -> Verdict:
     notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in outcome.not_evaluated))
     fault = any(finding.level == FAULT for finding in outcome.findings)
     update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
-    return Verdict(case, failure, tuple(shorten(line, _MAX_LINE_CHARACTERS) for line in lines), notes, update, fault)
+    return CaseVerdict(case, failure, tuple(shorten(line, _MAX_LINE_CHARACTERS) for line in lines), notes, update, fault)
 
 
-def _found(source: Source, question: Question) -> ValidationOutcome:
+def _found(source: Source, question: CaseRequest) -> ValidationOutcome:
     """Raises: InputError, UsageError."""
     old = load_stored([question.case.old]) if question.case.old else None
     server = question.server
@@ -132,7 +132,7 @@ def _seen(finding: LocatedFinding) -> str:
     return f"+ line {finding.position.line}: {finding.rule} ({finding.level}): {field}{finding.message}"
 
 
-def _update(question: Question) -> tuple[tuple[str, str], ...]:
+def _update(question: CaseRequest) -> tuple[tuple[str, str], ...]:
     """The case's file with marks as things are found; nothing where marks can't be written so that they are read back."""
     bare = _remove_marks(question.text)
     source = Source(question.case.file, bare)

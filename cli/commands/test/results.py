@@ -23,7 +23,7 @@ from ..default.run import DefaultsRequest, default_object
 from ..diff.compare import ADDED, ORDER, REMOVED, FieldChange, compare_objects, other_version
 from ..diff.secrets import mask_secrets
 from .files import CONVERT, load_case_objects
-from .verdict import Question, Verdict
+from .verdict import CaseRequest, CaseVerdict
 
 MAX_LINE_CHARACTERS: Final = 300
 
@@ -35,7 +35,7 @@ class _Expected(NamedTuple):
     behind: bool  # in the case's own file, behind the object
 
 
-def judge(question: Question) -> Verdict:
+def judge(question: CaseRequest) -> CaseVerdict:
     """Runs one case."""
     case = question.case
     try:
@@ -43,7 +43,7 @@ def judge(question: Question) -> Verdict:
         expected = _expected(question, manifests)
         results, notes = _results(question, manifests[:1] if expected.behind else manifests, expected)
     except (InputError, UsageError) as error:
-        return Verdict(case, str(error).removeprefix("--old "))
+        return CaseVerdict(case, str(error).removeprefix("--old "))
     lines = [line for wanted, result in zip(expected.objects, results, strict=False) for line in _difference(wanted, result)]
     failure = ""
     if not expected.objects:
@@ -53,10 +53,10 @@ def judge(question: Question) -> Verdict:
     elif lines:
         failure = f"the result is not the one in {expected.file}"
     update = _update(expected, results) if failure else ()
-    return Verdict(case, failure, tuple(shorten(line, MAX_LINE_CHARACTERS) for line in lines), notes, update)
+    return CaseVerdict(case, failure, tuple(shorten(line, MAX_LINE_CHARACTERS) for line in lines), notes, update)
 
 
-def _expected(question: Question, manifests: list[Manifest]) -> _Expected:
+def _expected(question: CaseRequest, manifests: list[Manifest]) -> _Expected:
     """Raises: InputError, UsageError."""
     case = question.case
     if case.expected is not None:
@@ -67,7 +67,7 @@ def _expected(question: Question, manifests: list[Manifest]) -> _Expected:
     return _Expected([], case.place_of_expected, "", behind=False)
 
 
-def _results(question: Question, manifests: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
+def _results(question: CaseRequest, manifests: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
     """The outcomes of the objects, and the defaults that couldn't be evaluated. Raises: UsageError."""
     server = question.server
     if question.case.sort == CONVERT:

@@ -2,21 +2,21 @@
 
 from typing import NamedTuple
 
-from ...objects.forms import Server
+from ...objects.forms import SimulatedServer
 from ...userrules.load import UserRuleContext
 from .files import Case
 
 
-class Question(NamedTuple):
+class CaseRequest(NamedTuple):
     """One case and its conditions."""
 
     case: Case
     text: str
-    server: Server
+    server: SimulatedServer
     rules: UserRuleContext | None = None  # users' own
 
 
-class Verdict(NamedTuple):
+class CaseVerdict(NamedTuple):
     """The end of one case. `update` are the files that would make it pass, with their texts."""
 
     case: Case

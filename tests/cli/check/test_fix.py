@@ -16,7 +16,7 @@ from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.check.fix import fix_files, with_edits
 from dynamo_webhooks.cli.commands.check.run import CheckRun
-from dynamo_webhooks.cli.commands.check.selection import Choice
+from dynamo_webhooks.cli.commands.check.selection import RuleSelection
 from dynamo_webhooks.cli.validation.finding import LocatedFinding, merge_duplicates
 from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, RENAME, SET, Edit, apply_fixes, convert_scalar_type
 from dynamo_webhooks.cli.validation.pipeline import ValidationSettings
@@ -114,7 +114,7 @@ MENDED = {
 
 def found(text: str, facts: Facts) -> list[LocatedFinding]:
     """What `check` finds in a text."""
-    run = CheckRun(ValidationSettings(facts), Choice(), "auto", None)
+    run = CheckRun(ValidationSettings(facts), RuleSelection(), "auto", None)
     run.take(Source("a.yaml", text), "")
     result = run.result()
     assert result.unreadable == []

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 import pytest
 
 from dynamo_webhooks.cli.commands.check.run import AUTO, CheckRun
-from dynamo_webhooks.cli.commands.check.selection import Choice
+from dynamo_webhooks.cli.commands.check.selection import RuleSelection
 from dynamo_webhooks.cli.validation.pipeline import ValidationSettings
 from dynamo_webhooks.cli.yaml import comments
 from dynamo_webhooks.cli.yaml.load import Source
@@ -110,7 +110,7 @@ def test_many_objects_of_one_text_take_a_few_looks_at_it(monkeypatch: pytest.Mon
     read = Mock(side_effect=comments.comments)
     monkeypatch.setattr(comments, "comments", read)
     text = Text("---\n".join([GOOD] * 50) + "---\n# dynamo-webhooks: ignore[duplicate-object] made so\n" + GOOD)
-    run = CheckRun(ValidationSettings(Facts()), Choice(), AUTO, None)
+    run = CheckRun(ValidationSettings(Facts()), RuleSelection(), AUTO, None)
     run.take(Source("a.yaml", text), "")
     assert len(run.result().checked) == 51
     assert text.looks < 10

@@ -23,7 +23,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
 from dynamo_webhooks.cli.daemon import run
-from dynamo_webhooks.cli.daemon.run import PAIR_LIFETIME, PAIR_RENEWAL_AGE, PROCESS_METRICS, Guard, OwnPair, State, process_metrics
+from dynamo_webhooks.cli.daemon.run import (
+    PAIR_LIFETIME,
+    PAIR_RENEWAL_AGE,
+    PROCESS_METRICS,
+    MetricsGuard,
+    OwnPair,
+    ProcessState,
+    process_metrics,
+)
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.metrics import COUNTER, GAUGE, HISTOGRAM, MetricSpec
@@ -69,7 +77,7 @@ class Judge:
 
 
 async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_asked() -> None:
-    guard = Guard()
+    guard = MetricsGuard()
     async with listening(READY, guard.context, guard.gate) as port:
         served = guard.context.served
         assert served is not None
@@ -111,7 +119,7 @@ async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_
     frozen: list[bool] = []  # whether it was off whenever something was kept from it
     monkeypatch.setattr(run, "_POLL_SECONDS", 0.001)
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(not gc.isenabled()))
-    state, part = State("x", None), AsyncMock(**{"reasons.return_value": ["not listed"]})
+    state, part = ProcessState("x", None), AsyncMock(**{"reasons.return_value": ["not listed"]})
     task = asyncio.ensure_future(run._uncollected(state))
     await asyncio.sleep(0.01)
     state.part = part
@@ -120,13 +128,13 @@ async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_
     part.reasons.return_value = []
     await task
     assert (gc.isenabled(), frozen) == (True, [True])
-    task = asyncio.ensure_future(run._uncollected(State("x", None)))
+    task = asyncio.ensure_future(run._uncollected(ProcessState("x", None)))
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert gc.isenabled()
     monkeypatch.setattr(run, "LISTING", 0.01)
-    await asyncio.wait_for(run._uncollected(State("x", None)), 5)
+    await asyncio.wait_for(run._uncollected(ProcessState("x", None)), 5)
     assert gc.isenabled()
 
 

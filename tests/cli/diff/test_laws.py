@@ -11,7 +11,7 @@ from dynamo_webhooks.cli.commands.default.run import DefaultsRequest as Filling
 from dynamo_webhooks.cli.commands.default.run import default_object
 from dynamo_webhooks.cli.commands.diff.compare import CHANGED
 from dynamo_webhooks.cli.commands.diff.run import EQUAL, FAILED, DiffRequest, ObjectComparison, ObjectPair, compare_pair
-from dynamo_webhooks.cli.objects.forms import Server
+from dynamo_webhooks.cli.objects.forms import SimulatedServer
 from dynamo_webhooks.cli.objects.manifest import Identity, Manifest
 from dynamo_webhooks.cli.yaml.load import Document, Source
 from dynamo_webhooks.cli.yaml.positions import Point, Span, SpanTree
@@ -36,7 +36,7 @@ def _found(obj: dict[str, Any]) -> Manifest:
 
 def _compared(old: dict[str, Any], new: dict[str, Any], to: str = "") -> ObjectComparison:
     old_found, new_found = _found(old), _found(new)
-    return compare_pair(ObjectPair(new_found.identity, old_found, new_found), DiffRequest(Server(FACTS), to))
+    return compare_pair(ObjectPair(new_found.identity, old_found, new_found), DiffRequest(SimulatedServer(FACTS), to))
 
 
 def _objects(kind: str, version: str, objects: int) -> list[tuple[dict[str, Any], Dice]]:
@@ -86,12 +86,12 @@ def test_no_change_is_lost_in_the_other_version(kind: str, version: str, objects
 @run_each(("kind", "version"), PAIRS)
 def test_what_is_filled_in_is_filled_in_once(kind: str, version: str, objects: int) -> None:
     for obj, _ in _objects(kind, version, objects):
-        first = default_object(_found(obj), Filling(Server(FACTS)))
+        first = default_object(_found(obj), Filling(SimulatedServer(FACTS)))
         if not first.failure:
             assert [
                 edit.path for edit in first.edits if lookup(first.object, edit.path) != edit.after or edit.before not in (None, "")
             ] == []
-            again = default_object(_found(first.object), Filling(Server(FACTS)))
+            again = default_object(_found(first.object), Filling(SimulatedServer(FACTS)))
             assert (again.edits, again.patch, again.object) == ([], [], first.object)
             assert _compared(obj, first.object).what == EQUAL
 
@@ -110,5 +110,5 @@ def test_any_object_ends_in_a_result(kind: str, version: str, objects: int) -> N
             for to in ("", LEFT, RIGHT):
                 assert _compared(one, other, to).what in (CHANGED, EQUAL, FAILED)
         for one in (old, new, wilder):
-            done = default_object(_found(one), Filling(Server(FACTS)))
+            done = default_object(_found(one), Filling(SimulatedServer(FACTS)))
             assert done.failure or done.object["kind"] == kind

@@ -15,7 +15,7 @@ from dynamo_webhooks.cli.commands.doctor import workloads
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
 from dynamo_webhooks.cli.commands.doctor.rights import rights
-from dynamo_webhooks.cli.commands.doctor.workloads import Running
+from dynamo_webhooks.cli.commands.doctor.workloads import NamespaceState
 from dynamo_webhooks.cli.installation import names
 from dynamo_webhooks.cli.installation import parts as parts_module
 from dynamo_webhooks.cli.installation.parts import APPLIED, RELEASE, RELEASE_NAMESPACE, RESOURCES, InstalledObjects, Installer, read_parts
@@ -117,7 +117,7 @@ async def test_an_installation_as_shipped_lacks_nothing(overlay: str) -> None:
     assert len(parts.wanted) == len(shipped["overlays"][overlay])
     assert None not in parts.live.values()
     assert await rights(cluster, about, parts) == []
-    assert {each.check for each in workloads.workloads(parts, Running())} == {"workloads"}, "no pod runs here"
+    assert {each.check for each in workloads.workloads(parts, NamespaceState())} == {"workloads"}, "no pod runs here"
     assert all(parts.find(str(kind), name) for kind, name in about.targets if kind is not TargetKind.CRD)
 
 
@@ -158,8 +158,8 @@ async def test_a_binding_of_another_role_is_replaced(cluster: MemoryCluster) -> 
     assert found.repair.endswith(f"--print ClusterRoleBinding/{name} | kubectl replace --force -f -")
 
 
-def _running(**found: Any) -> Running:
-    running = Running()
+def _running(**found: Any) -> NamespaceState:
+    running = NamespaceState()
     for name, value in found.items():
         setattr(running, name, value)
     return running
@@ -213,7 +213,7 @@ async def test_webhooks_without_a_reconciler_are_an_installation(cluster: Memory
     await cluster.delete(DEPLOYMENTS, "dynamo-webhooks-reconciler", NAMESPACE)
     await cluster.delete(RESOURCES["ServiceAccount"], "dynamo-webhooks-reconciler", NAMESPACE)
     parts = await read_parts(cluster, ABOUT)
-    found = [each for each in workloads.workloads(parts, Running()) if "reconciler" in each.object + each.text]
+    found = [each for each in workloads.workloads(parts, NamespaceState()) if "reconciler" in each.object + each.text]
     assert [(each.level, each.text.partition(":")[0]) for each in found] == [(Level.INFO, "has no reconciler")]
     cluster.refused.add(("list", "dynamomodels"))
     assert await rights(cluster, ABOUT, parts) == []

@@ -15,7 +15,7 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.unknown_fields import describe_later_release
 from dynamo_webhooks.cli.commands.facts import format_facts, redact
-from dynamo_webhooks.cli.facts.gather import Gathered, gather_facts
+from dynamo_webhooks.cli.facts.gather import GatheredFacts, gather_facts
 from dynamo_webhooks.cli.facts.load import _value, consequences
 from dynamo_webhooks.cli.objects.cluster_snapshot import take_snapshot
 from dynamo_webhooks.cli.yaml.load import load_documents
@@ -69,7 +69,7 @@ async def whole() -> MemoryCluster:
     return cluster
 
 
-async def gathered(operator: Node, config: Node | None = None, cluster: MemoryCluster | None = None, **container: Any) -> Gathered:
+async def gathered(operator: Node, config: Node | None = None, cluster: MemoryCluster | None = None, **container: Any) -> GatheredFacts:
     """The facts of a cluster with an operator, some fields of whose container are others."""
     cluster, changed = cluster or MemoryCluster(served=SERVED), copy.deepcopy(operator)
     changed["spec"]["template"]["spec"]["containers"][0] |= container
@@ -277,7 +277,7 @@ async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
     assert redact(await gather_facts(await whole())).values["clusterTopologies"] == {"flat": ["host"], "wide": ["zone", "rack", "host"]}
 
 
-FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})
+FOUND = GatheredFacts({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     rest = {name: "the cluster does not show it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
 
-    async def gathered(_args: object) -> Gathered:
+    async def gathered(_args: object) -> GatheredFacts:
         return FOUND._replace(reasons={**FOUND.reasons, **rest}, later="this cluster is newer than operator 1.7: judged as 1.7")
 
     monkeypatch.setattr(facts, "_gathered", gathered)

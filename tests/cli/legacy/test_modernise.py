@@ -15,7 +15,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import MISSING, format_path, lookup
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.prune import prune
-from dynamo_webhooks.cli.legacy.modernise import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, modernise
+from dynamo_webhooks.cli.legacy.modernise import DECIDE, MAPPED, NO_EQUIVALENT, ModernisedObject, modernise
 from dynamo_webhooks.cli.legacy.recognise import TODAY, recognise
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -28,17 +28,17 @@ from tests.rows import run_each
 IMAGE = "registry.example/frontend:1"
 
 
-def told(done: Modernised) -> dict[str, tuple[str, str]]:
+def told(done: ModernisedObject) -> dict[str, tuple[str, str]]:
     """Each field that does not stay as it is, with its outcome and where it went."""
     return {format_path(note.field): (note.outcome, format_path(note.to)) for note in done.notes}
 
 
-def needs(done: Modernised) -> dict[str, str]:
+def needs(done: ModernisedObject) -> dict[str, str]:
     """What a person must decide, by place."""
     return {format_path(note.field): note.text for note in done.notes if note.outcome == DECIDE}
 
 
-def today(done: Modernised) -> dict[str, Any]:
+def today(done: ModernisedObject) -> dict[str, Any]:
     assert done.object is not None
     return done.object
 
@@ -210,7 +210,7 @@ GRAPHS = st.fixed_dictionaries({"services": st.dictionaries(st.sampled_from(["A"
 SPECS = st.builds(lambda graph, block: {**graph, **block}, GRAPHS, BLOCKS) | BLOCKS | ANYTHING
 
 
-def faults(data: dict[str, Any], done: Modernised) -> list[str]:
+def faults(data: dict[str, Any], done: ModernisedObject) -> list[str]:
     """Which laws are broken for a document and what was made of it."""
     obj, found, noted = done.object, [], {note.field for note in done.notes}
     if obj is None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from dynamo_webhooks.cli.commands.lsp.answers import CheckContext, Symbol, find_named_rule, find_problems, find_symbols, ignore
+from dynamo_webhooks.cli.commands.lsp.answers import CheckContext, DocumentSymbol, find_named_rule, find_problems, find_symbols, ignore
 from dynamo_webhooks.cli.commands.lsp.restarts import find_lenses
 from dynamo_webhooks.cli.commands.lsp.server import STATUS
 from tests.cli.lsp.test_lsp import ASKED, PIECES, TEXT, URI, Editor, edited, editor, started
@@ -107,7 +107,7 @@ def test_hover_explains_the_rule_that_a_comment_names() -> None:
     assert find_named_rule("a", ALPHA_GRAPH.replace("# dynamo", "'# dynamo").replace("why", "why'"), line, text.index(RULE) + 2) == ""
 
 
-def names(symbols: list[Symbol]) -> list[Any]:
+def names(symbols: list[DocumentSymbol]) -> list[Any]:
     return [(one.name, one.detail, names(one.parts)) for one in symbols]
 
 

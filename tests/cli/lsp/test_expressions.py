@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from dynamo_webhooks.cel.cursor import find_gap, find_place
-from dynamo_webhooks.cli.commands.lsp.answers import Offer, meaning, offers
+from dynamo_webhooks.cli.commands.lsp.answers import Completion, meaning, offers
 from dynamo_webhooks.cli.yaml.load import Source
 from tests.cli.lsp.test_lsp import NEWEST_ASKED, Editor, editor
 from tests.cli.userrules.samples import policy
@@ -29,7 +29,7 @@ def _place(text: str) -> tuple[str, int, int]:
     return before + after, before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-def _offered(text: str) -> dict[str, Offer]:
+def _offered(text: str) -> dict[str, Completion]:
     written, line, column = _place(text)
     return {one.text: one for one in offers("p.yaml", written, NEWEST_ASKED, line, column)}
 

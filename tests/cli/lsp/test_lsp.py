@@ -19,7 +19,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from dynamo_webhooks.api.line import DEFAULT_LINE, Line
-from dynamo_webhooks.cli.commands.check.selection import Choice
+from dynamo_webhooks.cli.commands.check.selection import RuleSelection
 from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, CheckContext, TextFindings, actions, find_problems, meaning, offers
 from dynamo_webhooks.cli.console.exits import INTERRUPTED
 from dynamo_webhooks.cli.main import main
@@ -43,7 +43,7 @@ spec:
 kind: ConfigMap
 apiVersion: v1
 """
-ASKED = CheckContext(lambda: ValidationSettings(Facts(operatorLine=Line.V1_2)), Choice())
+ASKED = CheckContext(lambda: ValidationSettings(Facts(operatorLine=Line.V1_2)), RuleSelection())
 NEWEST_ASKED = ASKED._replace(settings=lambda: ValidationSettings(Facts(operatorLine=DEFAULT_LINE)))
 
 

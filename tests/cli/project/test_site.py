@@ -9,7 +9,7 @@ from pygls.workspace import TextDocument
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.judge import validate_configuration
-from dynamo_webhooks.cli.commands.lsp.server import Text, _diagnostics
+from dynamo_webhooks.cli.commands.lsp.server import EditorText, _diagnostics
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import find_route
 from tests.cli.conftest import Command, Files
@@ -66,5 +66,5 @@ def test_the_configuration_takes_an_address() -> None:
 
 @pytest.mark.parametrize(("site", "shown"), [("", None), (SITE, PAGE)])
 def test_the_rule_of_a_finding_leads_an_editor_to_its_page(site: str, shown: str | None) -> None:
-    found = _diagnostics(Text(TextDocument("file:///bad.yaml", BAD)), ASKED._replace(site=site), frozenset())
+    found = _diagnostics(EditorText(TextDocument("file:///bad.yaml", BAD)), ASKED._replace(site=site), frozenset())
     assert [one.code_description and one.code_description.href for one in found if one.code == BAD_RULE] == [shown]

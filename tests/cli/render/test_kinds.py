@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.cli.commands.render import kinds
-from dynamo_webhooks.cli.commands.render.kinds import Operator
+from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings
 from dynamo_webhooks.reconciler.render.children import RenderedChildren
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
@@ -25,7 +25,7 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
 
 
-def _probe(obj: dict[str, Any], held: ObjectIndex, operator: Operator) -> RenderedChildren:
+def _probe(obj: dict[str, Any], held: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     seen = {
         "nodes": [one["metadata"]["name"] for one in held.all("Node")],
         "claim": held.get("PersistentVolumeClaim", "demo", "c") is not None,

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from operator import itemgetter
 
-from ....console.junit import Case, element, format_junit
+from ....console.junit import JUnitCase, element, format_junit
 from ....objects.manifest import Identity
 from ....validation.finding import LocatedFinding
 from ....validation.levels import FAULT
@@ -36,9 +36,9 @@ def _by_file(result: CheckResult) -> dict[str, CheckResult]:
     return files
 
 
-def _cases(name: str, file: CheckResult, refusing: tuple[str, ...]) -> list[Case]:
+def _cases(name: str, file: CheckResult, refusing: tuple[str, ...]) -> list[JUnitCase]:
     objects = _Objects(file.checked)
-    comments = Case("comments")
+    comments = JUnitCase("comments")
     for finding in file.findings:
         case = comments if finding.identity is None else objects.of(finding.identity, finding.position.line)
         _add(case, name, finding, refusing)
@@ -46,13 +46,13 @@ def _cases(name: str, file: CheckResult, refusing: tuple[str, ...]) -> list[Case
     if comments.failures or comments.errors or comments.output:
         cases.append(comments)
     for note in file.not_evaluated:
-        case = Case(f"{objects.of(note.identity, note.line).name}: {note.rule}")
+        case = JUnitCase(f"{objects.of(note.identity, note.line).name}: {note.rule}")
         case.skipped.append(element("skipped", "", format_reason(note), ""))
         cases.append(case)
     unread = [f"line {error.line}, column {error.column}: {error.text}" if error.line else error.text for error in file.unreadable]
     unread += file.unreachable
     if unread:
-        case = Case("can be read")
+        case = JUnitCase("can be read")
         case.errors += [element("error", "unreadable", text, "") for text in unread]
         cases.append(case)
     return cases
@@ -62,23 +62,23 @@ class _Objects:
     """The cases of the objects of one file, each with the line where it begins; the line distinguishes duplicate objects."""
 
     def __init__(self, checked: Iterable[CheckedObject]) -> None:
-        self._same: dict[Identity, list[tuple[int, Case]]] = {}
+        self._same: dict[Identity, list[tuple[int, JUnitCase]]] = {}
         self.cases = [self._add(obj.identity, obj.line) for obj in checked]
 
-    def of(self, identity: Identity, line: int) -> Case:
+    def of(self, identity: Identity, line: int) -> JUnitCase:
         """The case of the object that a line belongs to: the last one of that identity that begins at or above it."""
         if identity not in self._same:
             self.cases.append(self._add(identity, line))
         same = self._same[identity]
         return same[max(bisect_right(same, line, key=itemgetter(0)) - 1, 0)][1]
 
-    def _add(self, identity: Identity, line: int) -> Case:
+    def _add(self, identity: Identity, line: int) -> JUnitCase:
         same = self._same.setdefault(identity, [])
-        same.append((line, Case(f"{identity} (line {line})" if same else str(identity))))
+        same.append((line, JUnitCase(f"{identity} (line {line})" if same else str(identity))))
         return same[-1][1]
 
 
-def _add(case: Case, name: str, finding: LocatedFinding, refusing: tuple[str, ...]) -> None:
+def _add(case: JUnitCase, name: str, finding: LocatedFinding, refusing: tuple[str, ...]) -> None:
     line, column, _ = finding.position
     more = f"{name}:{line}:{column} {finding.level} {finding.rule} ({finding.code})" + (f"\nfix: {finding.fix}" if finding.fix else "")
     if finding.level == FAULT:

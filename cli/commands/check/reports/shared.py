@@ -51,7 +51,7 @@ def relative(name: str, folder: str) -> str:
     return path[len(below) :] if path.startswith(below) else path
 
 
-class Group(NamedTuple):
+class NoteGroup(NamedTuple):
     """All notes of one rule and reason: the first one, and how many there are."""
 
     first: NotEvaluated
@@ -80,10 +80,10 @@ def format_reason(note: NotEvaluated) -> str:
     return f"{note.reason}; supply it with {note.flag}" if note.flag else note.reason
 
 
-def group_notes(notes: Iterable[NotEvaluated]) -> Iterator[Group]:
+def group_notes(notes: Iterable[NotEvaluated]) -> Iterator[NoteGroup]:
     """The groups in the order of their first notes."""
     groups: dict[tuple[str, str, str, str], list[NotEvaluated]] = {}
     for note in notes:
         groups.setdefault((note.rule, note.code, note.reason, note.flag), []).append(note)
     for group in groups.values():
-        yield Group(group[0], len(group))
+        yield NoteGroup(group[0], len(group))
